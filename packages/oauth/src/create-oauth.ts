@@ -62,23 +62,17 @@ export interface OAuth {
     readonly sessionId?: string | undefined;
   }): Promise<AwaitedAuthorization | undefined>;
   /**
-   * Both routes: `start` at the path of `startUrl`, `callback` at that of `redirectUrl`. Any other path is answered with
-   * 404, and both are named on the console, or in an event.
-   */
-  handler(request: Request, use: StartUse): Promise<Response>;
-  /**
-   * The route of `startUrl`: sends the user's browser to the authorization server. The state, the verifier and the
-   * authorization URL are made now.
+   * Both routes: that of `startUrl` sends the user's browser to the authorization server, that of `redirectUrl` ends the
+   * sign-in, which only the user can who began it. Any other path is a 404, and an event.
    *
    * @param use.principal whose browser it is, from the application's own login
    * @param use.connection what to sign in to, with `url`, where no server has asked yet. @default as the link says
-   */
-  start(request: Request, use: StartUse): Promise<Response>;
-  /**
-   * The route of `redirectUrl`: ends the sign-in. Only the user who began it can.
-   *
    * @see https://www.rfc-editor.org/rfc/rfc9207
    */
+  handler(request: Request, use: StartUse): Promise<Response>;
+  /** The route of `startUrl` alone. The state, the verifier and the authorization URL are made now. */
+  start(request: Request, use: StartUse): Promise<Response>;
+  /** The route of `redirectUrl` alone. */
   callback(request: Request, use: { readonly principal: Principal }): Promise<Response>;
   /**
    * Forgets the tokens of a principal at a connection, and revokes them (RFC 7009). A refresh under way does not

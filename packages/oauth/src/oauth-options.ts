@@ -134,7 +134,8 @@ const checks: OptionChecks<OAuthOptions> = {
     httpUrl(value, field);
     const url = new URL(String(value));
     const isSafe = url.protocol === "https:" || isLoopbackUrl(url);
-    if (!isSafe) throw invalidOption(field, "must be an https URL, or an http URL of this computer");
+    if (!isSafe)
+      throw invalidOption(field, "must be an https URL, or an http URL of this computer");
     if (String(value).includes("#")) throw invalidOption(field, "must have no fragment");
   },
   startUrl: httpUrl,

@@ -1,4 +1,5 @@
-import { request as send } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request as send, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { startLoopbackServer } from "./loopback-server.ts";
 
@@ -18,27 +19,26 @@ export interface Gateway {
 export async function startGateway(): Promise<Gateway> {
   let [target, fault] = ["", undefined as GatewayFault | undefined];
   const refreshes: string[] = [];
-  const server = await startLoopbackServer(async (request, response) => {
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const { method, url, headers } = request;
     const body = await buffer(request);
     const form = new URLSearchParams(body.toString());
     const refreshToken = url === "/token" ? form.get("refresh_token") : null;
     if (refreshToken !== null) refreshes.push(refreshToken);
-    const passed = send(new URL(url!, target), { method, headers }, async (answer) => {
-      const carriedOut = await buffer(answer);
-      const page = (status: number) =>
-        response
-          .writeHead(status, { "content-type": "text/html" })
-          .end("<html><h1>Gateway</h1></html>");
-      if (refreshToken === null || fault === undefined) {
-        response.writeHead(answer.statusCode!, answer.headers).end(carriedOut);
-      } else if (fault === "504") response.writeHead(504).end();
-      else if (fault === "502 page") page(502);
-      else if (fault === "200 page") page(200);
-      else if (fault === "reset") request.socket.destroy();
-    });
+    const passed = send(new URL(url!, target), { method, headers });
     passed.end(body);
-  });
+    const [answer] = (await once(passed, "response")) as [IncomingMessage];
+    const carriedOut = await buffer(answer);
+    const page = (status: number) =>
+      response.writeHead(status, { "content-type": "text/html" }).end("<h1>Gateway</h1>");
+    if (refreshToken === null || fault === undefined) {
+      response.writeHead(answer.statusCode!, answer.headers).end(carriedOut);
+    } else if (fault === "504") response.writeHead(504).end();
+    else if (fault === "502 page") page(502);
+    else if (fault === "200 page") page(200);
+    else if (fault === "reset") request.socket.destroy();
+  };
+  const server = await startLoopbackServer((request, response) => void pass(request, response));
   return {
     origin: server.origin,
     openTo: (origin) => void (target = origin),

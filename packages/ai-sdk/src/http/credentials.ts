@@ -25,25 +25,20 @@ interface Answer {
   readonly expiresAt?: number | Date | undefined;
 }
 
-/** How long the application's functions may take. It is no time of the server's. */
-export interface Patience {
-  readonly ms: number;
-  /** Stops the time limits for the server. */
-  readonly paused: PausableLimits["paused"];
-}
-
 /** The application's headers and token for one connection, asked for once a step. */
 export function createCredentials(
   { headers = {}, auth }: Definition,
   context: ConnectionContext,
   resource: Pick<TokenContext, "url" | "sessionId">,
-  { now, ...patience }: Patience & { readonly now: () => number },
+  { now, inOwnTime }: { readonly now: () => number; readonly inOwnTime: InOwnTime },
 ) {
   let asking: Promise<Answer> | undefined;
   let current: Answer | undefined;
 
   const load = async (refused: RefusedToken | undefined, before: Answer | undefined) => {
-    const answer = await loadToken(auth!, { ...context, ...resource, refused }, patience);
+    const answer = await inOwnTime("auth", () =>
+      loadToken(auth!, { ...context, ...resource, refused }),
+    );
     // A token that lacks a scope still serves other requests.
     return answer.token === undefined && refused?.status === 403 ? { ...before } : answer;
   };
@@ -58,7 +53,7 @@ export function createCredentials(
   };
 
   return {
-    headers: once(() => resolveHeaders(headers, context, patience)),
+    headers: once(() => inOwnTime("headers", () => resolveHeaders(headers, context))),
     /** A token that still works; none without `auth`. */
     async token(): Promise<Answer> {
       if (auth === undefined) return {};
@@ -66,10 +61,6 @@ export function createCredentials(
         asking = current = undefined;
       }
       return await answerNow();
-    },
-    /** Has asked, before somebody's time for the server begins. */
-    async ready(): Promise<void> {
-      if (auth !== undefined && current === undefined) await answerNow();
     },
     /**
      * Asks for another token, once for all requests that were refused with the same one.
@@ -80,30 +71,48 @@ export function createCredentials(
       if (auth === undefined) return undefined;
       if (current === sent) asking = current = undefined;
       const answer = await answerNow(refused, sent);
-      return answer.token === undefined || answer.token === sent.token ? undefined : answer;
+      return [undefined, sent.token].includes(answer.token) ? undefined : answer;
     },
   };
 }
 
+/** Runs functions of the application within a time of their own. */
+export type InOwnTime = <T>(field: string, work: () => Promise<T>) => Promise<T>;
+
+/** @param paused stops the time limits for the server */
+export function createOwnTime(
+  { connection }: ConnectionContext,
+  ms: number,
+  paused: PausableLimits["paused"] = async (work) => await work(),
+): InOwnTime {
+  return async (field, work) => {
+    const late = new DOMException(`No answer within ${ms} ms.`, "TimeoutError");
+    const inTime = () => timeLimited(ms, undefined, (limit) => abortable(work(), limit), late);
+    return await paused(inTime).catch((error: unknown) => {
+      if (error !== late) throw error;
+      throw new McpSessionError(
+        "CONNECTION_UNAVAILABLE",
+        `Connection ${connection}: ${field} gave nothing within ${ms} ms, and the server was not asked. The request was not sent. The next one asks again.`,
+        { data: { field, connection } },
+      );
+    });
+  };
+}
+
 /**
- * Calls a function of the application, which has a time of its own. Its failure must not look like a failure of the request, because
+ * Calls a function of the application. Its failure must not look like a failure of the request, because
  * the request was not sent. A network error of the function would otherwise make the outcome of a tool
  * call unknown.
  */
 export async function ask<T>(
   field: string,
   { connection, abortSignal }: ConnectionContext,
-  { ms, paused }: Patience,
   question: () => T | Promise<T>,
   again = "The next one asks again.",
 ): Promise<T> {
-  const late = new DOMException(`No answer within ${ms} ms.`, "TimeoutError");
-  const work = async () => await question();
-  const inTime = () => timeLimited(ms, undefined, (limit) => abortable(work(), limit), late);
   try {
-    return await paused(inTime);
+    return await question();
   } catch (cause) {
-    if (cause === late) throw gaveNothing(field, connection, ms, again);
     const required = authorizationRequired(cause, connection);
     if (required !== undefined) throw required;
     if (abortSignal.aborted || McpSessionError.isInstance(cause)) throw cause;
@@ -115,48 +124,35 @@ export async function ask<T>(
   }
 }
 
-function gaveNothing(field: string, connection: string, ms: number, again: string) {
-  return new McpSessionError(
-    "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: ${field} gave nothing within ${ms} ms. The server was not asked, and the request was not sent. ${again}`,
-    { data: { field, connection } },
-  );
-}
-
 async function resolveHeaders(
   given: NonNullable<Definition["headers"]>,
   context: ConnectionContext,
-  patience: Patience,
 ): Promise<Record<string, string>> {
   const headers: unknown =
-    typeof given === "function" ? await ask("headers", context, patience, () => given(context)) : given;
+    typeof given === "function" ? await ask("headers", context, () => given(context)) : given;
   if (!isRecord(headers)) throw invalidAnswer("headers", context, "an object");
   const entries = Object.entries(headers).map(async ([name, value]) => {
     const field = `headers.${name}`;
     if (!isHeaderName(name)) throw invalidAnswer("headers", context, "names of HTTP headers");
     const resolved: unknown =
       typeof value === "function"
-        ? await ask(field, context, patience, () => value(context) as unknown)
-        : await ask(field, context, patience, () => value, "Give a function, which can be asked again.");
+        ? await ask(field, context, () => value(context) as unknown)
+        : await ask(field, context, () => value, "Give a function, which can be asked again.");
     if (isHeaderValue(resolved)) return [name, resolved] as const;
     throw invalidAnswer(field, context, "a string that is valid in a header");
   });
   return Object.fromEntries(await Promise.all(entries));
 }
 
-async function loadToken(
-  auth: ConnectionAuth,
-  context: TokenContext,
-  patience: Patience,
-): Promise<Answer> {
+async function loadToken(auth: ConnectionAuth, context: TokenContext): Promise<Answer> {
   let field = "auth";
   let given: unknown =
-    typeof auth === "function" ? await ask(field, context, patience, () => auth(context)) : auth;
+    typeof auth === "function" ? await ask(field, context, () => auth(context)) : auth;
   if (typeof given === "string") given = { token: given };
   const source = given as { getToken?: (context: TokenContext) => unknown } | null | undefined;
   if (typeof source?.getToken === "function") {
     field = "auth.getToken";
-    given = await ask(field, context, patience, () => source.getToken!(context));
+    given = await ask(field, context, () => source.getToken!(context));
     if (given === undefined) return {};
   }
   const { token, expiresAt } = (given ?? {}) as Partial<ConnectionToken>;

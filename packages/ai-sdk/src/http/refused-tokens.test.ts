@@ -125,7 +125,10 @@ describe.each(["stateful", "stateless"] as const)("on a %s connection", (session
       only(locked);
       await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject(isRefused);
       // Of the second refusal it learns, too: only the user may be able to go on.
-      expect(contexts.slice(2).map(({ refused }) => refused?.token)).toEqual(["token-2", "token-3"]);
+      expect(contexts.slice(2).map(({ refused }) => refused?.token)).toEqual([
+        "token-2",
+        "token-3",
+      ]);
     });
   });
 

@@ -35,7 +35,6 @@ import {
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import type { HungServers } from "./hung-servers.ts";
-import { handshakeMethod } from "./handshake-method.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
@@ -50,7 +49,7 @@ export function createStatefulFetch(
   const { fetch, redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
-  const sessionFetch = createSessionFetch({
+  return createSessionFetch({
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition) },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
@@ -83,12 +82,6 @@ export function createStatefulFetch(
       answerMs: timeouts?.answerMs,
     },
   });
-  return async (input, init) => {
-    const isFirst = slot.snapshot === undefined || slot.snapshot.kind === "lost";
-    // The handshake has a limit of its own, which would count the time for a token as the server's.
-    if (isFirst && handshakeMethod(init?.body)) await parts.connectionFetch.ready();
-    return await sessionFetch(input, init);
-  };
 }
 
 /** The fetch of a definition, with its `maxRetries`. */

@@ -66,6 +66,7 @@ export async function killRefresh(world: SignInWorld, killed: SignInKillRound): 
   const { grantsRevoked } = await authorization.reuse();
   if (all.length > 1) fault(`${all.length} refreshes`);
   if (isSignInNeeded && !words.includes("were lost")) fault(`nobody says what was lost: ${words}`);
-  if (isSignInNeeded && !pointsOfLoss.has(point)) fault("a sign-in was asked for without a request");
+  if (isSignInNeeded && !pointsOfLoss.has(point))
+    fault("a sign-in was asked for without a request");
   if (grantsRevoked > 0) fault("a grant was revoked");
 }

@@ -46,14 +46,7 @@ export type OAuthEvent =
 
 export const refreshLosses = ["process-ended", "timeout", "connection-broken", "gateway"] as const;
 
-/**
- * Why nobody has read the answer to a refresh.
- *
- * - `process-ended`: the process that asked has ended, or was frozen.
- * - `timeout`: no answer came in time.
- * - `connection-broken`: the connection broke before an answer came.
- * - `gateway`: a 5xx or a page came, perhaps of what stands before the authorization server.
- */
+/** Why nobody has read the answer to a refresh. `gateway`: a 5xx or a page came in its place. */
 export type RefreshLoss = (typeof refreshLosses)[number];
 
 /**

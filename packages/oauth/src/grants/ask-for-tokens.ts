@@ -13,8 +13,8 @@ import {
 import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { ResourceUse } from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
-import { type AskForTokens, renewedTokens } from "./renew.ts";
-import { isUsable } from "./token-life.ts";
+import type { AskForTokens } from "./renew.ts";
+import { isUsable, renewedTokens } from "./token-life.ts";
 
 /** The fetch for an authorization server's own endpoints. */
 export function fetchFor(

@@ -105,13 +105,6 @@ function isSame(before: NeededSignIn | undefined, needed: NeededSignIn): boolean
   );
 }
 
-const howLost: Readonly<Record<RefreshLoss, string>> = {
-  "process-ended": "a process ended before it could save them",
-  timeout: "the authorization server did not answer their refresh in time",
-  "connection-broken": "the connection broke while they were refreshed",
-  gateway: "their refresh was answered with an error, perhaps after it was carried out",
-};
-
 /** The error for a connection whose user has to sign in. */
 export async function authorizationRequired(
   context: OAuthContext,
@@ -121,7 +114,9 @@ export async function authorizationRequired(
   const { connection, url } = use;
   const { scopes = [], lost } = needed ?? {};
   const startUrl = await startUrlOf(context, use, linkKey);
-  const why = lost ? ` The tokens of the last sign-in were lost: ${howLost[lost]}.` : "";
+  const why = lost
+    ? ` The tokens of the last sign-in were lost, with the answer to a refresh (${lost}).`
+    : "";
   return new McpSessionError(
     "AUTHORIZATION_REQUIRED",
     `Connection ${connection}: the user has to sign in at ${startUrl} first.${why} Nothing was carried out.`,

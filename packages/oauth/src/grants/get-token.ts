@@ -9,9 +9,9 @@ import {
   type ResourceUse,
   type SignInNeed,
 } from "./authorization-required.ts";
-import type { OAuthContext } from "./oauth-context.ts";
+import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { readChallenge } from "./read-challenge.ts";
-import { type AskForTokens, claim, lossOf, type Renewal, renew, renewClaimed } from "./renew.ts";
+import { claim, lossOf, type Renewal, renew } from "./renew.ts";
 import { isDue, isUsable } from "./token-life.ts";
 
 export interface TokenRequest extends ResourceUse {
@@ -144,34 +144,23 @@ async function refreshedEarly(
 ): Promise<GrantTokens> {
   const { now, timeoutMs } = context;
   const ask = askRefresh(context, request, tokens);
-  const isHeld = stored.record?.lease !== undefined && stored.record.lease.until > now();
-  if (ask === undefined || isHeld || !isDue(tokens, now())) return tokens;
+  const isOthers = isHeld(stored.record?.lease, { leaseMs: leaseMs(context), now });
+  if (ask === undefined || isOthers || !isDue(tokens, now())) return tokens;
   const lost = lossOf(stored.record!, now());
   if (lost !== undefined) await giveUp(context, request, { type: "over", stored, lost });
   const claimed = lost === undefined ? await claim(context, request, stored) : undefined;
   if (claimed === undefined) return tokens;
+  const isEnough = ({ accessToken }: GrantTokens) => accessToken !== tokens.accessToken;
+  const renewing = renew(context, request, claimed, { ask, isEnough, claimed }).then(
+    async (renewal) => {
+      if (renewal.type === "over") await giveUp(context, request, renewal);
+      return renewal.type === "tokens" ? renewal.tokens : tokens;
+    },
+  );
   // The refresh goes on. What works need not wait for it.
   const done = new AbortController();
   const spare = wait(timeoutMs / 2, done.signal).then(() => tokens);
-  const renewing = renewedEarly(context, request, claimed, { ask, tokens });
   return await Promise.race([renewing, spare]).finally(() => done.abort());
-}
-
-async function renewedEarly(
-  context: OAuthContext,
-  request: TokenRequest,
-  claimed: Stored<GrantRecord>,
-  { ask, tokens }: { readonly ask: AskForTokens; readonly tokens: GrantTokens },
-): Promise<GrantTokens> {
-  const isEnough = ({ accessToken }: GrantTokens) => accessToken !== tokens.accessToken;
-  const first = await renewClaimed(context, request, claimed, { ask });
-  const renewal =
-    first.type === "again"
-      ? await renew(context, request, await context.records.reread(claimed), { ask, isEnough })
-      : first;
-  if (renewal.type === "tokens") return renewal.tokens;
-  if (renewal.type === "over") await giveUp(context, request, renewal);
-  return tokens;
 }
 
 /** The token that is left works to its end, and then the user has to sign in. */

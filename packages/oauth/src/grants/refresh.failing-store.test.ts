@@ -65,7 +65,7 @@ test("says that the store failed, and sends a token no more that was used long a
   // The rotated token is gone with the store.
   const { code, message } = await errorOf(app.next().getToken());
   expect(code).toBe("AUTHORIZATION_REQUIRED");
-  expect(message).toContain("a process ended before it could save them");
+  expect(message).toContain("were lost, with the answer to a refresh (process-ended)");
   expect(server.refreshes()).toHaveLength(1);
 });
 

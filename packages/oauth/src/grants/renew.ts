@@ -2,11 +2,10 @@ import { McpSessionError } from "@durable-mcp/core";
 import { randomToken, wait } from "@durable-mcp/core/internal";
 import type { RefreshLoss } from "../base/oauth-event.ts";
 import type { TokenOutcome } from "../protocol/token-request.ts";
-import type { Tokens } from "../protocol/tokens.ts";
 import type { GrantRecord, GrantTokens, Unanswered } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
 import { newGrant, type ResourceUse } from "./authorization-required.ts";
-import { leaseMs, type OAuthContext } from "./oauth-context.ts";
+import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { saveInsistently } from "./save-insistently.ts";
 
 /**
@@ -44,6 +43,8 @@ interface RenewOptions {
   /** Whether tokens of the record will do. */
   readonly isEnough: (tokens: GrantTokens) => boolean;
   readonly signal?: AbortSignal | undefined;
+  /** The record, if this process has the lease. */
+  readonly claimed?: Stored<GrantRecord> | undefined;
 }
 
 /**
@@ -57,7 +58,7 @@ export async function renew(
   options: RenewOptions,
 ): Promise<Renewal> {
   const { records, now, timeoutMs } = context;
-  const { isEnough } = options;
+  const { isEnough, claimed: own } = options;
   let { signal } = options;
   let stored = first;
   let waitsUntil = performance.now() + timeoutMs;
@@ -65,23 +66,19 @@ export async function renew(
     const record = stored.record ?? newGrant(use);
     const { tokens, lease, unanswered } = record;
     if (tokens && isEnough(tokens)) return { type: "tokens", tokens };
-    const leftMs = lease === undefined ? 0 : lease.until - now();
-    const isPause = lease?.isPause === true && leftMs <= leaseMs(context);
-    const hasWaited = performance.now() >= waitsUntil;
-    // What is left then is of a clock that is wrong.
-    const isHeld = leftMs > 0 && !(hasWaited && leftMs > leaseMs(context) + timeoutMs);
-    const lost = isHeld && !isPause ? undefined : lossOf(record, now());
+    const isOthers = stored !== own && isHeld(lease, { leaseMs: leaseMs(context), now });
+    const lost = isOthers && !lease?.isPause ? undefined : lossOf(record, now());
     if (lost !== undefined) return { type: "over", stored, lost };
-    if (isHeld && isPause && !unanswered) {
-      return { type: "failed", error: notRefreshed(use, "pause") };
+    const hasFailed = lease?.isPause === true && unanswered === undefined;
+    if (isOthers && (hasFailed || performance.now() >= waitsUntil)) {
+      const late = `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
+      const why = hasFailed ? `${failedToRefresh} a moment ago` : late;
+      return { type: "failed", error: notRefreshed(use, why) };
     }
-    if (isHeld && hasWaited) {
-      return { type: "failed", error: notRefreshed(use, { waitedMs: timeoutMs }) };
-    }
-    if (isHeld) {
+    if (isOthers) {
       await wait(50 + Math.random() * 150, signal);
     } else {
-      const claimed = await claim(context, use, stored);
+      const claimed = stored === own ? own : await claim(context, use, stored);
       const renewal = claimed && (await renewClaimed(context, use, claimed, options));
       if (renewal !== undefined && renewal.type !== "again") return renewal;
       // Whoever has asked goes on, also after its caller.
@@ -117,7 +114,7 @@ export async function claim(
 }
 
 /** Asks, as the holder of the lease. `again`: nobody knows whether the server has done it, or another one is faster. */
-export async function renewClaimed(
+async function renewClaimed(
   context: OAuthContext,
   use: ResourceUse,
   claimed: Stored<GrantRecord>,
@@ -162,7 +159,7 @@ export async function renewClaimed(
   const isPerhapsUsed = sent === "perhaps" && held !== claimed && unanswered !== undefined;
   await pause(context, held, isPerhapsUsed ? { ...unanswered, reason: lossBy(error) } : before);
   if (isPerhapsUsed) return { type: "again" };
-  return { type: "failed", error: notRefreshed(use, "failed", error) };
+  return { type: "failed", error: notRefreshed(use, failedToRefresh, error) };
 }
 
 function lossBy({ data: { reason, status } }: McpSessionError): RefreshLoss {
@@ -214,26 +211,16 @@ async function save(
   });
 }
 
-const whyNot = {
-  failed: "the authorization server could not refresh the token",
-  pause: "the authorization server could not refresh the token a moment ago",
-};
-
-type WhyNot = keyof typeof whyNot | { readonly waitedMs: number };
-
-const inWords = (why: WhyNot) =>
-  typeof why === "string"
-    ? whyNot[why]
-    : `no token came within ${why.waitedMs} ms, for another process has begun to refresh it`;
+const failedToRefresh = "the authorization server could not refresh the token";
 
 function notRefreshed(
   { connection, url }: ResourceUse,
-  why: WhyNot,
+  why: string,
   cause?: McpSessionError,
 ): McpSessionError {
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: ${inWords(why)}. The user stays signed in; the next request tries again. This one was not sent, and the server was not asked.`,
+    `Connection ${connection}: ${why}. The user stays signed in; the next request tries again. This one was not sent, and the server was not asked.`,
     {
       data: {
         ...{ connection, origin: url.origin },
@@ -243,24 +230,4 @@ function notRefreshed(
       cause,
     },
   );
-}
-
-/** A grant's tokens after an answer to `before`, or to the first request. */
-export function renewedTokens(
-  { accessToken, refreshToken, scopes, expiresAt }: Tokens,
-  before: Omit<GrantTokens, "accessToken" | "obtainedAt" | "expiresAt">,
-  now: number,
-): GrantTokens {
-  const { server, clientId, redirectUrl, resource, signedInAt } = before;
-  // A server that does not rotate leaves the refresh token out.
-  const kept = refreshToken ?? before.refreshToken;
-  const isKept = kept !== undefined && kept === before.refreshToken;
-  return {
-    ...{ server, clientId, resource, accessToken, signedInAt, obtainedAt: now },
-    ...(redirectUrl !== undefined && { redirectUrl }),
-    scopes: scopes ?? before.scopes,
-    ...(kept !== undefined && { refreshToken: kept }),
-    ...(isKept && { isRefreshTokenKept: true as const }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
 }

@@ -1,6 +1,12 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { ada, createApplication, createClock, errorOf, redirectUrl } from "../../test/application.ts";
+import {
+  ada,
+  createApplication,
+  createClock,
+  errorOf,
+  redirectUrl,
+} from "../../test/application.ts";
 import { type GatewayFault, startGateway } from "../../test/gateway.ts";
 import { startProtectedServer } from "../../test/protected-server.ts";
 import { signInByHand } from "../../test/scripted-user.ts";
@@ -30,39 +36,42 @@ const faults: readonly [GatewayFault, reason: string][] = [
   ["silence", "timeout"],
 ];
 
-describe.each(faults)("a refresh that is answered with %s after it was carried out", (fault, reason) => {
-  test("is asked for once more at once, and then counts as lost", async () => {
-    const { gateway, clock, app } = await behindGateway({ timeoutMs: 500 });
-    clock.offsetMs = hour;
-    gateway.break(fault);
-    const { code, message } = await errorOf(app.getToken());
-    expect(code).toBe("AUTHORIZATION_REQUIRED");
-    expect(message).toContain("The tokens of the last sign-in were lost");
-    expect(gateway.refreshes()).toHaveLength(2);
-    expect(app.eventsOf("refresh-lost")).toEqual([
-      { type: "refresh-lost", connection: "notes", reason },
-    ]);
-    expect(app.eventsOf("refresh-refused")).toEqual([]);
-  });
+describe.each(faults)(
+  "a refresh that is answered with %s after it was carried out",
+  (fault, reason) => {
+    test("is asked for once more at once, and then counts as lost", async () => {
+      const { gateway, clock, app } = await behindGateway({ timeoutMs: 500 });
+      clock.offsetMs = hour;
+      gateway.break(fault);
+      const { code, message } = await errorOf(app.getToken());
+      expect(code).toBe("AUTHORIZATION_REQUIRED");
+      expect(message).toContain("The tokens of the last sign-in were lost");
+      expect(gateway.refreshes()).toHaveLength(2);
+      expect(app.eventsOf("refresh-lost")).toEqual([
+        { type: "refresh-lost", connection: "notes", reason },
+      ]);
+      expect(app.eventsOf("refresh-refused")).toEqual([]);
+    });
 
-  test("leaves the old token, if that still works, to its end", async () => {
-    const { gateway, clock, app, token } = await behindGateway({ timeoutMs: 500 });
-    clock.offsetMs = hour - 59_000;
-    gateway.break(fault);
-    expect((await app.getToken())?.token).toBe(token);
-    await expect.poll(() => app.eventsOf("refresh-lost")).toMatchObject([{ reason }]);
-    gateway.break(undefined);
-    clock.offsetMs = hour - 30_000;
-    expect((await app.next().getToken())?.token).toBe(token);
-    expect(await app.oauth.authorizationFor(app.use)).toBeUndefined();
-    clock.offsetMs = hour;
-    const { code, message } = await errorOf(app.getToken());
-    expect(code).toBe("AUTHORIZATION_REQUIRED");
-    expect(message).toContain("The tokens of the last sign-in were lost");
-    expect(gateway.refreshes()).toHaveLength(2);
-    expect(app.eventsOf("refresh-lost")).toHaveLength(1);
-  });
-});
+    test("leaves the old token, if that still works, to its end", async () => {
+      const { gateway, clock, app, token } = await behindGateway({ timeoutMs: 500 });
+      clock.offsetMs = hour - 59_000;
+      gateway.break(fault);
+      expect((await app.getToken())?.token).toBe(token);
+      await expect.poll(() => app.eventsOf("refresh-lost")).toMatchObject([{ reason }]);
+      gateway.break(undefined);
+      clock.offsetMs = hour - 30_000;
+      expect((await app.next().getToken())?.token).toBe(token);
+      expect(await app.oauth.authorizationFor(app.use)).toBeUndefined();
+      clock.offsetMs = hour;
+      const { code, message } = await errorOf(app.getToken());
+      expect(code).toBe("AUTHORIZATION_REQUIRED");
+      expect(message).toContain("The tokens of the last sign-in were lost");
+      expect(gateway.refreshes()).toHaveLength(2);
+      expect(app.eventsOf("refresh-lost")).toHaveLength(1);
+    });
+  },
+);
 
 test("gets the tokens of a server that gives them once more for some seconds", async () => {
   const { server, clock, app } = await signedIn();
@@ -89,7 +98,9 @@ test.each([
   const { server, clock, app } = await signedIn({}, { keys: unencrypted });
   clock.offsetMs = hour;
   await changeGrant(app.store, state());
-  const all = await Promise.all([app, app.next(), app.next()].map((each) => errorOf(each.getToken())));
+  const all = await Promise.all(
+    [app, app.next(), app.next()].map((each) => errorOf(each.getToken())),
+  );
   expect(all.map(({ code }) => code)).toEqual(Array(3).fill("AUTHORIZATION_REQUIRED"));
   expect(server.refreshes()).toEqual([]);
 });

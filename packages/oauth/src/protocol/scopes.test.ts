@@ -7,7 +7,15 @@ import { serverByConvention } from "./authorization-server.ts";
 import { readScopes, scopesToAsk } from "./scopes.ts";
 
 const many = Array.from({ length: 100_000 }, (_, each) => `s${each}`);
-const nasty = ["notes:read", "\u001B[2Jscreen", 'quo"te', "back\\slash", "ünïcode", "", "x".repeat(300)];
+const nasty = [
+  "notes:read",
+  "\u001B[2Jscreen",
+  'quo"te',
+  "back\\slash",
+  "ünïcode",
+  "",
+  "x".repeat(300),
+];
 
 /** What the user is asked for, and the length of the URL. */
 async function asked(app: ReturnType<typeof createApplication>) {

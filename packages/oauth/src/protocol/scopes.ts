@@ -45,14 +45,7 @@ const maxLength = 4_096;
  */
 export function readScopes(given: string | readonly string[]): string[] {
   const words = typeof given === "string" ? given.split(/[ \t\r\n]+/) : given;
-  const scopes = new Set<string>();
-  let length = 0;
-  for (const word of words) {
-    if (scopes.size === maxScopes) break;
-    const isTooMuch = length + word.length + 1 > maxLength;
-    if (isTooMuch || scopes.has(word) || !scopeToken.test(word)) continue;
-    scopes.add(word);
-    length += word.length + 1;
-  }
-  return [...scopes];
+  const scopes = [...new Set(words)].filter((word) => scopeToken.test(word)).slice(0, maxScopes);
+  while (scopes.join(" ").length > maxLength) scopes.pop();
+  return scopes;
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   type Answer,
   cut,
@@ -182,6 +182,17 @@ test("what was certainly not sent is known", async () => {
   });
   const signal = AbortSignal.abort();
   expect(await refreshTokens({ ...request, signal })).toMatchObject(no);
+});
+
+test("a connection that is not made in half of the time was not sent", async () => {
+  // It accepts, and never answers the TLS handshake.
+  const server = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { fetch } = createGuardedFetch({ resource: new URL(issuer), timeoutMs: 4_000 });
+  const request = { server: serverByConvention(issuer), client, refreshToken, resource: issuer };
+  expect(await refreshTokens({ ...request, fetch })).toMatchObject({ type: "failed", sent: "no" });
 });
 
 test("a caller that gives up after the request is told that it may have been carried out", async () => {

@@ -131,8 +131,8 @@ async function requestTokens(
     const why = "the authorization server gave no tokens, and did not say why. Try again later.";
     // Words of the specification are the server's own.
     const isOwn = error !== undefined && (ofServer.test(error) || ofGrant.test(error));
-    const sent = (answer.isUncertain && !isOwn) || status < 400 ? "perhaps" : "answered";
-    return { type: "failed", sent, error: requestError(name, why, { status }) };
+    const wasSent = (answer.isUncertain && !isOwn) || status < 400 ? "perhaps" : "answered";
+    return { type: "failed", sent: wasSent, error: requestError(name, why, { status }) };
   }
   const tokens = await readTokens(answer, { server, client, sentAt });
   if (!("wrong" in tokens)) return { type: "tokens", tokens };

@@ -35,7 +35,7 @@ export interface GrantTokens {
 }
 
 /** The right of one process to use the refresh token. */
-export interface RefreshLease {
+interface RefreshLease {
   readonly token: string;
   readonly until: number;
   /** Nobody holds it: the last holder was not answered with tokens, and nobody asks again before `until`. */

@@ -26,10 +26,13 @@ async function locked(options: Parameters<typeof createApplication>[0] | object 
   return { server, app, click, linkOf, first: first.data.startUrl!, last: last.data.startUrl! };
 }
 
-test.each([["sealed"], [unencrypted]])("goes on in the chat whose link was clicked (%s)", async (keys) => {
-  const { click, linkOf } = await locked(keys === unencrypted ? { keys } : {});
-  expect(await click(await linkOf("chat-1"))).toBe("chat-1");
-});
+test.each([["sealed"], [unencrypted]])(
+  "goes on in the chat whose link was clicked (%s)",
+  async (keys) => {
+    const { click, linkOf } = await locked(keys === unencrypted ? { keys } : {});
+    expect(await click(await linkOf("chat-1"))).toBe("chat-1");
+  },
+);
 
 test("goes on in a chat that has only shown the link", async () => {
   const { click, linkOf } = await locked();
@@ -46,11 +49,15 @@ test("goes on in the chat whose error had the link, and without one in the last 
 test("a link is the same each time, and says nothing of the chat", async () => {
   const { app, linkOf, first } = await locked();
   expect(await linkOf("chat-1")).toBe(first);
-  expect(await app.next().oauth.authorizationFor({ ...app.use, sessionId: "chat-1" })).toMatchObject({
+  expect(
+    await app.next().oauth.authorizationFor({ ...app.use, sessionId: "chat-1" }),
+  ).toMatchObject({
     startUrl: first,
   });
   expect(first).not.toContain("chat-1");
-  expect(atob(new URL(first).searchParams.get("chat")!.replaceAll("-", "+").replaceAll("_", "/"))).not.toContain("chat");
+  expect(
+    atob(new URL(first).searchParams.get("chat")!.replaceAll("-", "+").replaceAll("_", "/")),
+  ).not.toContain("chat");
 });
 
 test("ignores a reference that is forged, too long, or somebody else's", async () => {
@@ -68,7 +75,9 @@ test("ignores a reference that is forged, too long, or somebody else's", async (
   }
   expect(await click(withChat("A".repeat(80)))).toBe("chat-2");
 
-  await errorOf(app.getToken({ principal: ben, refused: { status: 401 }, sessionId: "chat-of-ben" }));
+  await errorOf(
+    app.getToken({ principal: ben, refused: { status: 401 }, sessionId: "chat-of-ben" }),
+  );
   expect(await click(own, ben)).toBe("chat-of-ben");
   expect(server.registrations).toHaveLength(1);
 });

@@ -45,7 +45,7 @@ test("answers any other path with 404, and names both on the console", async () 
 });
 
 test("keys may be a function, asked for at the first use", async () => {
-  const ask = vi.fn(() => keys);
+  const ask = vi.fn<() => typeof keys>(() => keys);
   const server = await startHandMadeServer();
   const app = createApplication({ url: server.url, keys: ask });
   expect(ask).not.toHaveBeenCalled();
@@ -65,8 +65,9 @@ test.each([
   expect(message).toContain(words);
 });
 
+const create = (url: string) => () => createOAuth({ store, keys, redirectUrl: url });
+
 test("refuses http as redirect URL, but for this computer", () => {
-  const create = (url: string) => () => createOAuth({ store, keys, redirectUrl: url });
   expect(create("http://app.example/oauth/callback")).toThrow("redirectUrl must be an https URL");
   for (const host of ["localhost:3000", "127.0.0.1:3000", "[::1]:3000"]) {
     expect(create(`http://${host}/oauth/callback`)).not.toThrow();
