@@ -114,16 +114,22 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
     const response = await send(token);
     const refused = refusalOf(response, token);
     if (refused === undefined || init?.body instanceof ReadableStream) return response;
-    const other = await ask(refused, signal).catch(async (error: unknown) => {
-      await response.body?.cancel();
-      throw error;
-    });
+    const other = await ask(refused, signal).catch(letGoAndThrow(response));
     if (other === undefined || other === token) return response;
     await response.body?.cancel();
-    return await send(other);
+    const second = await send(other);
+    // Where it was revoked meanwhile the user has to sign in.
+    const again = refusalOf(second, other);
+    if (again !== undefined) await ask(again, signal).catch(letGoAndThrow(second));
+    return second;
   };
   return { fetch, authProvider: createAuthProvider(ask, { connection, url }) };
 }
+
+const letGoAndThrow = (response: Response) => async (error: unknown) => {
+  await response.body?.cancel();
+  throw error;
+};
 
 /** Why a token was refused, if another one may help. */
 function refusalOf(response: Response, token: string | undefined): RefusedToken | undefined {

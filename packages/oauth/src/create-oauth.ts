@@ -1,6 +1,6 @@
-import { McpSessionError, type Principal } from "@durable-mcp/core";
+import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
 import { checkedClock, guarded } from "@durable-mcp/core/internal";
-import { encryptValues } from "@durable-mcp/core/sealing";
+import { encryptValues, type SealingKeys } from "@durable-mcp/core/sealing";
 import type { OAuthEvent } from "./base/oauth-event.ts";
 import type { RefusedToken } from "./base/refused-token.ts";
 import { connectTo, type ConnectUse, type OAuthConnection } from "./connect.ts";
@@ -58,20 +58,21 @@ export interface OAuth {
     readonly principal: Principal | undefined;
     readonly connection: string;
     readonly url: string;
+    /** The agent session in which the link is shown: it goes on after the sign-in. */
+    readonly sessionId?: string | undefined;
   }): Promise<AwaitedAuthorization | undefined>;
   /**
-   * The route of `startUrl`: sends the user's browser to the authorization server. The state, the verifier and the
-   * authorization URL are made now.
+   * Both routes: that of `startUrl` sends the user's browser to the authorization server, that of `redirectUrl` ends the
+   * sign-in, which only the user can who began it. Any other path is a 404, and an event.
    *
    * @param use.principal whose browser it is, from the application's own login
    * @param use.connection what to sign in to, with `url`, where no server has asked yet. @default as the link says
-   */
-  start(request: Request, use: StartUse): Promise<Response>;
-  /**
-   * The route of `redirectUrl`: ends the sign-in. Only the user who began it can.
-   *
    * @see https://www.rfc-editor.org/rfc/rfc9207
    */
+  handler(request: Request, use: StartUse): Promise<Response>;
+  /** The route of `startUrl` alone. The state, the verifier and the authorization URL are made now. */
+  start(request: Request, use: StartUse): Promise<Response>;
+  /** The route of `redirectUrl` alone. */
   callback(request: Request, use: { readonly principal: Principal }): Promise<Response>;
   /**
    * Forgets the tokens of a principal at a connection, and revokes them (RFC 7009). A refresh under way does not
@@ -99,9 +100,8 @@ export interface OAuth {
  * @example
  * const oauth = createOAuth({ store, keys, redirectUrl: "https://app.example/oauth/callback" });
  * const linear = defineMcpClientConnection({ url, description, session: "stateful", auth: oauth });
- * // two routes
- * export const GET_start = (request: Request) => oauth.start(request, { principal: principalOf(request) });
- * export const GET_callback = (request: Request) => oauth.callback(request, { principal: principalOf(request) });
+ * // GET /oauth/start and GET /oauth/callback
+ * export const GET = (request: Request) => oauth.handler(request, { principal: principalOf(request) });
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
@@ -126,7 +126,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
       const { record } = await context.records.grant(use.principal, use.resourceId);
       if (record?.needed === undefined) return undefined;
       const { scopes, askedAt } = record.needed;
-      return { scopes, startUrl: startUrlOf(context, use), askedAt };
+      return { scopes, startUrl: await startUrlOf(context, use, record.linkKey), askedAt };
     },
     ...createRoutes(context, { redirectUrl, onSignedIn }),
     async signOut({ principal, connection, url }) {
@@ -163,15 +163,13 @@ async function useOf(asked: {
 }
 
 function createContext(options: OAuthOptions): OAuthContext {
-  const { store, keys, startUrl, clientMetadataUrl, clients = [], clientName } = options;
+  const { startUrl, clientMetadataUrl, clients = [], clientName } = options;
   const { allowIssuers, allowPrivateAddresses, fetch, onEvent, timeoutMs = 10_000 } = options;
   const now = checkedClock(options.now);
   const redirectUrl = new URL(options.redirectUrl);
   const emit: (event: OAuthEvent) => void = onEvent ? guarded(onEvent) : createConsoleTeller();
   const onUnreadable = (reason: string) => emit({ type: "unreadable", reason });
-  const records = createRecords(
-    keys === unencrypted ? store : encryptValues(store, { keys, onUnreadable }),
-  );
+  const records = createRecords(sealedStore(options, onUnreadable));
   return {
     records,
     startUrl: new URL(startUrl ?? "start", redirectUrl),
@@ -184,6 +182,16 @@ function createContext(options: OAuthOptions): OAuthContext {
     }),
     ...{ emit, timeoutMs, now },
   };
+}
+
+function sealedStore(
+  { store, keys }: OAuthOptions,
+  onUnreadable: (reason: string) => void,
+): () => SessionStore {
+  if (keys === unencrypted) return () => store;
+  const seal = (given: SealingKeys) => encryptValues(store, { keys: given, onUnreadable });
+  let sealed = typeof keys === "function" ? undefined : seal(keys);
+  return () => (sealed ??= seal((keys as () => SealingKeys)()));
 }
 
 function allowedIssuers(allowed: OAuthOptions["allowIssuers"]): OAuthContext["mayUse"] {

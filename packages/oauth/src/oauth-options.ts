@@ -13,6 +13,8 @@ import {
 import type { SealingKeys } from "@durable-mcp/core/sealing";
 import type { OAuthClient } from "./base/oauth-client.ts";
 import type { OAuthEvent } from "./base/oauth-event.ts";
+import { isLoopbackUrl } from "./protocol/loopback-url.ts";
+import { readScopes } from "./protocol/scopes.ts";
 
 /** What to say instead of `keys` for a store whose readers may see tokens. */
 export const unencrypted = "store tokens unencrypted";
@@ -33,12 +35,13 @@ export interface OAuthOptions {
   readonly store: SessionStore;
   /**
    * Seal what is stored, each value bound to its key. `"store tokens unencrypted"` instead, where the store is
-   * encrypted by itself, or whoever reads it may have the tokens.
+   * encrypted by itself, or whoever reads it may have the tokens. A function is asked at the first use, so that a build
+   * needs no key.
    */
-  readonly keys: SealingKeys | typeof unencrypted;
-  /** The application's route that calls `callback`. Authorization servers send users there. */
+  readonly keys: SealingKeys | (() => SealingKeys) | typeof unencrypted;
+  /** The application's route that ends sign-ins: https, or http on this computer. Authorization servers send users there. */
   readonly redirectUrl: string | URL;
-  /** The application's route that calls `start`. @default `start` beside `redirectUrl` */
+  /** The application's route that begins them. @default `start` beside `redirectUrl` */
   readonly startUrl?: string | URL | undefined;
   /** The https URL of this application's client ID metadata document. Used where a server takes one. */
   readonly clientMetadataUrl?: string | URL | undefined;
@@ -110,7 +113,8 @@ const clientChecks: OptionChecks<OAuthClient> = {
     if (typeof value !== "boolean") throw invalidOption(field, "must be true or false");
   },
   scopes: (value, field) => {
-    const areScopes = Array.isArray(value) && value.every((scope) => typeof scope === "string");
+    const isList = Array.isArray(value) && value.every((scope) => typeof scope === "string");
+    const areScopes = isList && readScopes(value).length === value.length;
     if (!areScopes) throw invalidOption(field, "must be a list of scopes");
   },
 };
@@ -119,12 +123,19 @@ const checks: OptionChecks<OAuthOptions> = {
   store: (value, field) =>
     checkMethods(value, field, ["get", "put", "touch", "delete", "list"], "a store"),
   keys: (value, field) => {
-    if (value !== unencrypted && !isRecord(value)) {
-      throw invalidOption(field, `must be { current, previous? }, or "${unencrypted}"`);
+    if (value !== unencrypted && typeof value !== "function" && !isRecord(value)) {
+      throw invalidOption(
+        field,
+        `must be { current, previous? }, a function that gives them, or "${unencrypted}"`,
+      );
     }
   },
   redirectUrl: (value, field) => {
     httpUrl(value, field);
+    const url = new URL(String(value));
+    const isSafe = url.protocol === "https:" || isLoopbackUrl(url);
+    if (!isSafe)
+      throw invalidOption(field, "must be an https URL, or an http URL of this computer");
     if (String(value).includes("#")) throw invalidOption(field, "must have no fragment");
   },
   startUrl: httpUrl,

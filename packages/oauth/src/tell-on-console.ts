@@ -21,6 +21,12 @@ function wordsFor(event: OAuthEvent) {
       words: `A stored sign-in could not be opened (${event.reason}). It counts as none, so its user has to sign in again.`,
     };
   }
+  if (event.type === "unknown-path") {
+    return {
+      about: event.type,
+      words: `oauth.handler was asked for another path than ${event.paths.join(" and ")}, and answered with 404. Serve it at these two, or change startUrl and redirectUrl.`,
+    };
+  }
   if (event.type !== "sign-in-refused" || event.error === undefined) return undefined;
   const { reason, connection, error } = event;
   return {

@@ -11,7 +11,13 @@ export interface TokenRequest {
 }
 
 /** What a token endpoint answers; `cut` breaks the connection. */
-export type TokenAnswer = { readonly status: number; readonly body: unknown } | "cut";
+export type TokenAnswer =
+  | {
+      readonly status: number;
+      readonly body: unknown;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | "cut";
 
 /** What a test may change while the server runs. */
 export interface HandMadeRules {
@@ -226,6 +232,6 @@ function send(response: ServerResponse, answer: TokenAnswer): void {
     response.destroy();
     return;
   }
-  response.writeHead(answer.status, { "content-type": "application/json" });
+  response.writeHead(answer.status, { "content-type": "application/json", ...answer.headers });
   response.end(JSON.stringify(answer.body));
 }

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { type ClientMetadata, Provider } from "oidc-provider";
+import type { Gateway } from "./gateway.ts";
 import { startLoopbackServer } from "./loopback-server.ts";
 
 export interface AuthorizationServerOptions {
@@ -8,6 +9,8 @@ export interface AuthorizationServerOptions {
   /** Client ID metadata documents by their https URL. */
   readonly documents?: Readonly<Record<string, unknown>>;
   readonly accessTokenSeconds?: number;
+  /** Stands before it, at the issuer's address. */
+  readonly gateway?: Gateway;
 }
 
 export interface TestAuthorizationServer {
@@ -27,12 +30,15 @@ export async function startAuthorizationServer({
   clients = [],
   documents = {},
   accessTokenSeconds = 3_600,
+  gateway,
 }: AuthorizationServerOptions = {}): Promise<TestAuthorizationServer> {
   let answer: ReturnType<Provider["callback"]> | undefined;
   const server = await startLoopbackServer((request, response) => void answer?.(request, response));
+  gateway?.openTo(server.origin);
+  const issuer = gateway?.origin ?? server.origin;
   const provider = quietly(
     () =>
-      new Provider(server.origin, {
+      new Provider(issuer, {
         clients: [...clients],
         clientDefaults: { id_token_signed_response_alg: "ES256" },
         cookies: { keys: [randomUUID()] },
@@ -79,7 +85,7 @@ export async function startAuthorizationServer({
   provider.on("server_error", (_context, error) => console.error(error));
   answer = provider.callback();
   return {
-    issuer: server.origin,
+    issuer,
     requests: () => server.requests.map(({ url }) => url ?? ""),
   };
 }

@@ -35,6 +35,8 @@ export interface AuthorizationUse {
   readonly connection: string;
   /** The connection's URL. */
   readonly url: string;
+  /** The agent session in which the sign-in is shown, if there is one. */
+  readonly sessionId?: string | undefined;
 }
 
 /** The sign-in that a connection waits for. */

@@ -83,7 +83,7 @@ export function startTimeoutMs({ options }: McpClientConnection): number {
 }
 
 /** For the handshake, and for listing tools. */
-export function connectTimeoutMs({ options }: McpClientConnection): number {
+export function connectTimeoutMs({ options }: Pick<McpClientConnection, "options">): number {
   return options.timeouts?.connectMs ?? 10_000;
 }
 

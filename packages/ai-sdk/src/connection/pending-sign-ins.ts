@@ -22,13 +22,13 @@ export function authorizationSource({
  */
 export async function pendingSignIn(
   definition: McpClientConnection,
-  { connection, principal }: Omit<AuthorizationUse, "url">,
+  { connection, principal, sessionId }: Omit<AuthorizationUse, "url">,
 ): Promise<WaitingAuthorization | undefined> {
   const source = authorizationSource(definition);
   if (source === undefined) return undefined;
   const url = endpointOf(definition);
   try {
-    const required = await source.authorizationFor({ principal, connection, url });
+    const required = await source.authorizationFor({ principal, connection, url, sessionId });
     if (required === undefined) return undefined;
     const { scopes, startUrl, askedAt } = required;
     const server = new URL(url).origin;
@@ -48,12 +48,15 @@ export async function pendingSignIn(
 export async function pendingSignIns(
   declared: Readonly<Connections>,
   principal: Principal | undefined,
+  sessionId: string | undefined,
 ): Promise<WaitingAuthorization[]> {
   // Nobody signs in for an unknown user.
   if (principal === undefined) return [];
   const entries = Object.entries(clientConnections(declared));
   const pending = await Promise.all(
-    entries.map(([connection, definition]) => pendingSignIn(definition, { connection, principal })),
+    entries.map(([connection, definition]) =>
+      pendingSignIn(definition, { connection, principal, sessionId }),
+    ),
   );
   return pending.filter((entry) => entry !== undefined);
 }

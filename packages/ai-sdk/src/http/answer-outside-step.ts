@@ -48,7 +48,7 @@ export function waitingOutsideStep({ source, principal, tell, ...parts }: Outsid
   return {
     async list(): Promise<WaitingEntry[]> {
       const [signIns, calls] = await Promise.all([
-        pendingSignIns(declared, principal),
+        pendingSignIns(declared, principal, source.sessionId),
         stored.list(),
       ]);
       return [...signIns, ...calls];
@@ -66,7 +66,9 @@ export function waitingOutsideStep({ source, principal, tell, ...parts }: Outsid
       const definition = findDeclared(declared, connection);
       await refuseAnswer(
         found.call,
-        async () => definition && (await pendingSignIn(definition, { connection, principal })),
+        async () =>
+          definition &&
+          (await pendingSignIn(definition, { connection, principal, sessionId: source.sessionId })),
       );
       const { pausing } = connect(found.call.connection, abortSignal) ?? {};
       if (pausing === undefined) throw notPausing(found.call);

@@ -9,11 +9,12 @@ import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { RefusedToken } from "../connection/connection-options.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
+import { connectTimeoutMs, type McpClientConnection } from "../connection/define-connection.ts";
+import type { PausableLimits } from "../connection/pausable-limits.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
 import { authorizationRequired } from "../errors/connection-error.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
-import { ask, createCredentials } from "./credentials.ts";
+import { ask, createCredentials, createOwnTime } from "./credentials.ts";
 import { handshakeMethod } from "./handshake-method.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -29,12 +30,21 @@ type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => P
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  { now, sessionId }: { readonly now: () => number; readonly sessionId?: string | undefined },
+  {
+    now,
+    sessionId,
+    paused,
+  }: {
+    readonly now: () => number;
+    readonly sessionId?: string | undefined;
+    readonly paused?: PausableLimits["paused"];
+  },
 ) {
   const { connection } = context;
   const url = new URL(options.url);
   const resource = { url: url.href, sessionId };
-  const createOwn = () => createCredentials(options, context, resource, now);
+  const inOwnTime = createOwnTime(context, connectTimeoutMs({ options }), paused);
+  const createOwn = () => createCredentials(options, context, resource, { now, inOwnTime });
   let credentials = createOwn();
   const authProvider = once(async () =>
     typeof options.authProvider === "function"
@@ -80,7 +90,16 @@ export function createConnectionFetch(
     const other = await own.tokenAfter(sent, { ...refusal, token: sent.token });
     if (other === undefined || init.body instanceof ReadableStream) return response;
     await response.body?.cancel();
-    return await attempt(other);
+    const second = await attempt(other.token);
+    const again = refusalOf(second);
+    if (again?.status !== 401) return second;
+    // It may have been revoked meanwhile. Where only the user can go on, its source says so.
+    await own.tokenAfter(other, { ...again, token: other.token }).catch(async (error: unknown) => {
+      if (authorizationRequired(error) === undefined) return;
+      await second.body?.cancel();
+      throw error;
+    });
+    return second;
   };
 
   const createFetch =
@@ -98,10 +117,11 @@ export function createConnectionFetch(
 
   const isSignedByHeaders = async () =>
     new Headers(await credentials.headers()).has("authorization");
-  const tokensOfProvider = async () => await (await authProvider())?.tokens();
+  const tokensOfProvider = () =>
+    ask("authProvider", context, async () => await (await authProvider())?.tokens());
   const sendWithTokens: Send = async (input, init, headers) => {
     const isSigned = headers.has("authorization") || (await isSignedByHeaders());
-    const issued = isSigned ? undefined : await ask("authProvider", context, tokensOfProvider);
+    const issued = isSigned ? undefined : await inOwnTime("authProvider", tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
     return await sendToServer(input, init, headers);
   };
@@ -127,6 +147,8 @@ export function createConnectionFetch(
     tokens: () => [...tokens],
     /** The text without it, and without what calls under way send in secret. */
     scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
+    /** Has asked for the token. */
+    ready: async () => void (await credentials.token()),
     /** Resolves headers and token anew, for another step. */
     renew: () => void (credentials = createOwn()),
     get initializeStatus() {

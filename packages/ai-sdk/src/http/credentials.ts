@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { isRecord } from "@durable-mcp/core/internal";
+import { abortable, isRecord, timeLimited } from "@durable-mcp/core/internal";
 import type {
   ConnectionAuth,
   ConnectionToken,
@@ -7,6 +7,7 @@ import type {
   TokenContext,
 } from "../connection/connection-options.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
+import type { PausableLimits } from "../connection/pausable-limits.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { isHeaderName, isHeaderValue } from "../connection/option-schemas.ts";
 import { once } from "../base/once.ts";
@@ -29,13 +30,15 @@ export function createCredentials(
   { headers = {}, auth }: Definition,
   context: ConnectionContext,
   resource: Pick<TokenContext, "url" | "sessionId">,
-  now: () => number,
+  { now, inOwnTime }: { readonly now: () => number; readonly inOwnTime: InOwnTime },
 ) {
   let asking: Promise<Answer> | undefined;
   let current: Answer | undefined;
 
   const load = async (refused: RefusedToken | undefined, before: Answer | undefined) => {
-    const answer = await loadToken(auth!, { ...context, ...resource, refused });
+    const answer = await inOwnTime("auth", () =>
+      loadToken(auth!, { ...context, ...resource, refused }),
+    );
     // A token that lacks a scope still serves other requests.
     return answer.token === undefined && refused?.status === 403 ? { ...before } : answer;
   };
@@ -50,7 +53,7 @@ export function createCredentials(
   };
 
   return {
-    headers: once(() => resolveHeaders(headers, context)),
+    headers: once(() => inOwnTime("headers", () => resolveHeaders(headers, context))),
     /** A token that still works; none without `auth`. */
     async token(): Promise<Answer> {
       if (auth === undefined) return {};
@@ -64,12 +67,35 @@ export function createCredentials(
      *
      * @returns `undefined` if there is no other
      */
-    async tokenAfter(sent: Answer, refused: RefusedToken): Promise<string | undefined> {
+    async tokenAfter(sent: Answer, refused: RefusedToken): Promise<Answer | undefined> {
       if (auth === undefined) return undefined;
       if (current === sent) asking = current = undefined;
-      const { token } = await answerNow(refused, sent);
-      return token === sent.token ? undefined : token;
+      const answer = await answerNow(refused, sent);
+      return [undefined, sent.token].includes(answer.token) ? undefined : answer;
     },
+  };
+}
+
+/** Runs functions of the application within a time of their own. */
+export type InOwnTime = <T>(field: string, work: () => Promise<T>) => Promise<T>;
+
+/** @param paused stops the time limits for the server */
+export function createOwnTime(
+  { connection }: ConnectionContext,
+  ms: number,
+  paused: PausableLimits["paused"] = async (work) => await work(),
+): InOwnTime {
+  return async (field, work) => {
+    const late = new DOMException(`No answer within ${ms} ms.`, "TimeoutError");
+    const inTime = () => timeLimited(ms, undefined, (limit) => abortable(work(), limit), late);
+    return await paused(inTime).catch((error: unknown) => {
+      if (error !== late) throw error;
+      throw new McpSessionError(
+        "CONNECTION_UNAVAILABLE",
+        `Connection ${connection}: ${field} gave nothing within ${ms} ms, and the server was not asked. The request was not sent. The next one asks again.`,
+        { data: { field, connection } },
+      );
+    });
   };
 }
 

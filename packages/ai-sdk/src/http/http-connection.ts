@@ -175,6 +175,9 @@ async function connectClient(
   };
 
   try {
+    // The session fetch has a limit for the handshake, which would count the time for a token as the server's.
+    if (slot?.snapshot === undefined || slot.snapshot.kind === "lost")
+      await connectionFetch.ready();
     const client = await openClient({
       definition,
       context,

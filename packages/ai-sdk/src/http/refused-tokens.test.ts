@@ -124,7 +124,11 @@ describe.each(["stateful", "stateless"] as const)("on a %s connection", (session
       expect(contexts).toHaveLength(2);
       only(locked);
       await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject(isRefused);
-      expect(contexts).toHaveLength(3);
+      // Of the second refusal it learns, too: only the user may be able to go on.
+      expect(contexts.slice(2).map(({ refused }) => refused?.token)).toEqual([
+        "token-2",
+        "token-3",
+      ]);
     });
   });
 

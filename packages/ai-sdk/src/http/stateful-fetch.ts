@@ -144,14 +144,14 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { connection } = context;
   const { origin, pathname } = new URL(url);
   const endpoint = `${origin}${pathname}`;
+  const { paused, limited } = createPausableLimits();
   const connectionFetch = createConnectionFetch(definition.options, context, {
-    now,
+    ...{ now, paused },
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
   });
   /** Delivers failures that follow an answer's headers. A connection of which nothing lasts keeps none. */
   const deliverySlot = slot ?? createSessionSlot();
-  const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
     limited(readyTimeoutMs(definition), signal, work);
   /** The listing before the save may take half of the handshake's time. */

@@ -25,7 +25,7 @@ export function withSignIn(
   const isAsked = definition.type === "mcp-client" && authorizationSource(definition);
   // Nobody signs in for an unknown user.
   if (!isAsked || principal === undefined) return connection;
-  const { name, emit } = connection;
+  const { name, emit, sessionId } = connection;
   const url = endpointOf(definition);
   const createPark = (source: WaitingSource): SignIn["park"] => {
     const stored = createStoredCalls({
@@ -44,7 +44,8 @@ export function withSignIn(
   };
   const signIn: SignIn = {
     url,
-    pending: async () => await pendingSignIn(definition, { connection: name, principal }),
+    pending: async () =>
+      await pendingSignIn(definition, { connection: name, principal, sessionId }),
     park: waiting && createPark(waiting),
   };
   return Object.assign(connection, { signIn });

@@ -51,7 +51,7 @@ export function createRegistryWaiting(
   return {
     async list() {
       const [signIns, calls] = await Promise.all([
-        pendingSignIns(definitions, principal),
+        pendingSignIns(definitions, principal, source?.sessionId),
         stored?.list(),
       ]);
       return [...signIns, ...(calls ?? [])];

@@ -76,7 +76,9 @@ describe.for(kinds)(
       expect(door).toEqual({
         ...{ kind: "authorization", connection: "notes", server: new URL(world.locked.url).origin },
         ...{ scopes: ["notes:read"], askedAt: expect.any(Number) },
-        startUrl: expect.stringMatching(/:3999\/oauth\/start\?connection=notes&resource=\w+$/),
+        startUrl: expect.stringMatching(
+          /:3999\/oauth\/start\?connection=notes&resource=\w+&chat=[\w-]+$/,
+        ),
       });
       expect(call).toMatchObject({ kind: "authorization", tool: "sign_in", state: "waiting" });
       const early = await ada.generate(first.messages!, "never");

@@ -52,8 +52,7 @@ app.get("/", async (context) => {
     ...grants.map(({ connection }) => html`<p>Signed in to ${connection}.</p>`),
   ]);
 });
-app.get("/oauth/start", ({ req, var: { principal } }) => oauth.start(req.raw, { principal }));
-app.get("/oauth/callback", ({ req, var: { principal } }) => oauth.callback(req.raw, { principal }));
+app.get("/oauth/*", ({ req, var: { principal } }) => oauth.handler(req.raw, { principal }));
 
 const loginForm = html`<form method="post" action="/login">
   <input name="name" placeholder="Name" required />

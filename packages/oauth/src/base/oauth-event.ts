@@ -11,10 +11,12 @@ import type { McpSessionError } from "@durable-mcp/core";
  * - `refreshed`: tokens were refreshed, once for all processes.
  * - `refresh-failed`: the authorization server could not be asked, or did not answer. The tokens stay.
  * - `refresh-refused`: it takes the refresh token no more. The user has to sign in.
- * - `refresh-lost`: the answer to a refresh was lost with its process, and the tokens with it. The user has to sign in.
+ * - `refresh-lost`: the refresh token was perhaps used, and nobody has read the answer. The access token is used to its
+ *   end; then the user has to sign in. `reason` says why.
  * - `registered`: this client was registered at an authorization server.
  * - `signed-out`: the tokens are forgotten. `isRevoked`: the authorization server knows.
  * - `unreadable`: a stored value could not be opened, for example because its key is gone. It counts as none.
+ * - `unknown-path`: `handler` was asked for a path that is neither of `paths`.
  */
 export type OAuthEvent =
   | {
@@ -35,10 +37,17 @@ export type OAuthEvent =
       readonly connection: string;
       readonly error: McpSessionError;
     }
-  | { readonly type: "refresh-refused" | "refresh-lost"; readonly connection: string }
+  | { readonly type: "refresh-refused"; readonly connection: string }
+  | { readonly type: "refresh-lost"; readonly connection: string; readonly reason: RefreshLoss }
   | { readonly type: "registered"; readonly issuer: string }
   | { readonly type: "signed-out"; readonly connection: string; readonly isRevoked: boolean }
-  | { readonly type: "unreadable"; readonly reason: string };
+  | { readonly type: "unreadable"; readonly reason: string }
+  | { readonly type: "unknown-path"; readonly paths: readonly string[] };
+
+export const refreshLosses = ["process-ended", "timeout", "connection-broken", "gateway"] as const;
+
+/** Why nobody has read the answer to a refresh. `gateway`: a 5xx or a page came in its place. */
+export type RefreshLoss = (typeof refreshLosses)[number];
 
 /**
  * Why a sign-in did not come to its end.

@@ -13,8 +13,8 @@ import {
 import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { ResourceUse } from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
-import { type AskForTokens, renewedTokens } from "./renew.ts";
-import { isUsable } from "./token-life.ts";
+import type { AskForTokens } from "./renew.ts";
+import { isUsable, renewedTokens } from "./token-life.ts";
 
 /** The fetch for an authorization server's own endpoints. */
 export function fetchFor(
@@ -49,12 +49,13 @@ export function askRefresh(
 ): AskForTokens | undefined {
   if (tokens?.refreshToken === undefined) return undefined;
   const { url } = use;
-  return async (before) => {
+  return async (before, mark) => {
     if (before?.refreshToken === undefined) return refusedHere;
     const { server, resource, refreshToken } = before;
     const client = await context.clients.find(server, before);
     if (client === undefined || !(await isStillRight(context, use, before))) return refusedHere;
     const fetch = fetchFor(context, url, server);
+    if (!(await mark())) return { type: "overtaken" };
     // Who asked may leave, but the answer must not be lost.
     const outcome = await timeLimited(context.timeoutMs, undefined, (signal) =>
       refreshTokens({ server, client, refreshToken, resource, fetch, signal, now: context.now }),

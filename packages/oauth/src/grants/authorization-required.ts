@@ -1,6 +1,10 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
+import { randomToken } from "@durable-mcp/core/internal";
+import type { RefreshLoss } from "../base/oauth-event.ts";
 import type { GrantRecord, NeededSignIn } from "../records/grant-record.ts";
+import { readScopes } from "../protocol/scopes.ts";
 import { type Stored } from "../records/records.ts";
+import { sealChat } from "../records/chat-reference.ts";
 import type { OAuthContext } from "./oauth-context.ts";
 import type { Asked } from "./read-challenge.ts";
 
@@ -21,13 +25,10 @@ export interface SignInNeed {
   readonly asked?: Asked | undefined;
   /** The tokens are of no use any more. */
   readonly isOver?: boolean | undefined;
-  readonly isLost?: true | undefined;
+  readonly lost?: RefreshLoss | undefined;
   /** How often the server has asked for more scopes. */
   readonly stepUps?: GrantRecord["stepUps"];
 }
-
-/** No sign-in is for more scopes. Servers may ask for others each time. */
-const maxScopes = 100;
 
 /** What a record says where there is none yet. */
 export function newGrant({ url, connection }: ResourceUse): GrantRecord {
@@ -46,13 +47,14 @@ export async function noteNeeded(
   need: SignInNeed,
 ): Promise<McpSessionError | undefined> {
   const before = stored.record ?? newGrant(use);
-  const { tokens, lease, generation, ...rest } = before;
+  const { tokens, lease, unanswered, generation, ...rest } = before;
   const needed = neededSignIn(use, before, need, context.now());
   const next: GrantRecord = {
+    linkKey: randomToken(),
     ...rest,
     connection: use.connection,
     generation: need.isOver ? generation + 1 : generation,
-    ...(!need.isOver && { tokens, lease }),
+    ...(!need.isOver && { tokens, lease, unanswered }),
     needed,
     ...(need.stepUps && { stepUps: need.stepUps }),
   };
@@ -60,6 +62,10 @@ export async function noteNeeded(
   const isNamed = before.connection === use.connection;
   const isKnown = !isEnded && !need.stepUps && isNamed && isSame(before.needed, needed);
   if (!isKnown && (await context.records.replace(stored, next)) === undefined) return undefined;
+  // It may have been told when the token was left to its end.
+  if (need.lost && tokens?.refreshToken !== undefined) {
+    context.emit({ type: "refresh-lost", connection: use.connection, reason: need.lost });
+  }
   if (!isKnown) {
     context.emit({
       type: "authorization-required",
@@ -67,26 +73,26 @@ export async function noteNeeded(
       scopes: needed.scopes,
     });
   }
-  return authorizationRequired(context, use, needed);
+  return await authorizationRequired(context, use, next);
 }
 
 function neededSignIn(
   { sessionId }: ResourceUse,
   { needed: before, tokens }: GrantRecord,
-  { asked, isLost }: SignInNeed,
+  { asked, lost = before?.lost }: SignInNeed,
   now: number,
 ): NeededSignIn {
   const { scopes = [], resourceMetadata = before?.resourceMetadata } = asked ?? {};
-  const all = new Set([...(tokens?.scopes ?? []), ...(before?.scopes ?? []), ...scopes]);
+  const all = [...(tokens?.scopes ?? []), ...(before?.scopes ?? []), ...scopes];
   return {
     // A sign-in for some scopes must not cost others.
-    scopes: [...all].slice(0, maxScopes),
+    scopes: readScopes(all),
     askedAt: before?.askedAt ?? now,
     ...(resourceMetadata != null && { resourceMetadata }),
     ...(sessionId !== undefined
       ? { sessionId }
       : before?.sessionId && { sessionId: before.sessionId }),
-    ...((isLost ?? before?.isLost) && { isLost: true as const }),
+    ...(lost && { lost }),
   };
 }
 
@@ -100,15 +106,16 @@ function isSame(before: NeededSignIn | undefined, needed: NeededSignIn): boolean
 }
 
 /** The error for a connection whose user has to sign in. */
-export function authorizationRequired(
+export async function authorizationRequired(
   context: OAuthContext,
   use: ResourceUse,
-  { scopes, isLost }: NeededSignIn,
-): McpSessionError {
+  { needed, linkKey }: GrantRecord,
+): Promise<McpSessionError> {
   const { connection, url } = use;
-  const startUrl = startUrlOf(context, use);
-  const why = isLost
-    ? " The tokens of the last sign-in were lost: a process ended before it could save them."
+  const { scopes = [], lost } = needed ?? {};
+  const startUrl = await startUrlOf(context, use, linkKey);
+  const why = lost
+    ? ` The tokens of the last sign-in were lost, with the answer to a refresh (${lost}).`
     : "";
   return new McpSessionError(
     "AUTHORIZATION_REQUIRED",
@@ -122,13 +129,16 @@ export function authorizationRequired(
   );
 }
 
-/** The application's page where the sign-in for a resource begins. */
-export function startUrlOf(
+/** The application's page where the sign-in for a resource begins, and the agent session that goes on after it. */
+export async function startUrlOf(
   { startUrl }: Pick<OAuthContext, "startUrl">,
-  { connection, resourceId }: Pick<ResourceUse, "connection" | "resourceId">,
-): string {
+  { connection, resourceId, sessionId }: ResourceUse,
+  linkKey: string | undefined,
+): Promise<string> {
   const url = new URL(startUrl);
   url.searchParams.set("connection", connection);
   url.searchParams.set("resource", resourceId);
+  const chat = sessionId && linkKey && (await sealChat(sessionId, linkKey));
+  if (chat) url.searchParams.set("chat", chat);
   return url.href;
 }

@@ -9,9 +9,9 @@ import {
   type ResourceUse,
   type SignInNeed,
 } from "./authorization-required.ts";
-import type { OAuthContext } from "./oauth-context.ts";
+import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { readChallenge } from "./read-challenge.ts";
-import { claim, type Renewal, renew, renewClaimed } from "./renew.ts";
+import { claim, lossOf, type Renewal, renew } from "./renew.ts";
 import { isDue, isUsable } from "./token-life.ts";
 
 export interface TokenRequest extends ResourceUse {
@@ -72,13 +72,11 @@ async function renewed(
     askRefresh(context, request, tokens) ?? askApplicationTokens(context, request, stored.record);
   const renewal: Renewal = ask
     ? await renew(context, request, stored, { ask, isEnough, signal })
-    : { type: "over", stored };
+    : { type: "over", stored, lost: stored.record?.unanswered?.reason };
   if (renewal.type === "tokens") return renewal.tokens;
   if (renewal.type === "failed") throw renewal.error;
-  if (renewal.isLost) context.emit({ type: "refresh-lost", connection: request.connection });
-  const { isLost } = renewal;
-  const need = { isOver: true, ...(isLost && { isLost }) };
-  return await required(context, request, renewal.stored, need);
+  const { lost } = renewal;
+  return await required(context, request, renewal.stored, { isOver: true, lost });
 }
 
 /** The user signs in for more scopes at most this often within an hour. */
@@ -121,7 +119,7 @@ async function withoutTokens(
   }
   if (refused !== undefined) return await required(context, request, stored);
   const isFresh = needed !== undefined && context.now() - needed.askedAt < askAgainMs;
-  if (isFresh) throw authorizationRequired(context, request, needed);
+  if (isFresh) throw await authorizationRequired(context, request, stored.record!);
   return undefined;
 }
 
@@ -144,21 +142,39 @@ async function refreshedEarly(
   stored: Stored<GrantRecord>,
   tokens: GrantTokens,
 ): Promise<GrantTokens> {
+  const { now, timeoutMs } = context;
   const ask = askRefresh(context, request, tokens);
-  // Where a holder ended without a word, the token is used to its end first.
-  const isLeft = stored.record?.lease !== undefined && stored.record.lease.tries > 0;
-  const isHeld = stored.record?.lease !== undefined && stored.record.lease.until > context.now();
-  if (ask === undefined || isLeft || isHeld || !isDue(tokens, context.now())) return tokens;
-  const claimed = await claim(context, request, stored);
+  const isOthers = isHeld(stored.record?.lease, { leaseMs: leaseMs(context), now });
+  if (ask === undefined || isOthers || !isDue(tokens, now())) return tokens;
+  const lost = lossOf(stored.record!, now());
+  if (lost !== undefined) await giveUp(context, request, { type: "over", stored, lost });
+  const claimed = lost === undefined ? await claim(context, request, stored) : undefined;
   if (claimed === undefined) return tokens;
-  const renewal = await renewClaimed(context, request, claimed, { ask });
-  if (renewal.type === "tokens") return renewal.tokens;
-  // Of a refusal. After a sign-out the record is another one.
-  if (renewal.type === "over" && renewal.stored === claimed) {
-    // The token that is left works to its end, and then the user has to sign in.
-    const { lease: _, ...record } = claimed.record!;
-    const { refreshToken: _refresh, ...left } = tokens;
-    await context.records.replace(claimed, { ...record, tokens: left });
-  }
-  return tokens;
+  const isEnough = ({ accessToken }: GrantTokens) => accessToken !== tokens.accessToken;
+  const renewing = renew(context, request, claimed, { ask, isEnough, claimed }).then(
+    async (renewal) => {
+      if (renewal.type === "over") await giveUp(context, request, renewal);
+      return renewal.type === "tokens" ? renewal.tokens : tokens;
+    },
+  );
+  // The refresh goes on. What works need not wait for it.
+  const done = new AbortController();
+  const spare = wait(timeoutMs / 2, done.signal).then(() => tokens);
+  return await Promise.race([renewing, spare]).finally(() => done.abort());
+}
+
+/** The token that is left works to its end, and then the user has to sign in. */
+async function giveUp(
+  { records, emit }: OAuthContext,
+  { connection }: TokenRequest,
+  { stored, lost }: Extract<Renewal, { type: "over" }>,
+): Promise<void> {
+  const { record } = stored;
+  if (record?.tokens?.refreshToken === undefined) return;
+  const { lease: _, unanswered, ...rest } = record;
+  const { refreshToken: _refresh, ...left } = record.tokens;
+  const next = { ...rest, tokens: left, ...(lost && { unanswered }) };
+  // In a conflict somebody has signed out or in, or brought tokens.
+  if ((await records.replace(stored, next)) === undefined || lost === undefined) return;
+  emit({ type: "refresh-lost", connection, reason: lost });
 }

@@ -50,6 +50,15 @@ interface UsedClient {
   readonly redirectUrl?: string | undefined;
 }
 
+/** Whether a lease is held. One that would last for twice as long as any does is of a clock that is wrong. */
+export function isHeld(
+  lease: { readonly until: number } | undefined,
+  { leaseMs: longestMs, now }: { readonly leaseMs: number; readonly now: () => number },
+): boolean {
+  const leftMs = lease === undefined ? 0 : lease.until - now();
+  return leftMs > 0 && leftMs <= 2 * longestMs;
+}
+
 /** How long one process may keep others from refreshing or registering, in milliseconds. */
 export function leaseMs({ timeoutMs }: Pick<OAuthContext, "timeoutMs">): number {
   return 3 * timeoutMs;

@@ -1,6 +1,6 @@
 import { scrubText } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "../base/refused-token.ts";
-import { splitScopes } from "../protocol/scopes-to-ask.ts";
+import { readScopes } from "../protocol/scopes.ts";
 
 /** What a server asks for when it refuses a token. */
 export interface Asked {
@@ -9,23 +9,19 @@ export interface Asked {
   readonly resourceMetadata?: string | null | undefined;
 }
 
-/** @see https://www.rfc-editor.org/rfc/rfc6749#section-3.3 */
-const scopeWord = /^[!#-[\]-~]{1,256}$/;
-
 /**
- * Reads a challenge. It is kept, listed, told in events, and sent to another server, so what is no scope is left out,
- * and so is what repeats the token.
+ * Reads a challenge, without what repeats the token.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-selection-strategy
  */
 export function readChallenge({ challenge, status, token }: RefusedToken): Asked {
   if (challenge === undefined) return { scopes: [] };
   const isSafe = (text: string) => scrubText(text, [token ?? ""], "") === text;
-  const scopes = splitScopes(challenge.scope ?? "");
+  const scopes = readScopes(challenge.scope ?? "");
   const { resourceMetadata } = challenge;
   const isNamed = resourceMetadata !== undefined && isSafe(resourceMetadata);
   return {
-    scopes: scopes.filter((scope) => scopeWord.test(scope) && isSafe(scope)),
+    scopes: scopes.filter(isSafe),
     // A 403 for scopes need not repeat it.
     resourceMetadata: isNamed ? resourceMetadata : status === 401 ? null : undefined,
   };

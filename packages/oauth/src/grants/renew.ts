@@ -1,30 +1,40 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { randomToken, wait } from "@durable-mcp/core/internal";
+import type { RefreshLoss } from "../base/oauth-event.ts";
 import type { TokenOutcome } from "../protocol/token-request.ts";
-import type { Tokens } from "../protocol/tokens.ts";
-import type { GrantRecord, GrantTokens, RefreshLease } from "../records/grant-record.ts";
+import type { GrantRecord, GrantTokens, Unanswered } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
 import { newGrant, type ResourceUse } from "./authorization-required.ts";
-import { leaseMs, type OAuthContext } from "./oauth-context.ts";
+import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { saveInsistently } from "./save-insistently.ts";
-import { createLeaseWatch } from "./watch-lease.ts";
 
-/** Asks an authorization server for new tokens. It takes `timeoutMs` at most. */
+/**
+ * Asks an authorization server for new tokens. It takes `timeoutMs` at most.
+ *
+ * @param mark to be called before a refresh token is sent; `false`: another process has the lease by now
+ */
 export type AskForTokens = (
   before: GrantTokens | undefined,
+  mark: () => Promise<boolean>,
 ) => Promise<
   | Exclude<TokenOutcome, { type: "tokens" }>
+  | { readonly type: "overtaken" }
   | { readonly type: "tokens"; readonly tokens: GrantTokens; readonly undo: () => Promise<unknown> }
 >;
 
-/** A refresh token is used by two holders of the lease at most. */
+/** A refresh token is sent twice at most, and within this time, in milliseconds, if its first use may have counted. */
 const maxTries = 2;
+const askAgainMs = 10_000;
 
 export type Renewal =
   /** There are other tokens than those that were refused, or that have expired. */
   | { readonly type: "tokens"; readonly tokens: GrantTokens }
   /** The record is as the authorization server's refusal, or the loss of its answers, left it. */
-  | { readonly type: "over"; readonly stored: Stored<GrantRecord>; readonly isLost?: true }
+  | {
+      readonly type: "over";
+      readonly stored: Stored<GrantRecord>;
+      readonly lost?: RefreshLoss | undefined;
+    }
   /** The tokens stay. */
   | { readonly type: "failed"; readonly error: McpSessionError };
 
@@ -33,14 +43,13 @@ interface RenewOptions {
   /** Whether tokens of the record will do. */
   readonly isEnough: (tokens: GrantTokens) => boolean;
   readonly signal?: AbortSignal | undefined;
+  /** The record, if this process has the lease. */
+  readonly claimed?: Stored<GrantRecord> | undefined;
 }
 
 /**
  * Renews tokens, once for all processes: one holds the lease and asks, the others wait and take what it saved. Tokens
  * are saved before anybody uses them.
- *
- * The end of a process before and after it has asked look alike. So the next holder of the lease asks once more, and
- * then nobody.
  */
 export async function renew(
   context: OAuthContext,
@@ -48,30 +57,49 @@ export async function renew(
   first: Stored<GrantRecord>,
   options: RenewOptions,
 ): Promise<Renewal> {
-  const { records, now } = context;
-  const { isEnough, signal } = options;
+  const { records, now, timeoutMs } = context;
+  const { isEnough, claimed: own } = options;
+  let { signal } = options;
   let stored = first;
-  const isLeaseHeld = createLeaseWatch(leaseMs(context), now);
+  let waitsUntil = performance.now() + timeoutMs;
   for (;;) {
-    const { tokens, lease } = stored.record ?? newGrant(use);
+    const record = stored.record ?? newGrant(use);
+    const { tokens, lease, unanswered } = record;
     if (tokens && isEnough(tokens)) return { type: "tokens", tokens };
-    const isHeld = isLeaseHeld(lease);
-    const isPause = lease?.isPause && lease.until <= now() + leaseMs(context);
-    if (isHeld && isPause) return { type: "failed", error: notRefreshed(use, "pause") };
-    if (isHeld) {
+    const isOthers = stored !== own && isHeld(lease, { leaseMs: leaseMs(context), now });
+    const lost = isOthers && !lease?.isPause ? undefined : lossOf(record, now());
+    if (lost !== undefined) return { type: "over", stored, lost };
+    const hasFailed = lease?.isPause === true && unanswered === undefined;
+    if (isOthers && (hasFailed || performance.now() >= waitsUntil)) {
+      const late = `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
+      const why = hasFailed ? `${failedToRefresh} a moment ago` : late;
+      return { type: "failed", error: notRefreshed(use, why) };
+    }
+    if (isOthers) {
       await wait(50 + Math.random() * 150, signal);
-    } else if (tokens?.refreshToken !== undefined && (lease?.tries ?? 0) >= maxTries) {
-      return { type: "over", stored, isLost: true };
     } else {
-      const claimed = await claim(context, use, stored);
-      if (claimed !== undefined) return await renewClaimed(context, use, claimed, options);
-      await wait(Math.random() * 50, signal);
+      const claimed = stored === own ? own : await claim(context, use, stored);
+      const renewal = claimed && (await renewClaimed(context, use, claimed, options));
+      if (renewal !== undefined && renewal.type !== "again") return renewal;
+      // Whoever has asked goes on, also after its caller.
+      if (renewal === undefined) await wait(Math.random() * 50, signal);
+      else [signal, waitsUntil] = [undefined, performance.now() + timeoutMs];
     }
     stored = await records.grant(use.principal, use.resourceId);
     // Signed out meanwhile.
     if (tokens !== undefined && stored.record?.tokens === undefined)
       return { type: "over", stored };
   }
+}
+
+/**
+ * Why a refresh token must not be sent any more: it was perhaps used. A server that gives the answer once more does so
+ * for some seconds; another one takes the next use for that of a thief.
+ */
+export function lossOf({ tokens, unanswered }: GrantRecord, now: number): RefreshLoss | undefined {
+  if (tokens?.refreshToken === undefined || unanswered === undefined) return undefined;
+  const isOver = unanswered.count >= maxTries || now - unanswered.since > askAgainMs;
+  return isOver && !tokens.isRefreshTokenKept ? unanswered.reason : undefined;
 }
 
 /** @returns `undefined` if the record has changed meanwhile */
@@ -81,59 +109,81 @@ export async function claim(
   stored: Stored<GrantRecord>,
 ): Promise<Stored<GrantRecord> | undefined> {
   const record = stored.record ?? newGrant(use);
-  const lease: RefreshLease = {
-    token: randomToken(),
-    until: context.now() + leaseMs(context),
-    tries: (record.lease?.tries ?? 0) + 1,
-  };
+  const lease = { token: randomToken(), until: context.now() + leaseMs(context) };
   return await context.records.replace(stored, { ...record, lease });
 }
 
-/** Asks, as the holder of the lease. */
-export async function renewClaimed(
+/** Asks, as the holder of the lease. `again`: nobody knows whether the server has done it, or another one is faster. */
+async function renewClaimed(
   context: OAuthContext,
   use: ResourceUse,
   claimed: Stored<GrantRecord>,
   { ask }: Pick<RenewOptions, "ask">,
-): Promise<Renewal> {
-  const { emit } = context;
+): Promise<Renewal | { readonly type: "again" }> {
+  const { records, emit, now } = context;
   const { connection } = use;
-  const record = claimed.record!;
-  const outcome = await ask(record.tokens).catch(async (error: unknown) => {
+  const { unanswered: before, ...record } = claimed.record!;
+  let held = claimed;
+  const mark = async () => {
+    if (record.tokens?.isRefreshTokenKept) return true;
+    const { count = 0, since = now() } = before ?? {};
+    const unanswered: Unanswered = { count: count + 1, since, reason: "process-ended" };
+    const marked = await records.replace(claimed, { ...record, unanswered });
+    held = marked ?? held;
+    return marked !== undefined;
+  };
+  const outcome = await ask(record.tokens, mark).catch(async (error: unknown) => {
     // It brought no answer that counts, so others may ask.
-    await pause(context, claimed);
+    await pause(context, held, before);
     throw error;
   });
+  if (outcome.type === "overtaken") return { type: "again" };
   if (outcome.type === "tokens") {
-    const saved = await save(context, use, claimed, outcome.tokens);
+    const saved = await save(context, use, held, outcome.tokens);
     // By its text: a store that failed may have written all the same.
     if (saved?.accessToken === outcome.tokens.accessToken) emit({ type: "refreshed", connection });
     if (saved !== undefined) return { type: "tokens", tokens: saved };
     // Only now: to revoke a token may end the grant of the tokens that another process has saved.
     await outcome.undo();
-    return { type: "over", stored: await context.records.grant(use.principal, use.resourceId) };
+    return { type: "over", stored: await records.grant(use.principal, use.resourceId) };
   }
   if (outcome.type === "refused") {
-    // The try before was never answered for: what that process lost is what the server refuses.
-    const isLost = outcome.error === "invalid_grant" && record.lease!.tries > 1;
-    if (isLost) return { type: "over", stored: claimed, isLost };
-    emit({ type: "refresh-refused", connection });
-    return { type: "over", stored: claimed };
+    // What nobody has read the answer to is what the server refuses.
+    const lost = outcome.error === "invalid_grant" ? before?.reason : undefined;
+    if (lost === undefined) emit({ type: "refresh-refused", connection });
+    return { type: "over", stored: held, lost };
   }
-  emit({ type: "refresh-failed", connection, error: outcome.error });
-  await pause(context, claimed);
-  return { type: "failed", error: notRefreshed(use, "failed", outcome.error) };
+  const { sent, error } = outcome;
+  emit({ type: "refresh-failed", connection, error });
+  const { unanswered } = held.record!;
+  const isPerhapsUsed = sent === "perhaps" && held !== claimed && unanswered !== undefined;
+  await pause(context, held, isPerhapsUsed ? { ...unanswered, reason: lossBy(error) } : before);
+  if (isPerhapsUsed) return { type: "again" };
+  return { type: "failed", error: notRefreshed(use, failedToRefresh, error) };
 }
 
-/** Others do not ask at once again. A holder that is alive does not count as one whose answer was lost. */
-async function pause(context: OAuthContext, claimed: Stored<GrantRecord>): Promise<void> {
-  const { lease, ...record } = claimed.record!;
-  const tries = lease!.tries - 1;
-  const until = context.now() + Math.min(1_000, context.timeoutMs);
-  // A conflict means that the lease is over.
-  await context.records.replace(claimed, {
-    ...record,
-    lease: { token: lease!.token, until, tries, isPause: true },
+function lossBy({ data: { reason, status } }: McpSessionError): RefreshLoss {
+  if (reason === "timeout") return "timeout";
+  return status === undefined ? "connection-broken" : "gateway";
+}
+
+/** Others do not ask at once again. */
+async function pause(
+  { records, now, timeoutMs }: OAuthContext,
+  held: Stored<GrantRecord>,
+  unanswered: Unanswered | undefined,
+): Promise<void> {
+  const { token } = held.record!.lease!;
+  const lease = { token, until: now() + Math.min(1_000, timeoutMs), isPause: true } as const;
+  let stored = held;
+  await saveInsistently(async () => {
+    // Otherwise the lease is over. A store that failed may have written the mark all the same.
+    while (stored.record?.lease?.token === token) {
+      const { unanswered: _, ...record } = stored.record;
+      const next = { ...record, lease, ...(unanswered && { unanswered }) };
+      if ((await records.replace(stored, next)) !== undefined) return;
+      stored = await records.reread(stored);
+    }
   });
 }
 
@@ -149,7 +199,7 @@ async function save(
   let stored = claimed;
   return await saveInsistently(async () => {
     for (;;) {
-      const { lease: _, ...record } = stored.record!;
+      const { lease: _, unanswered: _answered, ...record } = stored.record!;
       // The connection may have another name by now.
       const { connection } = use;
       const next = { ...record, connection, tokens, generation: generation + 1 };
@@ -161,19 +211,16 @@ async function save(
   });
 }
 
-const whyNot = {
-  failed: "the authorization server could not refresh the token",
-  pause: "the authorization server could not refresh the token a moment ago",
-};
+const failedToRefresh = "the authorization server could not refresh the token";
 
 function notRefreshed(
   { connection, url }: ResourceUse,
-  why: keyof typeof whyNot,
+  why: string,
   cause?: McpSessionError,
 ): McpSessionError {
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: ${whyNot[why]}. The user stays signed in; the next request tries again. This one was not sent.`,
+    `Connection ${connection}: ${why}. The user stays signed in; the next request tries again. This one was not sent, and the server was not asked.`,
     {
       data: {
         ...{ connection, origin: url.origin },
@@ -183,22 +230,4 @@ function notRefreshed(
       cause,
     },
   );
-}
-
-/** A grant's tokens after an answer to `before`, or to the first request. */
-export function renewedTokens(
-  { accessToken, refreshToken, scopes, expiresAt }: Tokens,
-  before: Omit<GrantTokens, "accessToken" | "obtainedAt" | "expiresAt">,
-  now: number,
-): GrantTokens {
-  const { server, clientId, redirectUrl, resource, signedInAt } = before;
-  // A server that does not rotate leaves the refresh token out.
-  const kept = refreshToken ?? before.refreshToken;
-  return {
-    ...{ server, clientId, resource, accessToken, signedInAt, obtainedAt: now },
-    ...(redirectUrl !== undefined && { redirectUrl }),
-    scopes: scopes ?? before.scopes,
-    ...(kept !== undefined && { refreshToken: kept }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
 }

@@ -1,3 +1,4 @@
+import type { Tokens } from "../protocol/tokens.ts";
 import type { GrantTokens } from "../records/grant-record.ts";
 
 /** A token that is about to expire would be refused on its way, in milliseconds before its end. */
@@ -20,4 +21,24 @@ export function isDue(tokens: GrantTokens, now: number): boolean {
 
 function lifeOf({ obtainedAt, expiresAt = obtainedAt }: GrantTokens): number {
   return Math.max(0, expiresAt - obtainedAt);
+}
+
+/** A grant's tokens after an answer to `before`, or to the first request. */
+export function renewedTokens(
+  { accessToken, refreshToken, scopes, expiresAt }: Tokens,
+  before: Omit<GrantTokens, "accessToken" | "obtainedAt" | "expiresAt">,
+  now: number,
+): GrantTokens {
+  const { server, clientId, redirectUrl, resource, signedInAt } = before;
+  // A server that does not rotate leaves the refresh token out.
+  const kept = refreshToken ?? before.refreshToken;
+  const isKept = kept !== undefined && kept === before.refreshToken;
+  return {
+    ...{ server, clientId, resource, accessToken, signedInAt, obtainedAt: now },
+    ...(redirectUrl !== undefined && { redirectUrl }),
+    scopes: scopes ?? before.scopes,
+    ...(kept !== undefined && { refreshToken: kept }),
+    ...(isKept && { isRefreshTokenKept: true as const }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
 }

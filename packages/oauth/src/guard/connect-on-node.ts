@@ -10,7 +10,7 @@ import type { CheckAddress, Connect, Resolve, ResolvedAddress } from "./connect.
  * Each request has a connection of its own. A kept one may be dead, after a frozen function thaws for example,
  * and then nobody knows whether the server has got the refresh token. Proxies of the environment are not used.
  */
-export const connect: Connect = (checkAddress, resolve = resolveName) => {
+export const connect: Connect = (checkAddress, { resolve = resolveName, connectMs }) => {
   let agent: Agent | undefined;
   const send = async (input: string | URL, init: RequestInit = {}) => {
     // It has more than a hundred modules. A step whose token is good for longer sends nothing with it.
@@ -18,7 +18,7 @@ export const connect: Connect = (checkAddress, resolve = resolveName) => {
     agent ??= new undici.Agent({
       allowH2: false,
       pipelining: 0,
-      connect: { lookup: checkedLookup(checkAddress, resolve) },
+      connect: { lookup: checkedLookup(checkAddress, resolve), timeout: connectMs },
     });
     // The same standard twice: undici's types are its own.
     return await undici.fetch(input, { ...(init as object), dispatcher: agent });

@@ -13,6 +13,9 @@ export interface ResolvedAddress {
  * A `fetch` that checks each address before it connects to it, where the runtime lets it. Here it does not:
  * this file is for other runtimes than Node, which show no addresses.
  */
-export type Connect = (checkAddress: CheckAddress, resolve?: Resolve) => typeof fetch;
+export type Connect = (
+  checkAddress: CheckAddress,
+  use: { readonly resolve?: Resolve | undefined; readonly connectMs: number },
+) => typeof fetch;
 
 export const connect: Connect = () => (input, init) => fetch(input, init);

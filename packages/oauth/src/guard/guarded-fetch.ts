@@ -44,7 +44,9 @@ export function createGuardedFetch({
   resolve,
 }: GuardOptions): Guard {
   const rules = createTargetRules(resource, allowPrivateAddresses);
-  const send = given ?? connect(rules.checkAddress, resolve);
+  // What was not connected by then was certainly not sent.
+  const connectMs = timeoutMs / 2;
+  const send = given ?? connect(rules.checkAddress, { resolve, connectMs });
 
   const guardedFetch: typeof globalThis.fetch = async (input, init) => {
     const isRequest = input instanceof Request;

@@ -5,6 +5,9 @@ import { isLoopbackUrl } from "./loopback-url.ts";
 /** The URL of an endpoint. A browser or `fetch` takes other schemes too, such as `javascript:` and `data:`. */
 const endpoint = z.string().check(z.refine(isUsableUrl, "must be an https URL"));
 const names = z.array(z.string());
+/** Whether it has `offline_access` is all that is asked of it, and its list may be long. */
+const askedScopes = (scopes: string[]): string[] =>
+  scopes.includes("offline_access") ? ["offline_access"] : [];
 
 const metadata = z.object({
   issuer: z.string(),
@@ -12,7 +15,7 @@ const metadata = z.object({
   token_endpoint: endpoint,
   registration_endpoint: z.optional(endpoint),
   revocation_endpoint: z.optional(endpoint),
-  scopes_supported: z.optional(names),
+  scopes_supported: z.optional(z.pipe(names, z.transform(askedScopes))),
   grant_types_supported: z.optional(names),
   token_endpoint_auth_methods_supported: z.optional(names),
   code_challenge_methods_supported: z.optional(names),

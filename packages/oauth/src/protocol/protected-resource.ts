@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { readDocument } from "./read-document.ts";
+import { readScopes } from "./scopes.ts";
 import { requestError, type Sending } from "./server-request.ts";
 
 /** What the metadata of an MCP server says. */
@@ -68,7 +69,8 @@ function readMetadata(
     throw requestError(name, why, { reason: "other" });
   }
   const { resource, authorization_servers: issuers, scopes_supported: scopes } = data;
-  if (isResourceOf(resource, url)) return { resource, issuers, scopes };
+  if (isResourceOf(resource, url))
+    return { resource, issuers, scopes: scopes && readScopes(scopes) };
   const why =
     "the metadata's `resource` is not the MCP server's URL, nor a part of it from its start. It is for another server, and is not used.";
   throw requestError(name, why, { reason: "other" });

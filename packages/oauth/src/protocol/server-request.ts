@@ -22,6 +22,8 @@ export interface ServerAnswer {
   readonly json: Readonly<Record<string, unknown>> | undefined;
   /** Whether the server calls the answer JSON. */
   readonly isJson: boolean;
+  /** Whether a gateway may have given it after the server has done its work. */
+  readonly isUncertain: boolean;
 }
 
 /**
@@ -55,7 +57,7 @@ export async function sendRequest(
 ): Promise<ServerAnswer | RequestFailed> {
   const isOver = () => signal?.aborted === true;
   if (isOver()) return overBy(name, signal?.reason, "no");
-  let hasAnswer = false;
+  let isAnswered = false;
   let isSending = false;
   const onceFetch: typeof globalThis.fetch = async (input, init) => {
     isSending = true;
@@ -63,7 +65,7 @@ export async function sendRequest(
   };
   try {
     const response = await send(onceFetch, signal);
-    hasAnswer = response.status >= 400;
+    isAnswered = response.status >= 400 && !mayFollowWork(response.status, response.headers);
     return readAnswer(response, await response.text());
   } catch (error) {
     if (McpSessionError.isInstance(error)) {
@@ -71,7 +73,7 @@ export async function sendRequest(
       return { type: "failed", sent, error };
     }
     if (!isSending) return failed(name, "no", `${wordsOf(error)}. Nothing was sent.`);
-    const sent = hasAnswer ? "answered" : "perhaps";
+    const sent = isAnswered ? "answered" : "perhaps";
     if (isOver()) return overBy(name, signal?.reason, sent);
     const failure = connectionFailure(error);
     if (failure === undefined) return failed(name, sent, "the `fetch` failed.");
@@ -128,7 +130,13 @@ function failed(
 function sentBefore({ code, data: { status } }: McpSessionError): RequestFailed["sent"] {
   if (code === "REDIRECT_REFUSED") return "answered";
   if (status === undefined) return "no";
-  return status >= 400 ? "answered" : "perhaps";
+  return status >= 400 && !mayFollowWork(status) ? "answered" : "perhaps";
+}
+
+/** A gateway gives up with these statuses whether the server works or not. With `Retry-After` it has not begun. */
+function mayFollowWork(status: number, headers?: Headers): boolean {
+  const isRefusal = status === 503 && headers?.has("retry-after") === true;
+  return status === 408 || (status >= 500 && !isRefusal);
 }
 
 /** Errors before anything was sent are of this project or of oauth4webapi, about metadata and keys. */
@@ -139,7 +147,8 @@ function wordsOf(error: unknown): string {
 function readAnswer({ status, headers }: Response, text: string): ServerAnswer {
   const contentType = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   const isJson = contentType === "application/json" || contentType.endsWith("+json");
-  return { type: "answer", status, text, json: jsonObject(text), isJson };
+  const isUncertain = mayFollowWork(status, headers);
+  return { type: "answer", status, text, json: jsonObject(text), isJson, isUncertain };
 }
 
 function jsonObject(text: string): Record<string, unknown> | undefined {

@@ -8,7 +8,7 @@ import { chooseAuthMethod, type Client } from "./client.ts";
 import { type Discovered, discover } from "./discover.ts";
 import { registerClient } from "./register-client.ts";
 import { revokeToken } from "./revoke-token.ts";
-import { scopesToAsk } from "./scopes-to-ask.ts";
+import { scopesToAsk } from "./scopes.ts";
 import { createSignIn, newState, newVerifier } from "./sign-in-request.ts";
 import {
   exchangeCode,

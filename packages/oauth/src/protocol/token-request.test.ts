@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   type Answer,
   cut,
@@ -108,10 +108,16 @@ test("what was sent is not in the server's own words", async () => {
   expect(word).toMatchObject({ type: "failed", sent: "answered" });
 });
 
+const later: Answer = (response) => response.writeHead(503, { "retry-after": "1" }).end();
+
 test.each<[string, Answer, "answered" | "perhaps", RegExp]>([
   ["a 429", status(429, { error: "invalid_grant" }), "answered", /HTTP 429.*Try again later/],
-  ["a 503", status(503, { error: "invalid_grant" }), "answered", /HTTP 503/],
-  ["a 500 page", status(500, "<h1>Oops</h1>"), "answered", /HTTP 500/],
+  ["a 503 in words", status(503, { error: "invalid_grant" }), "answered", /HTTP 503/],
+  ["a 500 page", status(500, "<h1>Oops</h1>"), "perhaps", /HTTP 500/],
+  ["a 504 of a gateway in JSON", status(504, { error: "Gateway Timeout" }), "perhaps", /HTTP 504/],
+  ["a 503", status(503, ""), "perhaps", /HTTP 503/],
+  ["a 503 that names a time", later, "answered", /HTTP 503/],
+  ["a 500 of the server", status(500, { error: "server_error" }), "answered", /HTTP 500/],
   ["a 400 page", status(400, "<h1>Bad Request</h1>"), "answered", /HTTP 400/],
   ["a 403 of a firewall", status(403, { error: "Forbidden" }), "answered", /HTTP 403/],
   [
@@ -178,6 +184,17 @@ test("what was certainly not sent is known", async () => {
   expect(await refreshTokens({ ...request, signal })).toMatchObject(no);
 });
 
+test("a connection that is not made in half of the time was not sent", async () => {
+  // It accepts, and never answers the TLS handshake.
+  const server = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { fetch } = createGuardedFetch({ resource: new URL(issuer), timeoutMs: 4_000 });
+  const request = { server: serverByConvention(issuer), client, refreshToken, resource: issuer };
+  expect(await refreshTokens({ ...request, fetch })).toMatchObject({ type: "failed", sent: "no" });
+});
+
 test("a caller that gives up after the request is told that it may have been carried out", async () => {
   const outcome = await refreshAt(endless, { signal: AbortSignal.timeout(100) });
   expect(outcome).toMatchObject({ type: "failed", sent: "perhaps" });
@@ -224,7 +241,7 @@ test("a code whose exchange breaks is sent once, and is in no message", async ()
     resource: server.origin,
     fetch,
   });
-  expect(outcome).toMatchObject({ type: "failed", sent: "answered" });
+  expect(outcome).toMatchObject({ type: "failed", sent: "perhaps" });
   expect(inspect(outcome, { depth: null, showHidden: true })).not.toMatch(/canary|vvvv/);
   expect(server.paths()).toEqual(["/token"]);
 });

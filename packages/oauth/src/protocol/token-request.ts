@@ -11,7 +11,7 @@ export type TokenOutcome =
   | { readonly type: "tokens"; readonly tokens: Tokens }
   /** The server's own words, such as `invalid_grant`: this code, token or client is of no more use there. */
   | { readonly type: "refused"; readonly error: string; readonly description: string }
-  /** It says nothing about the code, token or client: 429, 5xx, a page, a broken connection. */
+  /** It says nothing about the code, token or client: 429, 5xx, a page, a broken connection. `sent` says how far it came. */
   | RequestFailed;
 
 /** What all requests for tokens need. */
@@ -129,7 +129,10 @@ async function requestTokens(
   }
   if (status !== 200) {
     const why = "the authorization server gave no tokens, and did not say why. Try again later.";
-    return { type: "failed", sent: "answered", error: requestError(name, why, { status }) };
+    // Words of the specification are the server's own.
+    const isOwn = error !== undefined && (ofServer.test(error) || ofGrant.test(error));
+    const wasSent = (answer.isUncertain && !isOwn) || status < 400 ? "perhaps" : "answered";
+    return { type: "failed", sent: wasSent, error: requestError(name, why, { status }) };
   }
   const tokens = await readTokens(answer, { server, client, sentAt });
   if (!("wrong" in tokens)) return { type: "tokens", tokens };

@@ -1,7 +1,7 @@
 import * as oauth from "oauth4webapi";
 import { asServer, type AuthorizationServer } from "./authorization-server.ts";
 import { type Client, clientOf } from "./client.ts";
-import { splitScopes } from "./scopes-to-ask.ts";
+import { readScopes } from "./scopes.ts";
 import type { ServerAnswer } from "./server-request.ts";
 
 /** What a token endpoint gave. */
@@ -66,7 +66,7 @@ export async function readTokens(
       accessToken: tokens.access_token,
       expiresAt: seconds === undefined ? undefined : sentAt + seconds * 1_000,
       refreshToken: tokens.refresh_token,
-      scopes: scope === undefined ? undefined : splitScopes(scope),
+      scopes: scope === undefined ? undefined : readScopes(scope),
     };
   } catch {
     // The error of `oauth4webapi` has the whole answer as its cause.

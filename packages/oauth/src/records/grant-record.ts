@@ -1,3 +1,4 @@
+import { type RefreshLoss, refreshLosses } from "../base/oauth-event.ts";
 import { isRecord } from "@durable-mcp/core/internal";
 import * as z from "zod/mini";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
@@ -11,8 +12,8 @@ export interface NeededSignIn {
   readonly resourceMetadata?: string | undefined;
   /** The agent session that met the refusal last. */
   readonly sessionId?: string | undefined;
-  /** Whether the answer of a refresh was lost, and with it perhaps the tokens. */
-  readonly isLost?: true | undefined;
+  /** Set if the tokens were lost in a refresh. */
+  readonly lost?: RefreshLoss | undefined;
 }
 
 /** The tokens of a grant, and where they come from. */
@@ -25,6 +26,8 @@ export interface GrantTokens {
   readonly resource: string;
   readonly accessToken: string;
   readonly refreshToken?: string | undefined;
+  /** Whether the last refresh brought no other refresh token: this one may be used again. */
+  readonly isRefreshTokenKept?: true | undefined;
   readonly scopes: readonly string[];
   readonly signedInAt: number;
   readonly obtainedAt: number;
@@ -32,13 +35,20 @@ export interface GrantTokens {
 }
 
 /** The right of one process to use the refresh token. */
-export interface RefreshLease {
+interface RefreshLease {
   readonly token: string;
   readonly until: number;
-  /** How many holders have not said what became of it, this one included. */
-  readonly tries: number;
   /** Nobody holds it: the last holder was not answered with tokens, and nobody asks again before `until`. */
   readonly isPause?: true | undefined;
+}
+
+/** Requests with the refresh token that were perhaps carried out, and whose answers nobody has read. */
+export interface Unanswered {
+  readonly count: number;
+  /** When the first one was about to be sent. */
+  readonly since: number;
+  /** Why the last one has no answer. */
+  readonly reason: RefreshLoss;
 }
 
 /** What is stored of a principal at one resource. */
@@ -53,8 +63,11 @@ export interface GrantRecord {
   readonly tokens?: GrantTokens | undefined;
   readonly needed?: NeededSignIn | undefined;
   readonly lease?: RefreshLease | undefined;
+  readonly unanswered?: Unanswered | undefined;
   /** How often the server has asked for more scopes since this time. */
   readonly stepUps?: { readonly count: number; readonly since: number } | undefined;
+  /** Seals the agent sessions in links to the sign-in. */
+  readonly linkKey?: string | undefined;
   /** How often the user has signed out: what began before the last time brings nothing back. */
   readonly signOuts?: number | undefined;
 }
@@ -63,6 +76,7 @@ export const serverSchema = z.custom<AuthorizationServer>(
   (value) => isRecord(value) && typeof value["issuer"] === "string",
 );
 const scopes = z.array(z.string());
+const loss = z.enum(refreshLosses);
 
 const grantSchema = z.strictObject({
   version: z.literal(1),
@@ -77,6 +91,7 @@ const grantSchema = z.strictObject({
       resource: z.string(),
       accessToken: z.string(),
       refreshToken: z.optional(z.string()),
+      isRefreshTokenKept: z.optional(z.literal(true)),
       scopes,
       signedInAt: z.number(),
       obtainedAt: z.number(),
@@ -89,18 +104,19 @@ const grantSchema = z.strictObject({
       askedAt: z.number(),
       resourceMetadata: z.optional(z.string()),
       sessionId: z.optional(z.string()),
-      isLost: z.optional(z.literal(true)),
+      lost: z.optional(loss),
     }),
   ),
   lease: z.optional(
     z.strictObject({
       token: z.string(),
       until: z.number(),
-      tries: z.int(),
       isPause: z.optional(z.literal(true)),
     }),
   ),
+  unanswered: z.optional(z.strictObject({ count: z.int(), since: z.number(), reason: loss })),
   stepUps: z.optional(z.strictObject({ count: z.int(), since: z.number() })),
+  linkKey: z.optional(z.string()),
   signOuts: z.optional(z.int()),
 });
 

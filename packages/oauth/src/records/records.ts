@@ -34,12 +34,13 @@ const asStored = <RECORD>(
   ...{ key, owner, record: stored && parse(stored.value), revision: stored?.revision ?? null },
 });
 
-export function createRecords(store: SessionStore) {
+/** @param store is asked for at each use, for it may need a key that a build has not */
+export function createRecords(store: () => SessionStore) {
   const read = async <RECORD>(
     key: string,
     principal: Principal,
     parse: (value: unknown) => RECORD | undefined,
-  ) => asStored({ key, owner: ownerOf(principal) }, await store.get(key), parse);
+  ) => asStored({ key, owner: ownerOf(principal) }, await store().get(key), parse);
 
   return {
     grant: async (principal: Principal, resourceId: string) =>
@@ -57,7 +58,7 @@ export function createRecords(store: SessionStore) {
       const found: Stored<GrantRecord>[] = [];
       let cursor: string | undefined;
       do {
-        const page = await store.list({ prefix: grantPrefix, owner, cursor, limit: pageSize });
+        const page = await store().list({ prefix: grantPrefix, owner, cursor, limit: pageSize });
         // A list may be older than the record, and a store may list a fingerprint in the principal's place.
         found.push(...page.records.map((each) => asStored(each, each, parseGrant)));
         ({ cursor } = page);
@@ -65,7 +66,7 @@ export function createRecords(store: SessionStore) {
       return found;
     },
     reread: async (stored: Stored<GrantRecord>): Promise<Stored<GrantRecord>> =>
-      asStored(stored, await store.get(stored.key), parseGrant),
+      asStored(stored, await store().get(stored.key), parseGrant),
     /** Writes a record if it is still as it was read. @returns it, or `undefined` if it is not */
     async replace<RECORD extends GrantRecord | SignInRecord | ClientRecord>(
       { key, owner, revision }: Stored<RECORD>,
@@ -74,12 +75,12 @@ export function createRecords(store: SessionStore) {
     ): Promise<Stored<RECORD> | undefined> {
       // A record is JSON by construction.
       const value = record as unknown as JsonValue;
-      const answer = await store.put(key, value, revision, { owner, expiresAt });
+      const answer = await store().put(key, value, revision, { owner, expiresAt });
       return answer.ok ? { key, owner, record, revision: answer.revision } : undefined;
     },
     /** Deletes a record if it is still as it was read. */
     async remove({ key, revision }: Stored<unknown>): Promise<boolean> {
-      return revision !== null && (await store.delete(key, revision)).ok;
+      return revision !== null && (await store().delete(key, revision)).ok;
     },
   };
 }

@@ -4,8 +4,8 @@ import type { SignInRefusal } from "../base/oauth-event.ts";
 import { fetchFor, revoke } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
-import { renewedTokens } from "../grants/renew.ts";
 import { saveInsistently } from "../grants/save-insistently.ts";
+import { renewedTokens } from "../grants/token-life.ts";
 import { checkCallback } from "../protocol/check-callback.ts";
 import { exchangeCode } from "../protocol/token-request.ts";
 import type { GrantTokens } from "../records/grant-record.ts";
@@ -134,13 +134,14 @@ async function save(
   return await saveInsistently(async () => {
     for (;;) {
       const stored = await records.grant(use.principal, use.resourceId);
-      const { generation, stepUps, signOuts = 0 } = stored.record ?? newGrant(use);
+      const { generation, stepUps, linkKey, signOuts = 0 } = stored.record ?? newGrant(use);
       if (signOuts > before) return false;
       const next = {
         ...newGrant(use),
         generation: generation + 1,
         tokens,
         ...(stepUps && { stepUps }),
+        ...(linkKey && { linkKey }),
         ...(signOuts > 0 && { signOuts }),
       };
       if ((await records.replace(stored, next)) !== undefined) return true;

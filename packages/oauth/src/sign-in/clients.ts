@@ -2,8 +2,7 @@ import { randomToken, wait } from "@durable-mcp/core/internal";
 import type { OAuthClient } from "../base/oauth-client.ts";
 import type { OAuthEvent } from "../base/oauth-event.ts";
 import { allowServer } from "../grants/ask-for-tokens.ts";
-import type { ClientSource } from "../grants/oauth-context.ts";
-import { createLeaseWatch } from "../grants/watch-lease.ts";
+import { type ClientSource, isHeld } from "../grants/oauth-context.ts";
 import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import { chooseAuthMethod, type Client } from "../protocol/client.ts";
@@ -105,12 +104,11 @@ async function registerOnce(
   signal: AbortSignal,
 ): Promise<Client> {
   const { issuer } = server;
-  const isHeld = createLeaseWatch(leaseMs, now);
   for (;;) {
     const stored = await records.client(issuer, redirectUrl.href);
     const { client, lease } = stored.record ?? {};
     if (client && (client.expiresAt === undefined || client.expiresAt > now())) return client;
-    if (isHeld(lease)) {
+    if (isHeld(lease, { leaseMs, now })) {
       await wait(100, signal);
       continue;
     }

@@ -4,6 +4,7 @@ import { checkOwner } from "../base/token-owner.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import type { OAuthOptions } from "../oauth-options.ts";
 import { resourceIdOf } from "../records/resource-id.ts";
+import { openChat } from "../records/chat-reference.ts";
 import { finishSignIn } from "./callback.ts";
 import { page, type PageText, redirect } from "./page.ts";
 import { startSignIn } from "./start.ts";
@@ -14,7 +15,7 @@ export interface StartUse {
   readonly connection?: string | undefined;
   /** The URL of the MCP server. */
   readonly url?: string | URL | undefined;
-  /** The agent session that goes on after the sign-in. @default the one that met the refusal last */
+  /** The agent session that goes on after the sign-in. @default the link's, or the one that met the refusal last */
   readonly sessionId?: string | undefined;
   /**
    * Where the user goes afterwards, in the place of `onSignedIn`: a URL, or a path of the application. Without a sign-in
@@ -30,8 +31,15 @@ interface RoutesOptions {
 
 /** The two routes of an application. Their answers are for browsers, and never reject for what a user did. */
 export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }: RoutesOptions) {
-  const { emit } = context;
-  return {
+  const { emit, startUrl } = context;
+  const routes = {
+    async handler(request: Request, use: StartUse): Promise<Response> {
+      const { pathname } = new URL(request.url);
+      if (pathname === redirectUrl.pathname) return await routes.callback(request, use);
+      if (pathname === startUrl.pathname) return await routes.start(request, use);
+      emit({ type: "unknown-path", paths: [startUrl.pathname, redirectUrl.pathname] });
+      return await page(404, notOpened);
+    },
     async start(request: Request, { principal, returnUrl, ...use }: StartUse): Promise<Response> {
       checkOwner(principal);
       if (!["GET", "POST"].includes(request.method)) return await page(405, notOpened);
@@ -50,7 +58,10 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
         return await page(502, texts["not-started"]);
       }
     },
-    async callback(request: Request, { principal }: { readonly principal: Principal }) {
+    async callback(
+      request: Request,
+      { principal }: { readonly principal: Principal },
+    ): Promise<Response> {
       checkOwner(principal);
       // Previews of links send a HEAD, for which frameworks call the function for GET. It would use up the state.
       if (request.method !== "GET") return await page(405, notOpened);
@@ -77,6 +88,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
         : next;
     },
   };
+  return routes;
 }
 
 function withError(returnUrl: string, reason: SignInRefusal): URL {
@@ -110,8 +122,9 @@ async function targetOf(
   if (connection !== undefined && connection !== record.connection) return undefined;
   const resource = new URL(record.url);
   return {
-    ...{ connection: record.connection, url: resource, sessionId },
+    ...{ connection: record.connection, url: resource },
     resourceId: await resourceIdOf(resource),
+    sessionId: sessionId ?? (await openChat(link.get("chat") ?? "", record.linkKey ?? "")),
   };
 }
 

@@ -4,7 +4,7 @@ import { newGrant, type ResourceUse } from "../grants/authorization-required.ts"
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { signInMs } from "../grants/sign-out.ts";
 import { discover } from "../protocol/discover.ts";
-import { scopesToAsk } from "../protocol/scopes-to-ask.ts";
+import { scopesToAsk } from "../protocol/scopes.ts";
 import { createSignIn, newState, newVerifier } from "../protocol/sign-in-request.ts";
 
 /** A sign-in that is about to begin. */

@@ -26,17 +26,26 @@ export function scopesToAsk({
   server,
 }: ScopeSources): string[] {
   const needed = challenged.length > 0 ? challenged : resourceScopes;
-  const scopes = new Set([...held, ...needed]);
+  const scopes = readScopes([...held, ...needed]);
   const givesOffline = server.scopes_supported?.includes("offline_access") === true;
-  if (scopes.size > 0 && givesOffline) scopes.add("offline_access");
-  return [...scopes];
+  const isMissing = !scopes.includes("offline_access");
+  return scopes.length > 0 && givesOffline && isMissing ? [...scopes, "offline_access"] : scopes;
 }
 
+/** @see https://www.rfc-editor.org/rfc/rfc6749#section-3.3 */
+const scopeToken = /^[!#-[\]-~]{1,256}$/;
+
+/** No sign-in is for more. Servers may ask for others each time, and all of them go into one URL. */
+const maxScopes = 100;
+const maxLength = 4_096;
+
 /**
- * The scopes of a text with spaces between them.
- *
- * @see https://www.rfc-editor.org/rfc/rfc6749#section-3.3
+ * The scopes of a list, or of a text with spaces between them, from wherever it comes. They are kept, listed, told in
+ * events, and sent to another server: what is no scope is left out, and so is what is too much.
  */
-export function splitScopes(text: string): string[] {
-  return [...new Set(text.split(/[ \t\r\n]+/).filter((scope) => scope !== ""))];
+export function readScopes(given: string | readonly string[]): string[] {
+  const words = typeof given === "string" ? given.split(/[ \t\r\n]+/) : given;
+  const scopes = [...new Set(words)].filter((word) => scopeToken.test(word)).slice(0, maxScopes);
+  while (scopes.join(" ").length > maxLength) scopes.pop();
+  return scopes;
 }

@@ -1,0 +1,165 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import { describe, expect, test } from "vitest";
+import {
+  ada,
+  createApplication,
+  createClock,
+  errorOf,
+  redirectUrl,
+} from "../../test/application.ts";
+import { type GatewayFault, startGateway } from "../../test/gateway.ts";
+import { startProtectedServer } from "../../test/protected-server.ts";
+import { signInByHand } from "../../test/scripted-user.ts";
+import { changeGrant, grantOf, signedIn, unencrypted } from "../../test/signed-in.ts";
+import { startAuthorizationServer } from "../../test/start-authorization-server.ts";
+
+const hour = 3_600_000;
+
+/** A user who is signed in at a real server behind a gateway, and a clock. */
+async function behindGateway(options: { timeoutMs?: number } = {}) {
+  const gateway = await startGateway();
+  const { issuer } = await startAuthorizationServer({ gateway });
+  const { url } = await startProtectedServer([issuer], ["notes:read"]);
+  const clock = createClock();
+  const store = createMemoryStore();
+  const app = createApplication({ url: url.href, store, now: clock.now, ...options });
+  await app.callback(await signInByHand(new URL(await app.begin()), redirectUrl));
+  const { token } = (await app.getToken())!;
+  return { gateway, clock, app, token };
+}
+
+const faults: readonly [GatewayFault, reason: string][] = [
+  ["504", "gateway"],
+  ["502 page", "gateway"],
+  ["200 page", "gateway"],
+  ["reset", "connection-broken"],
+  ["silence", "timeout"],
+];
+
+describe.each(faults)(
+  "a refresh that is answered with %s after it was carried out",
+  (fault, reason) => {
+    test("is asked for once more at once, and then counts as lost", async () => {
+      const { gateway, clock, app } = await behindGateway({ timeoutMs: 500 });
+      clock.offsetMs = hour;
+      gateway.break(fault);
+      const { code, message } = await errorOf(app.getToken());
+      expect(code).toBe("AUTHORIZATION_REQUIRED");
+      expect(message).toContain("The tokens of the last sign-in were lost");
+      expect(gateway.refreshes()).toHaveLength(2);
+      expect(app.eventsOf("refresh-lost")).toEqual([
+        { type: "refresh-lost", connection: "notes", reason },
+      ]);
+      expect(app.eventsOf("refresh-refused")).toEqual([]);
+    });
+
+    test("leaves the old token, if that still works, to its end", async () => {
+      const { gateway, clock, app, token } = await behindGateway({ timeoutMs: 500 });
+      clock.offsetMs = hour - 59_000;
+      gateway.break(fault);
+      expect((await app.getToken())?.token).toBe(token);
+      await expect.poll(() => app.eventsOf("refresh-lost")).toMatchObject([{ reason }]);
+      gateway.break(undefined);
+      clock.offsetMs = hour - 30_000;
+      expect((await app.next().getToken())?.token).toBe(token);
+      expect(await app.oauth.authorizationFor(app.use)).toBeUndefined();
+      clock.offsetMs = hour;
+      const { code, message } = await errorOf(app.getToken());
+      expect(code).toBe("AUTHORIZATION_REQUIRED");
+      expect(message).toContain("The tokens of the last sign-in were lost");
+      expect(gateway.refreshes()).toHaveLength(2);
+      expect(app.eventsOf("refresh-lost")).toHaveLength(1);
+    });
+  },
+);
+
+test("gets the tokens of a server that gives them once more for some seconds", async () => {
+  const { server, clock, app } = await signedIn();
+  clock.offsetMs = hour;
+  const answers: unknown[] = [];
+  server.rules.onToken = (_request, usual) => {
+    if (answers.length > 0) return answers[0] as ReturnType<typeof usual>;
+    answers.push(usual());
+    return "cut";
+  };
+  expect(server.accepts((await app.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(2);
+  expect(app.eventsOf("refresh-lost")).toEqual([]);
+});
+
+const unanswered = (count: number, since: number) => ({
+  unanswered: { count, since, reason: "timeout" as const },
+});
+
+test.each([
+  ["ten seconds after the first try", () => unanswered(1, Date.now() + hour - 11_000)],
+  ["after the second one", () => unanswered(2, Date.now() + hour)],
+])("sends no refresh token %s, in any process", async (_name, state) => {
+  const { server, clock, app } = await signedIn({}, { keys: unencrypted });
+  clock.offsetMs = hour;
+  await changeGrant(app.store, state());
+  const all = await Promise.all(
+    [app, app.next(), app.next()].map((each) => errorOf(each.getToken())),
+  );
+  expect(all.map(({ code }) => code)).toEqual(Array(3).fill("AUTHORIZATION_REQUIRED"));
+  expect(server.refreshes()).toEqual([]);
+});
+
+test("asks a server that does not rotate as often as it takes", async () => {
+  const { server, clock, app } = await signedIn({ rotates: false });
+  clock.offsetMs = hour;
+  const first = await app.getToken();
+  clock.offsetMs = 2 * hour;
+  for (let each = 0; each < 4; each += 1) {
+    server.rules.onToken = () => "cut";
+    expect((await errorOf(app.getToken())).code).toBe("CONNECTION_UNAVAILABLE");
+    clock.offsetMs += 15_000;
+  }
+  server.rules.onToken = undefined;
+  expect((await app.getToken())?.token).not.toBe(first?.token);
+  expect(app.eventsOf("refresh-lost")).toEqual([]);
+});
+
+test("does not count a process that ended before it sent, however many there were", async () => {
+  const { server, clock, app } = await signedIn({}, { keys: unencrypted });
+  clock.offsetMs = hour;
+  for (let each = 0; each < 3; each += 1) {
+    // It ends when it has the lease: its discovery, its key, or its store's answer takes too long.
+    const puts: string[] = [];
+    const dying = app.next({
+      store: {
+        ...app.store,
+        async put(...args) {
+          puts.push(args[0]);
+          if (puts.length > 1) return await new Promise<never>(() => {});
+          return await app.store.put(...args);
+        },
+      },
+    });
+    void dying.getToken().catch(() => undefined);
+    await expect.poll(() => puts.length).toBe(2);
+    clock.offsetMs += 31_000;
+  }
+  expect(server.accepts((await app.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("takes a try back that was certainly not received", async () => {
+  const { server, clock, app } = await signedIn({}, { keys: unencrypted });
+  clock.offsetMs = hour;
+  let isClosed = true;
+  const refusing = app.next({
+    fetch: async (url, init) =>
+      // A port on which nobody listens.
+      await fetch(isClosed && init?.method === "POST" ? "http://127.0.0.1:1/token" : url, init),
+  });
+  for (let each = 0; each < 3; each += 1) {
+    expect((await errorOf(refusing.getToken())).code).toBe("CONNECTION_UNAVAILABLE");
+    clock.offsetMs += 15_000;
+  }
+  expect((await grantOf(app.store)).record).not.toHaveProperty("unanswered");
+  isClosed = false;
+  expect(server.accepts((await refusing.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+  expect(await app.oauth.list({ principal: ada })).toHaveLength(1);
+});
