@@ -4,7 +4,7 @@ import { createOpenWork, type OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createProvider } from "../provider/create-connection-provider.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import { internalsOf, type ProviderInternals } from "../provider/provider-internals.ts";
 import { createBoundedStore } from "./bounded-store.ts";
@@ -72,7 +72,7 @@ function createOwnProvider(
   if (provider === undefined) {
     if (connections !== undefined) {
       const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
-      return createConnectionProvider(own);
+      return createProvider(own);
     }
     throw invalidOption("connections", "is missing: give the connections, or a provider");
   }

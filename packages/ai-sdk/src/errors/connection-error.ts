@@ -5,7 +5,13 @@ import {
   type UnavailableReason,
 } from "@durable-mcp/core";
 import { describeFailure } from "@durable-mcp/core/internal";
-import { causesOf, type RequestFailure, requestFailure, wordsOf } from "./request-failure.ts";
+import {
+  causesOf,
+  isQuestion,
+  type RequestFailure,
+  requestFailure,
+  wordsOf,
+} from "./request-failure.ts";
 
 /**
  * The `McpSessionError` behind a client's error: thrown by a fetch of ours, or delivered by the
@@ -41,9 +47,22 @@ export function connectionUnavailable(
 export function requestError(error: unknown, use: FailedUse): unknown {
   const own = ownError(error);
   if (own !== undefined) return withConnection(own, use.connection);
+  if (isQuestion(error)) return nobodyToAsk(error, use);
   const failure = requestFailure(error);
   return failure === undefined ? error : failedRequest(failure, { ...use, cause: error });
 }
+
+/** The error of a call whose server asks a person, on a connection that neither waits nor answers. */
+function nobodyToAsk(cause: unknown, { connection, origin, method }: FailedUse): McpSessionError {
+  const field = `connections.${connection}.input`;
+  return new McpSessionError("CONNECTION_INVALID", `Connection ${connection}: ${cannotAsk}`, {
+    data: { field, connection, origin, method },
+    cause,
+  });
+}
+
+export const cannotAsk =
+  'the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add input: "pause" (in place of session), and calls wait; or answer within the step with onElicitation.';
 
 interface FailedUse {
   readonly connection: string;
@@ -52,6 +71,14 @@ interface FailedUse {
   readonly endpoint: string;
   /** The JSON-RPC method, if it is known. */
   readonly method?: string | undefined;
+  /** Says where the server's path may be, if its URL answers no handshake. */
+  readonly pathHint?: string | undefined;
+}
+
+/** What to say of a URL that answered `initialize` with this status; `undefined` if its path is likely right. */
+export function pathHint(status: number | undefined, pathname: string): string | undefined {
+  const isElsewhere = (status === 404 || status === 405) && !/\/mcp\/?$/.test(pathname);
+  return isElsewhere ? "MCP servers are often at /mcp." : undefined;
 }
 
 /**
@@ -77,11 +104,18 @@ export function authorizationRequired(
 
 function failedRequest(
   failure: RequestFailure,
-  { connection, origin, endpoint, method, cause }: FailedUse & { readonly cause: unknown },
+  {
+    connection,
+    origin,
+    endpoint,
+    method,
+    pathHint,
+    cause,
+  }: FailedUse & { readonly cause: unknown },
 ): McpSessionError {
   const { reason, status } = failure;
   const isUnknown = method === "tools/call" && failure.mayHaveRun;
-  const next = isUnknown ? checkFirst : tryAgain(reason);
+  const next = isUnknown ? checkFirst : tryAgain(reason, pathHint);
   return new McpSessionError(
     // An answer that is no result is a refusal, whatever the server did before.
     isUnknown && failure.connection ? "OUTCOME_UNKNOWN" : "CONNECTION_UNAVAILABLE",
@@ -92,8 +126,9 @@ function failedRequest(
 
 const checkFirst = "Whether the call was carried out is unknown; check before you send it again.";
 
-function tryAgain(reason: UnavailableReason): string {
+function tryAgain(reason: UnavailableReason, pathHint: string | undefined): string {
   if (reason === "authorization-required") return "Log in, or give the connection another token.";
+  if (pathHint !== undefined) return `Check the path of the URL: ${pathHint}`;
   if (reason === "not-mcp") return "Check the path of the URL.";
   return "The connection is tried again when it is next used.";
 }
@@ -149,14 +184,23 @@ function withConnection(error: McpSessionError, connection: string): McpSessionE
   });
 }
 
+const disposed = new WeakSet<object>();
+
+/** Whether an error is that of a use of a registry that is over. */
+export function isRegistryDisposed(error: object): boolean {
+  return disposed.has(error);
+}
+
 /** The error of a use of a registry, or of a run, that is over. */
 export function registryDisposed(connection?: string): McpSessionError {
   const start = connection === undefined ? "The" : `Connection ${connection}: the`;
-  return new McpSessionError(
+  const error = new McpSessionError(
     "CONNECTION_UNAVAILABLE",
     `${start} registry was disposed of, or its run is over. Create one for each step. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
     { data: { connection } },
   );
+  disposed.add(error);
+  return error;
 }
 
 /** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */

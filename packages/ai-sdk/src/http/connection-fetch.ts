@@ -29,7 +29,16 @@ type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => P
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  { now, sessionId }: { readonly now: () => number; readonly sessionId?: string | undefined },
+  {
+    now,
+    sessionId,
+    onInitialized,
+  }: {
+    readonly now: () => number;
+    readonly sessionId?: string | undefined;
+    /** Gets each answer to an `initialize` that is no refusal. */
+    readonly onInitialized?: (answer: Response) => void;
+  },
 ) {
   const { connection } = context;
   const url = new URL(options.url);
@@ -67,7 +76,10 @@ export function createConnectionFetch(
       } catch (error) {
         throw isRedirectError(error) ? redirectRefused(connection, url.origin) : error;
       }
-      if (handshakeMethod(init.body) === "initialize") initializeStatus = response.status;
+      if (handshakeMethod(init.body) === "initialize") {
+        initializeStatus = response.status;
+        if (response.ok) onInitialized?.(response);
+      }
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
     };

@@ -29,6 +29,7 @@ import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
 import {
   connectionUnavailable,
+  pathHint,
   requestError,
   restoreSessionError,
 } from "../errors/connection-error.ts";
@@ -132,6 +133,8 @@ export interface HttpConnectionOptions extends ConnectionStep {
   /** Whether the step lists the tools as soon as it is connected. */
   readonly listsTools?: boolean | undefined;
   readonly hungServers: HungServers;
+  /** Called where a session could be kept, and the definition does not say whether. */
+  readonly onUnusedSession?: ((connection: string) => void) | undefined;
   /** Where calls wait, if the connection pauses. */
   readonly waiting?: WaitingSource | undefined;
 }
@@ -149,6 +152,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
     now,
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
+    onInitialized({ headers }) {
+      const { session, input } = definition.options;
+      const isForgotten = session === undefined && input === undefined;
+      if (isForgotten && headers.has("mcp-session-id")) options.onUnusedSession?.(connection);
+    },
   });
   const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
@@ -163,7 +171,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const restoreError: RestoreError = (error, { method, isAborted = false } = {}) => {
     const own = restoreSessionError(error, connection, slot);
     const isOver = isAborted || context.abortSignal.aborted;
-    const use = { connection, origin, endpoint, method };
+    const hint = pathHint(connectionFetch.initializeStatus, pathname);
+    const use = { connection, origin, endpoint, method, pathHint: hint };
     return connectionFetch.scrubError(isOver ? own : requestError(own, use));
   };
   const unavailable = (error: unknown) =>

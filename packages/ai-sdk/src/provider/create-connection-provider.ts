@@ -1,6 +1,7 @@
 import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
+import { refusePausing } from "../connection/waiting-source.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
 import {
@@ -21,7 +22,8 @@ import { allInternals, createInternals, type ProviderInternals } from "./provide
 import { createStateRegistries } from "./state-registries.ts";
 
 /**
- * Creates the provider of an application's connections. Call it once, at start.
+ * Creates the provider of an application's connections. Call it once, at start. Connections with `input: "pause"`
+ * need a `claim`.
  *
  * @example
  * const { result, session } = await provider.run({ session: loaded, principal }, ({ tools }) =>
@@ -30,6 +32,16 @@ import { createStateRegistries } from "./state-registries.ts";
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the connection and the field
  */
 export function createConnectionProvider<CONNECTIONS extends Connections>(
+  options: ConnectionProviderOptions<CONNECTIONS>,
+): ConnectionProvider<CONNECTIONS> {
+  const provider = createProvider(options);
+  const { connections, claim } = options;
+  if (claim === undefined && typeof connections !== "function") refusePausing(connections);
+  return provider;
+}
+
+/** A provider whose calls may wait in a store. */
+export function createProvider<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
 ): ConnectionProvider<CONNECTIONS> {
   const { autoSession } = checkOptions(providerSchema, options);

@@ -35,9 +35,11 @@ export function createInternals<CONNECTIONS extends Connections>(
     return declared;
   };
   const hungServers = createHungServers(now);
+  const unusedSessions = new Set<string>();
   const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const factory = { declaredFor, telemetry, now, hungServers, track, closeTimeoutMs };
+    const shared = { declaredFor, telemetry, now, hungServers, unusedSessions };
+    const factory = { ...shared, track, closeTimeoutMs };
     const registry = createStepRegistry(factory, step);
     return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
   };

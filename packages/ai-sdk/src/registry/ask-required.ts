@@ -1,9 +1,20 @@
+import { McpSessionError } from "@durable-mcp/core";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
 const answered = new WeakMap<LiveConnection, Promise<void>>();
 
 export function isRequired({ definition }: LiveConnection): boolean {
   return definition.options.required === true;
+}
+
+/** The error of a required connection that is unavailable. */
+export function requiredUnavailable(
+  { code, message, data, cause }: McpSessionError,
+  name: string,
+): McpSessionError {
+  const start = `Connection ${name}`;
+  const why = message.startsWith(`${start}: `) ? message.slice(start.length + 2) : message;
+  return new McpSessionError(code, `${start} is required: ${why}`, { data, cause });
 }
 
 /**

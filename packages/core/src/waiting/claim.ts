@@ -2,9 +2,9 @@ import { detach, wait } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
-import { notWaiting } from "./waiting-failure.ts";
+import { notWaiting, sessionEnded } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { claims } from "./waiting-life.ts";
+import { claims, over } from "./waiting-life.ts";
 import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
@@ -65,16 +65,25 @@ export async function keep(
       const current = await calls.read(next.id);
       // An attempt before this one has failed, and was carried out all the same.
       if (sameJson(current?.call, parseWaitingRecord(next))) break;
-      if (current === undefined || !isOurs(current, token)) return current?.call ?? next;
+      if (current === undefined) throw await tellEnded(context, next);
+      if (!isOurs(current, token)) return current.call;
       stored = current;
     } catch (error) {
-      const isTooLong = McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
-      if (attempt === keepAttempts || isTooLong) throw error;
+      const isFinal =
+        McpSessionError.isInstance(error) && /^(?:STATE_INVALID|NOT_WAITING)$/.test(error.code);
+      if (attempt === keepAttempts || isFinal) throw error;
       await wait(100 * attempt);
     }
   }
   await tellWaiting(context, next, claimed.call);
   return next;
+}
+
+/** Tells of a leg whose call was deleted with its agent session meanwhile. @returns the error for who answered */
+async function tellEnded(context: WaitingContext, next: WaitingRecord): Promise<McpSessionError> {
+  const ended = next.state === "waiting" ? over(next, "withdrawn") : next;
+  await tellWaiting(context, ended);
+  return sessionEnded(ended.state);
 }
 
 /** Whether a call is as the claim left it, or was given up for dead since. */
