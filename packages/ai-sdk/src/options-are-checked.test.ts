@@ -414,8 +414,8 @@ test.each([
 });
 
 test("a message ends once", () => {
-  const start = () => defineMcpClientConnection({ url, description, sesion: "stateful" } as never);
-  expect(start).toThrow(/Did you mean session\?$/);
+  const misspelt = { url, description, sesion: "stateful" } as never;
+  expect(() => defineMcpClientConnection(misspelt)).toThrow(/Did you mean session\?$/);
 });
 
 test.each<[string, object, string, RegExp]>([

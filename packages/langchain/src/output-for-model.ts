@@ -7,7 +7,7 @@ import type { ToolOutput } from "./loss-notice-in-output.ts";
 export function withoutMetadata([content, artifacts]: ToolOutput): ToolOutput {
   if (Array.isArray(content)) return [content.map(withoutMeta), artifacts];
   const own = withoutMeta(content);
-  const { type, text, source_type: _, ...more } = own as Record<string, unknown>;
+  const { type, text, source_type: _, ...more } = (own ?? {}) as Record<string, unknown>;
   const isText = type === "text" && typeof text === "string" && Object.keys(more).length === 0;
   // As the adapter does where there are no metadata.
   return [own !== content && isText ? text : own, artifacts];

@@ -214,7 +214,7 @@ describe("an answer that is under way when its agent session ends", () => {
       "settled",
       /has answered the call, and its answer is not kept/,
     ],
-    ["is asked again", "order_twice", {}, "withdrawn", /has not carried the call out/],
+    ["is asked again", "order_twice", {}, "withdrawn", /The call is withdrawn/],
     ["is lost", "order", { status: 500, text: "-" }, "outcome-unknown", /is unknown/],
   ])(
     "%s: both sides say so, and the call does not come back",
@@ -249,7 +249,7 @@ describe("an answer that is under way when its agent session ends", () => {
         expect(events.splice(0)).toEqual([{ ...told, round: 1, state: "outcome-unknown" }]);
         held.resolve();
         await expect(answer).rejects.toMatchObject({
-          code: "NOT_WAITING",
+          code: state === "withdrawn" ? "NOT_WAITING" : "OUTCOME_UNKNOWN",
           data: { state },
           message: expect.stringMatching(says),
         });

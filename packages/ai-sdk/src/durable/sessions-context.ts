@@ -4,7 +4,7 @@ import { createOpenWork, type OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
-import { createProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import { internalsOf, type ProviderInternals } from "../provider/provider-internals.ts";
 import { createBoundedStore } from "./bounded-store.ts";
@@ -65,14 +65,25 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
   };
 }
 
+const neverCalled = () => false;
+
 function createOwnProvider(
   options: DurableSessionsOptions<any>,
 ): ConnectionProvider<any> | undefined {
   const { provider, connections, pool, telemetry, closeTimeoutMs, onEvent, now } = options;
   if (provider === undefined) {
     if (connections !== undefined) {
-      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
-      return createProvider(own);
+      // The store compares and sets, and the provider carries no state.
+      const own = {
+        connections,
+        pool,
+        telemetry,
+        closeTimeoutMs,
+        onEvent,
+        now,
+        claim: neverCalled,
+      };
+      return createConnectionProvider(own);
     }
     throw invalidOption("connections", "is missing: give the connections, or a provider");
   }

@@ -34,11 +34,10 @@ export async function deleteCalls(
   await inParallel(calls, async ({ of, value }) => {
     // Not the listed key: a store may list a fingerprint instead of the principal.
     await store.delete(waitingKey({ ...of, principal }, of.id));
-    const call = parseWaitingRecord(value);
-    if (call === undefined || !isOpen({ call })) return;
-    const { connection, round, state: before } = call;
-    const state = before === "answering" ? "outcome-unknown" : "withdrawn";
-    const { tool } = describeWaiting(call);
+    const record = parseWaitingRecord(value);
+    if (record === undefined || !isOpen({ call: record })) return;
+    const { connection, tool, round } = describeWaiting(record);
+    const state = record.state === "answering" ? "outcome-unknown" : "withdrawn";
     tell({ type: "waiting-call", connection, tool, round, state });
   });
 }

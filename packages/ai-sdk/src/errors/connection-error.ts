@@ -47,18 +47,15 @@ export function connectionUnavailable(
 export function requestError(error: unknown, use: FailedUse): unknown {
   const own = ownError(error);
   if (own !== undefined) return withConnection(own, use.connection);
-  if (isQuestion(error)) return nobodyToAsk(error, use);
+  if (use.isMute && isQuestion(error)) return nobodyToAsk(error, use);
   const failure = requestFailure(error);
   return failure === undefined ? error : failedRequest(failure, { ...use, cause: error });
 }
 
-/** The error of a call whose server asks a person, on a connection that neither waits nor answers. */
 function nobodyToAsk(cause: unknown, { connection, origin, method }: FailedUse): McpSessionError {
-  const field = `connections.${connection}.input`;
-  return new McpSessionError("CONNECTION_INVALID", `Connection ${connection}: ${cannotAsk}`, {
-    data: { field, connection, origin, method },
-    cause,
-  });
+  const data = { field: `connections.${connection}.input`, connection, origin, method };
+  const message = `Connection ${connection}: ${cannotAsk}`;
+  return new McpSessionError("CONNECTION_INVALID", message, { data, cause });
 }
 
 export const cannotAsk =
@@ -73,6 +70,8 @@ interface FailedUse {
   readonly method?: string | undefined;
   /** Says where the server's path may be, if its URL answers no handshake. */
   readonly pathHint?: string | undefined;
+  /** Whether the connection lets nobody answer the server's questions. */
+  readonly isMute?: boolean | undefined;
 }
 
 /** What to say of a URL that answered `initialize` with this status; `undefined` if its path is likely right. */
@@ -104,18 +103,12 @@ export function authorizationRequired(
 
 function failedRequest(
   failure: RequestFailure,
-  {
-    connection,
-    origin,
-    endpoint,
-    method,
-    pathHint,
-    cause,
-  }: FailedUse & { readonly cause: unknown },
+  use: FailedUse & { readonly cause: unknown },
 ): McpSessionError {
+  const { connection, origin, endpoint, method, cause } = use;
   const { reason, status } = failure;
   const isUnknown = method === "tools/call" && failure.mayHaveRun;
-  const next = isUnknown ? checkFirst : tryAgain(reason, pathHint);
+  const next = isUnknown ? checkFirst : tryAgain(reason, use.pathHint);
   return new McpSessionError(
     // An answer that is no result is a refusal, whatever the server did before.
     isUnknown && failure.connection ? "OUTCOME_UNKNOWN" : "CONNECTION_UNAVAILABLE",
@@ -126,9 +119,9 @@ function failedRequest(
 
 const checkFirst = "Whether the call was carried out is unknown; check before you send it again.";
 
-function tryAgain(reason: UnavailableReason, pathHint: string | undefined): string {
+function tryAgain(reason: UnavailableReason, hint: string | undefined): string {
   if (reason === "authorization-required") return "Log in, or give the connection another token.";
-  if (pathHint !== undefined) return `Check the path of the URL: ${pathHint}`;
+  if (hint !== undefined) return `Check the path of the URL: ${hint}`;
   if (reason === "not-mcp") return "Check the path of the URL.";
   return "The connection is tried again when it is next used.";
 }

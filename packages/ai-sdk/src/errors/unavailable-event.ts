@@ -41,7 +41,7 @@ export function tellIfUnavailable(emit: Emit, connection: string, error: unknown
   const { code, data } = error;
   const type = isRegistryDisposed(error)
     ? "used-after-run"
-    : isQuestion(error.cause) && "cannot-ask";
+    : code === "CONNECTION_INVALID" && isQuestion(error.cause) && "cannot-ask";
   if (type) {
     told.add(error);
     return emit({ type, connection });

@@ -29,16 +29,7 @@ type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => P
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  {
-    now,
-    sessionId,
-    onInitialized,
-  }: {
-    readonly now: () => number;
-    readonly sessionId?: string | undefined;
-    /** Gets each answer to an `initialize` that is no refusal. */
-    readonly onInitialized?: (answer: Response) => void;
-  },
+  { now, sessionId }: { readonly now: () => number; readonly sessionId?: string | undefined },
 ) {
   const { connection } = context;
   const url = new URL(options.url);
@@ -76,10 +67,7 @@ export function createConnectionFetch(
       } catch (error) {
         throw isRedirectError(error) ? redirectRefused(connection, url.origin) : error;
       }
-      if (handshakeMethod(init.body) === "initialize") {
-        initializeStatus = response.status;
-        if (response.ok) onInitialized?.(response);
-      }
+      if (handshakeMethod(init.body) === "initialize") initializeStatus = response.status;
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
     };

@@ -10,6 +10,7 @@ import { createDurableAgent } from "../agent/durable-agent.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { currentConnections } from "../index.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 
 const warn = vi.spyOn(console, "warn");
@@ -70,11 +71,10 @@ describe("a server that gives session ids to a connection without `session`", ()
     }
     const provider = createConnectionProvider({
       connections: { notes: define(server.url) },
-      autoSession: use,
       onEvent,
     });
-    await provider.shutdown();
-    expect(server.sessionIds).toHaveLength(1);
+    await currentConnections({ ephemeral: true, provider, ...use }).tools();
+    expect(server.sessionIds).toHaveLength(2);
     expect(events).toEqual([]);
   });
 
@@ -103,11 +103,13 @@ describe("a server that gives session ids to a connection without `session`", ()
   });
 });
 
+const accept = () => ({ action: "accept", content: { confirmed: true } }) as const;
+
 /** A server as the specification wants it: it refuses calls of a client that cannot ask. */
 const refusing = () =>
   startAskingServer({
     answer: ({ params }) => {
-      const meta = (params as { _meta?: Record<string, object> })._meta ?? {};
+      const meta = (params as { _meta?: Record<string, object> })["_meta"] ?? {};
       const capabilities = meta["io.modelcontextprotocol/clientCapabilities"] ?? {};
       if ("elicitation" in capabilities) return undefined;
       const data = { requiredCapabilities: { elicitation: {} } };
@@ -143,7 +145,6 @@ describe.each([
   test("is answered where somebody can be asked", async () => {
     const { url } = await startServer();
     const { onEvent, events } = collectEvents();
-    const accept = () => ({ action: "accept", content: { confirmed: true } }) as const;
     const connections = { shop: define(url, { onElicitation: accept }) };
     const sessions = createDurableSessions({ connections, store: createMemoryStore(), onEvent });
     const text = await sessions.run("chat", use, ({ tools }) => callForText(tools, "shop__order"));

@@ -39,6 +39,7 @@ import type { HungServers } from "./hung-servers.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
+import { tellUnusedSession } from "./unused-session.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -133,8 +134,6 @@ export interface HttpConnectionOptions extends ConnectionStep {
   /** Whether the step lists the tools as soon as it is connected. */
   readonly listsTools?: boolean | undefined;
   readonly hungServers: HungServers;
-  /** Called where a session could be kept, and the definition does not say whether. */
-  readonly onUnusedSession?: ((connection: string) => void) | undefined;
   /** Where calls wait, if the connection pauses. */
   readonly waiting?: WaitingSource | undefined;
 }
@@ -152,11 +151,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
     now,
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
-    onInitialized({ headers }) {
-      const { session, input } = definition.options;
-      const isForgotten = session === undefined && input === undefined;
-      if (isForgotten && headers.has("mcp-session-id")) options.onUnusedSession?.(connection);
-    },
   });
   const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
@@ -172,7 +166,9 @@ export function createHttpParts(options: HttpConnectionOptions) {
     const own = restoreSessionError(error, connection, slot);
     const isOver = isAborted || context.abortSignal.aborted;
     const hint = pathHint(connectionFetch.initializeStatus, pathname);
-    const use = { connection, origin, endpoint, method, pathHint: hint };
+    const { input, onElicitation } = definition.options;
+    const isMute = input === undefined && onElicitation === undefined;
+    const use = { connection, origin, endpoint, method, pathHint: hint, isMute };
     return connectionFetch.scrubError(isOver ? own : requestError(own, use));
   };
   const unavailable = (error: unknown) =>
@@ -198,11 +194,13 @@ export function createHttpParts(options: HttpConnectionOptions) {
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
     /** For requests to the server. @see HungServers */
-    serverFetch: ((...request) => {
+    serverFetch: (async (...request) => {
       use.lastAt = now();
       use.requests += 1;
       options.countRequest(connection);
-      return watched(...request);
+      const response = await watched(...request);
+      tellUnusedSession(options, request[1]?.body, response);
+      return response;
     }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */

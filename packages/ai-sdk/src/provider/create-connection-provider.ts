@@ -22,8 +22,7 @@ import { allInternals, createInternals, type ProviderInternals } from "./provide
 import { createStateRegistries } from "./state-registries.ts";
 
 /**
- * Creates the provider of an application's connections. Call it once, at start. Connections with `input: "pause"`
- * need a `claim`.
+ * Creates the provider of an application's connections. Call it once, at start.
  *
  * @example
  * const { result, session } = await provider.run({ session: loaded, principal }, ({ tools }) =>
@@ -34,18 +33,9 @@ import { createStateRegistries } from "./state-registries.ts";
 export function createConnectionProvider<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
 ): ConnectionProvider<CONNECTIONS> {
-  const provider = createProvider(options);
-  const { connections, claim } = options;
-  if (claim === undefined && typeof connections !== "function") refusePausing(connections);
-  return provider;
-}
-
-/** A provider whose calls may wait in a store. */
-export function createProvider<CONNECTIONS extends Connections>(
-  options: ConnectionProviderOptions<CONNECTIONS>,
-): ConnectionProvider<CONNECTIONS> {
-  const { autoSession } = checkOptions(providerSchema, options);
+  const { autoSession, connections, claim } = checkOptions(providerSchema, options);
   const internals = createInternals(options);
+  if (claim === undefined && typeof connections !== "function") refusePausing(connections);
   const { pool, work } = internals;
   if (autoSession) startUnkeptSession(internals, autoSession);
 

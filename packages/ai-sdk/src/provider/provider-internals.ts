@@ -35,11 +35,9 @@ export function createInternals<CONNECTIONS extends Connections>(
     return declared;
   };
   const hungServers = createHungServers(now);
-  const unusedSessions = new Set<string>();
   const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const shared = { declaredFor, telemetry, now, hungServers, unusedSessions };
-    const factory = { ...shared, track, closeTimeoutMs };
+    const factory = { declaredFor, telemetry, now, hungServers, track, closeTimeoutMs };
     const registry = createStepRegistry(factory, step);
     return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
   };
@@ -61,7 +59,11 @@ export function createInternals<CONNECTIONS extends Connections>(
       createRegistry({
         declared: declaredFor(principal),
         principal,
-        events: createStepEvents(emit, undefined),
+        // There is nothing that could keep a session.
+        events: createStepEvents(
+          (event, step) => event.type !== "session-unused" && emit(event, step),
+          undefined,
+        ),
         abortSignal: undefined,
         named: noNamedSlots,
         isLeased: successor !== undefined,

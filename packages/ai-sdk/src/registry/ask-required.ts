@@ -12,9 +12,8 @@ export function requiredUnavailable(
   { code, message, data, cause }: McpSessionError,
   name: string,
 ): McpSessionError {
-  const start = `Connection ${name}`;
-  const why = message.startsWith(`${start}: `) ? message.slice(start.length + 2) : message;
-  return new McpSessionError(code, `${start} is required: ${why}`, { data, cause });
+  const why = message.replace(`Connection ${name}: `, "");
+  return new McpSessionError(code, `Connection ${name} is required: ${why}`, { data, cause });
 }
 
 /**

@@ -43,8 +43,6 @@ export interface RegistryFactory {
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
   readonly hungServers: HungServers;
-  /** The connections of which it was said that their sessions are not kept. */
-  readonly unusedSessions: Set<string>;
   /** Lets the provider's `shutdown` close something. */
   readonly track: Track;
   /** How long the end of a registry may take, in milliseconds. */
@@ -96,7 +94,7 @@ export function createStepRegistry(
       trackInside(async () => named.endStep());
     },
   });
-  const parts = { ...factory, events, pool, waiting, keepsSessions: slotFor !== undefined };
+  const parts = { ...factory, events, pool, waiting };
   const memories = new Map<string, SessionSlot>();
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
@@ -141,8 +139,7 @@ export function createStepRegistry(
 }
 
 /** The parts for the connections of a step, and of the runs inside it. */
-type ConnectionParts = RegistryFactory &
-  Pick<StepRegistryOptions, "events" | "pool" | "waiting"> & { readonly keepsSessions: boolean };
+type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "events" | "pool" | "waiting">;
 
 /** A use of a connection whose contents end with the registry. */
 type OwnUse = ConnectionUse & Pick<StepRegistryOptions, "successor">;
@@ -158,7 +155,7 @@ function keptAsOf({ name, shared }: ConnectionUse["slot"]): KeptAs {
 
 /** Makes a connection. Starts nothing yet. */
 function open(
-  { events, telemetry, now, hungServers, waiting, keepsSessions, unusedSessions }: ConnectionParts,
+  { events, telemetry, now, hungServers, waiting }: ConnectionParts,
   use: OwnUse,
   slot: StepSlot | undefined,
 ): LiveConnection {
@@ -179,14 +176,9 @@ function open(
     countRequest: events.countRequest,
     telemetry,
   };
-  if (definition.type === "mcp-stdio") return definition[openConnection](common);
-  const onUnusedSession = () => {
-    if (!keepsSessions || unusedSessions.has(connection)) return;
-    unusedSessions.add(connection);
-    common.emit({ type: "session-unused", connection });
-  };
-  const http = { ...common, ...slot, definition, hungServers, waiting, onUnusedSession };
-  return createHttpConnection(http);
+  return definition.type === "mcp-stdio"
+    ? definition[openConnection](common)
+    : createHttpConnection({ ...common, ...slot, definition, hungServers, waiting });
 }
 
 /** A connection for one run, and the runs inside it. */

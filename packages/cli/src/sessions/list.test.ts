@@ -109,7 +109,9 @@ describe("sessions list", () => {
     expect(await waits()).toEqual([0, 0]);
     // As a call of the notebook that waits for a sign-in.
     const { records } = await store.list({ limit: 9 });
-    const { key, value, revision, owner } = records.find((record) => record.key.includes("shop"))!;
+    const { key, value, revision, owner } = records.find((record) =>
+      record.key.includes("waiting/"),
+    )!;
     await store.put(key, { ...(value as object), connection: "notes" }, revision, { owner });
     expect(await waits()).toEqual([0, 1]);
   });

@@ -59,31 +59,28 @@ export async function keep(
   const { calls } = context;
   const token = claimed.call.claim?.token;
   let stored = claimed;
+  let isGone = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
       if ((await calls.replace(stored, next)) !== undefined) break;
       const current = await calls.read(next.id);
       // An attempt before this one has failed, and was carried out all the same.
       if (sameJson(current?.call, parseWaitingRecord(next))) break;
-      if (current === undefined) throw await tellEnded(context, next);
+      isGone = current === undefined;
+      if (current === undefined) break;
       if (!isOurs(current, token)) return current.call;
       stored = current;
     } catch (error) {
-      const isFinal =
-        McpSessionError.isInstance(error) && /^(?:STATE_INVALID|NOT_WAITING)$/.test(error.code);
-      if (attempt === keepAttempts || isFinal) throw error;
+      const isTooLong = McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
+      if (attempt === keepAttempts || isTooLong) throw error;
       await wait(100 * attempt);
     }
   }
-  await tellWaiting(context, next, claimed.call);
-  return next;
-}
-
-/** Tells of a leg whose call was deleted with its agent session meanwhile. @returns the error for who answered */
-async function tellEnded(context: WaitingContext, next: WaitingRecord): Promise<McpSessionError> {
-  const ended = next.state === "waiting" ? over(next, "withdrawn") : next;
-  await tellWaiting(context, ended);
-  return sessionEnded(ended.state);
+  // Nobody can answer what is not there.
+  const kept = isGone && next.state === "waiting" ? over(next, "withdrawn") : next;
+  await tellWaiting(context, kept, claimed.call);
+  if (isGone) throw sessionEnded(kept.state);
+  return kept;
 }
 
 /** Whether a call is as the claim left it, or was given up for dead since. */

@@ -85,18 +85,17 @@ export function needsSignIn(
   );
 }
 
-const fates = new Map<WaitingState, string>([
-  ["settled", "The server has answered the call, and its answer is not kept."],
-  ["withdrawn", "The server has not carried the call out."],
-  ["expired", "The server did not take the answer any more."],
-]);
-
 /** The agent session was ended while a leg was under way. @param state the state that the leg has led to */
 export function sessionEnded(state: WaitingState): McpSessionError {
-  const fate =
-    fates.get(state) ?? "Whether the call was carried out is unknown; look at the server.";
-  const message = `The agent session was ended while the answer was under way. ${fate}`;
-  return new McpSessionError("NOT_WAITING", message, { data: { state } });
+  const message = "The agent session was ended while the answer was under way.";
+  const fate = {
+    settled: "The server has answered the call, and its answer is not kept.",
+    "outcome-unknown": "Whether the call was carried out is unknown.",
+  }[state as string];
+  const code = fate === undefined ? "NOT_WAITING" : "OUTCOME_UNKNOWN";
+  return new McpSessionError(code, `${message} ${fate ?? `The call is ${state}.`}`, {
+    data: { state },
+  });
 }
 
 /** @param state the state of the call; `undefined` for an unknown one, or another principal's */
