@@ -17,6 +17,7 @@ export {
   wholeNumber,
 } from "./base/check-options.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
+export { pathHint } from "./errors/connection-error.ts";
 export { checkConnections } from "./provider/check-connections.ts";
 export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable } from "./errors/connection-error.ts";

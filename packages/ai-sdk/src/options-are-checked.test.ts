@@ -404,6 +404,20 @@ test("names what was probably meant", () => {
   }
 });
 
+test.each([
+  ["system", "instructions"],
+  ["maxSteps", "stopWhen"],
+  ["abortSignal", "generate or stream"],
+])("a setting %s, which no agent has, is refused with its place: %s", (setting, place) => {
+  const start = () => createDurableAgent({ sessions, model, [setting]: "x" });
+  expect(start).toThrow(new RegExp(`^${setting} is .*${place}`));
+});
+
+test("a message ends once", () => {
+  const misspelt = { url, description, sesion: "stateful" } as never;
+  expect(() => defineMcpClientConnection(misspelt)).toThrow(/Did you mean session\?$/);
+});
+
 test.each<[string, object, string, RegExp]>([
   ["auth and authProvider", { auth: { getToken() {} }, authProvider() {} }, "auth", /authProvider/],
   [

@@ -521,3 +521,48 @@ describe("through the connection's own client", () => {
     });
   });
 });
+
+test("metadata of a server's result are artifacts, and never what the model reads", async () => {
+  const server = await startNotebookServer({
+    setUp(mcp) {
+      const result = {
+        content: [{ type: "text" as const, text: "Done." }],
+        _meta: { trace: "t-1" },
+      };
+      mcp.registerTool("plain", {}, () => result);
+      const outputSchema = { a: z.number() };
+      mcp.registerTool("shaped", { outputSchema }, () => ({
+        ...result,
+        structuredContent: { a: 1 },
+      }));
+    },
+  });
+  const meta = { type: "mcp_meta", data: { trace: "t-1" } };
+  for (const useStandardContentBlocks of [false, true]) {
+    const application = startApplication({ notes: notes(server) });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry, { useStandardContentBlocks });
+      const plain = await call(tools, "notes__plain");
+      expect(plain).toMatchObject({ content: "Done.", artifact: [meta] });
+      const shaped = await call(tools, "notes__shaped");
+      expect(JSON.stringify(shaped.content)).toContain("structuredContent");
+      expect(JSON.stringify(shaped.content)).not.toContain("t-1");
+      expect(shaped.artifact).toContainEqual(meta);
+    });
+  }
+});
+
+test("a tool that is called after its run, and a session that nobody keeps, are events", async () => {
+  const server = await startNotebookServer();
+  const application = startApplication({ notes: notes(server, { session: undefined }) });
+  let tools: DynamicStructuredTool[] = [];
+  await application.step({}, async (registry) => {
+    tools = await loadSessionTools(registry);
+    await call(tools, "notes__list_notes");
+  });
+  await failureOf(call(tools, "notes__list_notes"));
+  expect(application.events).toEqual([
+    { type: "session-unused", connection: "notes" },
+    { type: "used-after-run", connection: "notes" },
+  ]);
+});

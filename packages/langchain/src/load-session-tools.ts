@@ -19,7 +19,7 @@ import { type ToolOutput, withLossNotice } from "./loss-notice-in-output.ts";
 import { noteGraphCall } from "./graph-call.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { type LendConnection, sessionToolClient } from "./session-tool-client.ts";
-import { withWaitingText } from "./waiting-in-output.ts";
+import { withoutMetadata } from "./output-for-model.ts";
 
 /** The adapter's options, except the options for names. */
 export interface SessionToolsOptions extends Omit<
@@ -72,7 +72,11 @@ export async function loadSessionTools(
   const loadings = listings.map(({ listed, offered }) =>
     loadTools({
       listed,
-      lend: (use) => lend(async ({ find }) => await use(find(listed.name))),
+      lend: (use) =>
+        lend(async ({ find }) => await use(find(listed.name))).catch((error: unknown) => {
+          listed.tell(error);
+          throw error;
+        }),
       offered,
       options,
     }),
@@ -150,7 +154,7 @@ async function loadTools({
       // A hook may have replaced the output by a command.
       if (!Array.isArray(output)) return output;
       const notice = current.lossNotices?.take();
-      const own = withWaitingText(output as ToolOutput);
+      const own = withoutMetadata(output as ToolOutput);
       return notice === undefined ? own : withLossNotice(own, notice, options);
     };
     return { name: loaded.name, connection, tool, loaded };

@@ -46,7 +46,7 @@ test("two tools of one name are left out, with an event, or thrown", async () =>
   const application = await startNotes({ a: { prefix: false }, b: { prefix: false } });
   await application.step({}, async (registry) => {
     expect(await loadSessionTools(registry)).toEqual([]);
-    expect(application.events[0]).toEqual({
+    expect(application.events.find(({ type }) => type === "tools-collide")).toEqual({
       type: "tools-collide",
       connection: "a",
       toolName: "add_note",

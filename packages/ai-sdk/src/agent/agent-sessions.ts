@@ -1,5 +1,6 @@
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
+import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
@@ -57,18 +58,27 @@ export const openSchema = optionalOptions({
 
 /** The part of a call's options that is for its session, and the agent's own. */
 export function splitCallOptions<CALL_OPTIONS>(options: DurableAgentCallOptions<CALL_OPTIONS>) {
-  const { sessionId, principal: whose, onUnavailable: without, ...own } = options ?? {};
+  if (options === undefined)
+    throw invalidOption("options", "is missing: give { sessionId, principal }");
+  const { sessionId, principal: whose, onUnavailable: without, ...own } = options;
   const session = { sessionId, principal: whose, onUnavailable: without } as DurableAgentSession;
   return { session, own };
 }
 
 // `telemetry` is the loop agent's.
 const { telemetry: _, ...providerFields } = ownProviderFields;
-/** The settings that are not the loop agent's. */
+/** The settings that are not the loop agent's, and those that it would drop in silence. */
 const settingsSchema = optionalOptions({
   ...{ ...storedSessionsFields, ...providerFields, store: someStore },
   ...{ sessions: someObject, onUnavailable },
+  system: refused("is not a setting of an agent: give instructions"),
+  maxSteps: refused("is not a setting of an agent: give stopWhen: stepCountIs(n)"),
+  abortSignal: refused("is for one call: give it to generate or stream"),
 });
+
+function refused(why: string) {
+  return z.custom(() => false, why);
+}
 
 /** Takes the sessions, or their options, out of an agent's settings. */
 export function splitSessions<

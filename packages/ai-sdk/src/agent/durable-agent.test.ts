@@ -202,6 +202,12 @@ describe("a durable agent", () => {
     await expect(agent("Done.").stream(call)).rejects.toMatchObject({ code });
     expect(leases).toHaveLength(0);
   });
+
+  test("says that the options are missing, where they are", async () => {
+    const { agent } = await startAgents();
+    const call = agent("Done.").generate({ prompt } as never);
+    await expect(call).rejects.toThrow("options is missing: give { sessionId, principal }.");
+  });
 });
 
 describe("a run of a durable agent releases its session once", () => {

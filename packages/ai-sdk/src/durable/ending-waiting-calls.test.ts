@@ -205,34 +205,72 @@ test("they are found and deleted after a rotation of the keys, and where the sto
   }
 });
 
-test("a leg that ends after the deletion does not bring the call back", async () => {
-  const { onEvent, events } = collectEvents();
-  const held = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  const { url, legs } = await startAskingServer({
-    answer: async ({ params }) => {
-      if (params.inputResponses === undefined) return undefined;
-      begun.resolve();
-      await held.promise;
-      return undefined;
+describe("an answer that is under way when its agent session ends", () => {
+  test.each([
+    [
+      "carries the call out",
+      "order",
+      {},
+      "settled",
+      /has answered the call, and its answer is not kept/,
+    ],
+    ["is asked again", "order_twice", {}, "withdrawn", /The call is withdrawn/],
+    ["is lost", "order", { status: 500, text: "-" }, "outcome-unknown", /is unknown/],
+  ])(
+    "%s: both sides say so, and the call does not come back",
+    async (_, tool, given, state, says) => {
+      for (const endAll of [false, true]) {
+        const { onEvent, events } = collectEvents();
+        const held = Promise.withResolvers<void>();
+        const begun = Promise.withResolvers<void>();
+        const { url, legs } = await startAskingServer({
+          answer: async ({ params }) => {
+            if (params.inputResponses === undefined) return undefined;
+            begun.resolve();
+            await held.promise;
+            return "status" in given ? given : undefined;
+          },
+        });
+        const store = createMemoryStore();
+        const connections = {
+          shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }),
+        };
+        const startProcess = (tell?: typeof onEvent) =>
+          createDurableSessions({ connections, store, onEvent: tell ?? (() => undefined) });
+        const sessions = startProcess(onEvent);
+        await sessions.run("chat", use, ({ tools }) => callTool(tools, `shop__${tool}`));
+        await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__look"));
+        const [call] = callsOf(await sessions.waiting("chat", use));
+        const answer = startProcess(onEvent).answer("chat", call!.id, yes, use);
+        await begun.promise;
+        events.length = 0;
+        await (endAll ? sessions.endAll(use) : sessions.end("chat", use));
+        const told = { type: "waiting-call", connection: "shop", tool };
+        expect(events.splice(0)).toEqual([{ ...told, round: 1, state: "outcome-unknown" }]);
+        held.resolve();
+        await expect(answer).rejects.toMatchObject({
+          code: state === "withdrawn" ? "NOT_WAITING" : "OUTCOME_UNKNOWN",
+          data: { state },
+          message: expect.stringMatching(says),
+        });
+        const round = tool === "order_twice" ? 2 : 1;
+        expect(events.filter(({ type }) => type === "waiting-call")).toEqual([
+          { ...told, round, state },
+        ]);
+        expect((await store.list({ limit: 9 })).records).toEqual([]);
+        expect(legs).toHaveLength(3);
+      }
     },
+  );
+
+  test("a call that only waited is told as withdrawn", async () => {
+    const { sessions, ask, events } = await start();
+    await ask("chat");
+    events.length = 0;
+    await sessions.end("chat", use);
+    const told = { type: "waiting-call", connection: "shop", tool: "order" };
+    expect(events).toEqual([{ ...told, round: 1, state: "withdrawn" }]);
   });
-  const store = createMemoryStore();
-  const sessions = createDurableSessions({
-    connections: { shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }) },
-    ...{ store, onEvent },
-  });
-  await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order_twice"));
-  const [call] = callsOf(await sessions.waiting("chat", use));
-  const answer = sessions.answer("chat", call!.id, yes, use);
-  await begun.promise;
-  await sessions.end("chat", use);
-  held.resolve();
-  await expect(answer).resolves.toMatchObject({ state: "waiting", round: 2 });
-  expect((await store.list({ limit: 9 })).records).toEqual([]);
-  expect(legs).toHaveLength(2);
-  // Nobody is asked to answer what is not there.
-  expect(events).toHaveLength(1);
 });
 
 describe("a sweep", () => {

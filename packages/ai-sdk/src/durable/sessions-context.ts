@@ -66,13 +66,24 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
   };
 }
 
+const neverCalled = () => false;
+
 function createOwnProvider(
   options: DurableSessionsOptions<any>,
 ): ConnectionProvider<any> | undefined {
   const { provider, connections, pool, telemetry, closeTimeoutMs, onEvent, now } = options;
   if (provider === undefined) {
     if (connections !== undefined) {
-      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
+      // The store compares and sets, and the provider carries no state.
+      const own = {
+        connections,
+        pool,
+        telemetry,
+        closeTimeoutMs,
+        onEvent,
+        now,
+        claim: neverCalled,
+      };
       return createConnectionProvider(own);
     }
     throw invalidOption("connections", "is missing: give the connections, or a provider");

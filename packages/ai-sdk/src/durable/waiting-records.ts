@@ -1,5 +1,6 @@
 import type { Principal, StoredRecord } from "@durable-mcp/core";
 import { isRecord, parseWaitingKey, waitingKey } from "@durable-mcp/core/internal";
+import { isOpen, loadWaiting } from "../connection/stored-calls.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 
@@ -19,15 +20,25 @@ export function isCallOf({ value }: ListedCall, connection: string | undefined):
   return connection === undefined || (isRecord(value) && value["connection"] === connection);
 }
 
-/** Deletes waiting calls of a principal. A leg that is under way does not bring its call back. */
+/**
+ * Deletes waiting calls of a principal, and tells of those that were open. A leg that is under way does not bring its
+ * call back: only its process knows what the server answers.
+ */
 export async function deleteCalls(
-  { store }: SessionsContext,
+  { store, tell }: SessionsContext,
   calls: readonly ListedCall[],
   principal: Principal,
 ): Promise<void> {
-  await inParallel(calls, async ({ of }) => {
+  if (calls.length === 0) return;
+  const { parseWaitingRecord, describeWaiting } = await loadWaiting();
+  await inParallel(calls, async ({ of, value }) => {
     // Not the listed key: a store may list a fingerprint instead of the principal.
     await store.delete(waitingKey({ ...of, principal }, of.id));
+    const record = parseWaitingRecord(value);
+    if (record === undefined || !isOpen({ call: record })) return;
+    const { connection, tool, round } = describeWaiting(record);
+    const state = record.state === "answering" ? "outcome-unknown" : "withdrawn";
+    tell({ type: "waiting-call", connection, tool, round, state });
   });
 }
 

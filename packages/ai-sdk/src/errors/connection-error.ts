@@ -5,7 +5,13 @@ import {
   type UnavailableReason,
 } from "@durable-mcp/core";
 import { describeFailure } from "@durable-mcp/core/internal";
-import { causesOf, type RequestFailure, requestFailure, wordsOf } from "./request-failure.ts";
+import {
+  causesOf,
+  isQuestion,
+  type RequestFailure,
+  requestFailure,
+  wordsOf,
+} from "./request-failure.ts";
 
 /**
  * The `McpSessionError` behind a client's error: thrown by a fetch of ours, or delivered by the
@@ -41,9 +47,19 @@ export function connectionUnavailable(
 export function requestError(error: unknown, use: FailedUse): unknown {
   const own = ownError(error);
   if (own !== undefined) return withConnection(own, use.connection);
+  if (use.isMute && isQuestion(error)) return nobodyToAsk(error, use);
   const failure = requestFailure(error);
   return failure === undefined ? error : failedRequest(failure, { ...use, cause: error });
 }
+
+function nobodyToAsk(cause: unknown, { connection, origin, method }: FailedUse): McpSessionError {
+  const data = { field: `connections.${connection}.input`, connection, origin, method };
+  const message = `Connection ${connection}: ${cannotAsk}`;
+  return new McpSessionError("CONNECTION_INVALID", message, { data, cause });
+}
+
+export const cannotAsk =
+  'the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add input: "pause" (in place of session), and calls wait; or answer within the step with onElicitation.';
 
 interface FailedUse {
   readonly connection: string;
@@ -52,6 +68,16 @@ interface FailedUse {
   readonly endpoint: string;
   /** The JSON-RPC method, if it is known. */
   readonly method?: string | undefined;
+  /** Says where the server's path may be, if its URL answers no handshake. */
+  readonly pathHint?: string | undefined;
+  /** Whether the connection lets nobody answer the server's questions. */
+  readonly isMute?: boolean | undefined;
+}
+
+/** What to say of a URL that answered `initialize` with this status; `undefined` if its path is likely right. */
+export function pathHint(status: number | undefined, pathname: string): string | undefined {
+  const isElsewhere = (status === 404 || status === 405) && !/\/mcp\/?$/.test(pathname);
+  return isElsewhere ? "MCP servers are often at /mcp." : undefined;
 }
 
 /**
@@ -77,11 +103,12 @@ export function authorizationRequired(
 
 function failedRequest(
   failure: RequestFailure,
-  { connection, origin, endpoint, method, cause }: FailedUse & { readonly cause: unknown },
+  use: FailedUse & { readonly cause: unknown },
 ): McpSessionError {
+  const { connection, origin, endpoint, method, cause } = use;
   const { reason, status } = failure;
   const isUnknown = method === "tools/call" && failure.mayHaveRun;
-  const next = isUnknown ? checkFirst : tryAgain(reason);
+  const next = isUnknown ? checkFirst : tryAgain(reason, use.pathHint);
   return new McpSessionError(
     // An answer that is no result is a refusal, whatever the server did before.
     isUnknown && failure.connection ? "OUTCOME_UNKNOWN" : "CONNECTION_UNAVAILABLE",
@@ -92,8 +119,9 @@ function failedRequest(
 
 const checkFirst = "Whether the call was carried out is unknown; check before you send it again.";
 
-function tryAgain(reason: UnavailableReason): string {
+function tryAgain(reason: UnavailableReason, hint: string | undefined): string {
   if (reason === "authorization-required") return "Log in, or give the connection another token.";
+  if (hint !== undefined) return `Check the path of the URL: ${hint}`;
   if (reason === "not-mcp") return "Check the path of the URL.";
   return "The connection is tried again when it is next used.";
 }
@@ -149,14 +177,23 @@ function withConnection(error: McpSessionError, connection: string): McpSessionE
   });
 }
 
+const disposed = new WeakSet<object>();
+
+/** Whether an error is that of a use of a registry that is over. */
+export function isRegistryDisposed(error: object): boolean {
+  return disposed.has(error);
+}
+
 /** The error of a use of a registry, or of a run, that is over. */
 export function registryDisposed(connection?: string): McpSessionError {
   const start = connection === undefined ? "The" : `Connection ${connection}: the`;
-  return new McpSessionError(
+  const error = new McpSessionError(
     "CONNECTION_UNAVAILABLE",
     `${start} registry was disposed of, or its run is over. Create one for each step. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
     { data: { connection } },
   );
+  disposed.add(error);
+  return error;
 }
 
 /** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */

@@ -95,6 +95,19 @@ export function isOwnAnswer(
   return Number.isInteger(code) && ofServer.test(String(name));
 }
 
+/** A server's refusal of a client that has not declared a capability. */
+const missingCapability = -32_021;
+
+/** Whether a client's error says that the server asks a person, and the client cannot. */
+export function isQuestion(error: unknown): boolean {
+  if (!isOwnAnswer(error)) return /Server requested input, but no handler/.test(messageOf(error));
+  const { requiredCapabilities } = isRecord(error.data) ? error.data : {};
+  const isElicitation = !isRecord(requiredCapabilities) || "elicitation" in requiredCapabilities;
+  return error.code === missingCapability && isElicitation;
+}
+
+const messageOf = (error: unknown) => String(isRecord(error) ? error["message"] : error);
+
 /** The HTTP status that a client's error has: `@ai-sdk/mcp`'s, or one of the official SDK's. */
 function statusOf({ name, statusCode, code }: Record<string, unknown>): number | undefined {
   if (typeof statusCode === "number") return statusCode;

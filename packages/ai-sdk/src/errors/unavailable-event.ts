@@ -1,6 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { withoutCause } from "./connection-error.ts";
+import { isRegistryDisposed, withoutCause } from "./connection-error.ts";
+import { isQuestion } from "./request-failure.ts";
 
 type Emit = (event: ConnectionEvent) => void;
 
@@ -36,8 +37,15 @@ const ofConnection: ReadonlySet<string> = new Set([
  * broke. Other errors are no news of the connection, or have an event of their own.
  */
 export function tellIfUnavailable(emit: Emit, connection: string, error: unknown): void {
-  if (!McpSessionError.isInstance(error)) return;
+  if (!McpSessionError.isInstance(error) || told.has(error)) return;
   const { code, data } = error;
+  const type = isRegistryDisposed(error)
+    ? "used-after-run"
+    : code === "CONNECTION_INVALID" && isQuestion(error.cause) && "cannot-ask";
+  if (type) {
+    told.add(error);
+    return emit({ type, connection });
+  }
   const isOwnFunction = code === "CONNECTION_UNAVAILABLE" && data.field !== undefined;
   if (data.reason !== undefined || isOwnFunction || ofConnection.has(code)) {
     emitUnavailable(emit, connection, error);

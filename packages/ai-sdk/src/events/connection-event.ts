@@ -39,6 +39,11 @@ import type { OperationEvent } from "./operation-events.ts";
  * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
  * - `cannot-wait`: the server of a connection with `input: "pause"` only speaks a revision with sessions,
  *   `protocolVersion`, in which no call can wait. Its calls run as without the option.
+ * - `cannot-ask`: the server asks a person something, and the connection has neither `input: "pause"` nor
+ *   `onElicitation`. The call fails, and was not carried out.
+ * - `session-unused`: the server gives session ids, and the connection, whose definition has no `session`, keeps
+ *   none. Once a process and connection.
+ * - `used-after-run`: a tool was called after its run, or its registry, was over.
  * - `waiting-call`: the state of a call that waits for a person has changed. `round` counts the server's
  *   questions.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
@@ -126,6 +131,7 @@ export type ConnectionEvent = {
   | { readonly type: "ended"; readonly reason: "idle" }
   | WaitingEvent
   | { readonly type: "cannot-wait"; readonly protocolVersion: string }
+  | { readonly type: "cannot-ask" | "session-unused" | "used-after-run" }
   | {
       readonly type: "line-dropped";
       readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";

@@ -156,7 +156,12 @@ export function createTeller(
   const observe = guarded(({ event, step }: { event: ConnectionEvent; step?: EventStep }) =>
     onEvent(event, step),
   );
+  const unusedSessions = new Set<string>();
   return (event, step) => {
+    if (event.type === "session-unused") {
+      if (unusedSessions.has(event.connection)) return;
+      unusedSessions.add(event.connection);
+    }
     measure(event);
     observe({ event, ...(step && { step }) });
   };

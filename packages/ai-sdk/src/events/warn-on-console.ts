@@ -1,4 +1,5 @@
 import { plainText } from "@durable-mcp/core/internal";
+import { cannotAsk } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 /**
@@ -48,6 +49,18 @@ function warningOf(
       const text = `input "pause" has no effect: the server only speaks revision ${event.protocolVersion}, in which it asks on an open stream. Answer within the step with onElicitation and session: "stateful".`;
       return { text, about: [event.protocolVersion] };
     }
+    case "cannot-ask":
+      return { text: cannotAsk, about: [] };
+    case "session-unused":
+      // The event comes once.
+      return {
+        text: 'the server gives session ids, and this connection keeps none: add session: "stateful", or "stateless" if each step may begin anew.',
+      };
+    case "used-after-run":
+      return {
+        text: "a tool was called after its run was over, and failed. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.",
+        about: [],
+      };
     case "capabilities-missing": {
       const names = event.capabilities.join(", ");
       const text = `the kept session was made without ${names}, and goes on without. Restart it, or set session.restartOnNewCapabilities.`;

@@ -6,7 +6,7 @@ import { type LiveConnection, toldElsewhere } from "../connection/live-connectio
 import { createSharedClient } from "../connection/shared-client.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
-import { restoreSessionError } from "../errors/connection-error.ts";
+import { isRegistryDisposed, restoreSessionError } from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
@@ -51,8 +51,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const takeFetch = createFetchSource(parts, onEvent, waitingParts);
   const probeNow = (signal: AbortSignal) => probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
-    // The end of the step says nothing about the server.
-    if (!context.abortSignal.aborted) tellIfUnavailable(parts.emit, name, error);
+    // The end of the step says nothing about the server, but a use after it is a mistake.
+    const isNews = !context.abortSignal.aborted || isRegistryDisposed(error as object);
+    if (isNews) tellIfUnavailable(parts.emit, name, error);
   };
   const connection: LiveConnection = {
     name,

@@ -30,6 +30,7 @@ import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
 import {
   connectionUnavailable,
+  pathHint,
   requestError,
   restoreSessionError,
 } from "../errors/connection-error.ts";
@@ -38,6 +39,7 @@ import { createConnectionFetch } from "./connection-fetch.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
+import { tellUnusedSession } from "./unused-session.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -164,7 +166,10 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const restoreError: RestoreError = (error, { method, isAborted = false } = {}) => {
     const own = restoreSessionError(error, connection, deliverySlot);
     const isOver = isAborted || context.abortSignal.aborted;
-    const use = { connection, origin, endpoint, method };
+    const hint = pathHint(connectionFetch.initializeStatus, pathname);
+    const { input, onElicitation } = definition.options;
+    const isMute = input === undefined && onElicitation === undefined;
+    const use = { connection, origin, endpoint, method, pathHint: hint, isMute };
     return connectionFetch.scrubError(isOver ? own : requestError(own, use));
   };
   const unavailable = (error: unknown) =>
@@ -191,11 +196,13 @@ export function createHttpParts(options: HttpConnectionOptions) {
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
     /** For requests to the server. */
-    serverFetch: ((...request) => {
+    serverFetch: (async (...request) => {
       use.lastAt = now();
       use.requests += 1;
       options.countRequest(connection);
-      return connectionFetch.fetch(...request);
+      const response = await connectionFetch.fetch(...request);
+      tellUnusedSession(options, request[1]?.body, response);
+      return response;
     }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */

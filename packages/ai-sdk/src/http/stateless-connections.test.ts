@@ -6,7 +6,7 @@ import type { McpClientConnectionOptions } from "../connection/connection-option
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions> = {}) =>
-  defineMcpClientConnection({ url, description: "A server.", ...options });
+  defineMcpClientConnection({ url, description: "A server.", session: "stateless", ...options });
 
 /** What arrived, with what could tell one client from another. */
 function requestsOf({ requests, sessionIds }: NotebookServer) {

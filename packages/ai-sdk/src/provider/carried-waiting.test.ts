@@ -99,7 +99,7 @@ describe("a call that waits in a state that the application carries", () => {
     expect(await start().waiting(withdrawn, use)).toEqual([]);
   });
 
-  test("is refused without a claim, which says why", async () => {
+  test("is refused without a claim when the provider is created, which says why", () => {
     const connections = {
       shop: defineMcpClientConnection({
         url: "http://localhost/",
@@ -107,10 +107,12 @@ describe("a call that waits in a state that the application carries", () => {
         input: "pause",
       }),
     };
-    const provider = createConnectionProvider({ connections });
-    expect(() => provider.create({ state: {}, principal: alice })).toThrow(
-      /connections\.shop\.input "pause" needs a place .* two processes could send the same answer/,
-    );
+    const refused =
+      /connections\.shop\.input "pause" needs a place .* two processes could send the same answer/;
+    expect(() => createConnectionProvider({ connections })).toThrow(refused);
+    // Whose connections they are is only known with a principal.
+    const provider = createConnectionProvider({ connections: () => connections });
+    expect(() => provider.create({ state: {}, principal: alice })).toThrow(refused);
   });
 });
 

@@ -1,6 +1,7 @@
 import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
+import { refusePausing } from "../connection/waiting-source.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
 import {
@@ -32,8 +33,9 @@ import { createStateRegistries } from "./state-registries.ts";
 export function createConnectionProvider<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
 ): ConnectionProvider<CONNECTIONS> {
-  const { autoSession } = checkOptions(providerSchema, options);
+  const { autoSession, connections, claim } = checkOptions(providerSchema, options);
   const internals = createInternals(options);
+  if (claim === undefined && typeof connections !== "function") refusePausing(connections);
   const { pool, work } = internals;
   if (autoSession) startUnkeptSession(internals, autoSession);
 

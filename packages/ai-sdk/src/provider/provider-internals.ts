@@ -56,7 +56,11 @@ export function createInternals<CONNECTIONS extends Connections>(
       createRegistry({
         declared: declaredFor(principal),
         principal,
-        events: createStepEvents(emit, undefined),
+        // There is nothing that could keep a session.
+        events: createStepEvents(
+          (event, step) => event.type !== "session-unused" && emit(event, step),
+          undefined,
+        ),
         abortSignal: undefined,
         named: noNamedSlots,
         isLeased: successor !== undefined,

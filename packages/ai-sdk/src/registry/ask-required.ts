@@ -1,9 +1,19 @@
+import { McpSessionError } from "@durable-mcp/core";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
 const answered = new WeakMap<LiveConnection, Promise<void>>();
 
 export function isRequired({ definition }: LiveConnection): boolean {
   return definition.options.required === true;
+}
+
+/** The error of a required connection that is unavailable. */
+export function requiredUnavailable(
+  { code, message, data, cause }: McpSessionError,
+  name: string,
+): McpSessionError {
+  const why = message.replace(`Connection ${name}: `, "");
+  return new McpSessionError(code, `Connection ${name} is required: ${why}`, { data, cause });
 }
 
 /**

@@ -10,7 +10,7 @@ import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { mergeTools } from "../tools/same-names.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
-import { askRequired, isRequired } from "./ask-required.ts";
+import { askRequired, isRequired, requiredUnavailable } from "./ask-required.ts";
 import { listTools } from "./list-tools.ts";
 import { createRegistryManagement } from "./manage-registry.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
@@ -146,7 +146,8 @@ function createInternals({ connections, lifetime }: RegistryParts, allNames: rea
           const error = connectionUnavailable(cause, name, origin);
           if (isOfStore(error)) throw error;
           emitUnavailable(connection.emit, name, error);
-          if (onUnavailable === "throw" || isRequired(connection)) throw error;
+          if (isRequired(connection)) throw requiredUnavailable(error, name);
+          if (onUnavailable === "throw") throw error;
           return [];
         }
       });

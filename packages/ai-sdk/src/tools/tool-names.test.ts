@@ -24,7 +24,12 @@ async function startTools(where: string, ...tools: string[]) {
     },
   });
   return (options: Options = {}) =>
-    defineMcpClientConnection({ url: server.url, description: where, ...options });
+    defineMcpClientConnection({
+      url: server.url,
+      description: where,
+      session: "stateless",
+      ...options,
+    });
 }
 
 const unprefixed = { toolNames: { prefix: false } } as const;

@@ -1,3 +1,4 @@
+import { pathHint } from "@durable-mcp/ai-sdk/internal";
 import { isRecord, startLimit } from "@durable-mcp/core/internal";
 import type { CheckResult, ProbeContext } from "./checks.ts";
 import type { Facts } from "./findings.ts";
@@ -100,8 +101,8 @@ export async function whyNoHandshake(
   if (response?.error !== undefined) {
     return { outcome: "failed", says: `${start} It refuses each revision that the probe knows.` };
   }
-  const hint = status === 404 ? " MCP servers are often at /mcp." : "";
-  const says = `${start} That is no answer of an MCP server.${hint}`;
+  const hint = pathHint(status, new URL(wire.url).pathname) ?? "";
+  const says = `${start} That is no answer of an MCP server. ${hint}`.trimEnd();
   return { outcome: "failed", says, facts: { notMcp: true } };
 }
 

@@ -34,11 +34,13 @@ export function placeOf({ agentSession }: SessionRow | CallRow): string {
   return agentSession ?? "shared";
 }
 
-/** The open calls of a session's agent session and owner, of all connections. */
+/** The open calls of a session's connection. A call names none of its connection's named sessions. */
 export function callsOf(row: SessionRow, calls: readonly CallRow[]): CallRow[] {
   return calls.filter(
     (each) =>
       isOpen(each) &&
+      row.of.name === undefined &&
+      each.call?.connection === row.of.connection &&
       each.agent === row.agent &&
       each.agentSession === row.agentSession &&
       each.owner === row.owner,

@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { encryptStore, encryptValues } from "@durable-mcp/core/sealing";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { startAskingServer } from "../../../ai-sdk/test/asking-server.ts";
+import { callForText } from "../../../ai-sdk/test/step.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";
 import { openFile, startApplication, startShop } from "../../test/store-of-an-application.ts";
 
@@ -87,6 +90,30 @@ describe("sessions list", () => {
     const shop = await startShop();
     const waits = await runCli("sessions", "list", "--store", shop.address);
     expect(waits.stdout).toContain("1 call not answered: durable-mcp waiting list");
+  });
+
+  test("a call that waits counts for its own connection alone", async () => {
+    const { address, store } = await startApplication();
+    const { url } = await startAskingServer();
+    const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
+    const shop = defineMcpClientConnection({ url, description: "-", input: "pause" });
+    const sessions = createDurableSessions({ connections: { shop }, store });
+    await sessions.run("chat-of-alice", { principal: alice }, ({ tools }) =>
+      callForText(tools, "shop__order", { item: "tea" }),
+    );
+    const waits = async () => {
+      const { json } = await runCliJson("sessions", "list", "--store", address);
+      expect(json.waiting).toBe(1);
+      return json.sessions.map(({ waiting }: { waiting: string[] }) => waiting.length).toSorted();
+    };
+    expect(await waits()).toEqual([0, 0]);
+    // As a call of the notebook that waits for a sign-in.
+    const { records } = await store.list({ limit: 9 });
+    const { key, value, revision, owner } = records.find((record) =>
+      record.key.includes("waiting/"),
+    )!;
+    await store.put(key, { ...(value as object), connection: "notes" }, revision, { owner });
+    expect(await waits()).toEqual([0, 1]);
   });
 
   test("an empty store is said to be one", async () => {

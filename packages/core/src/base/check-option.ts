@@ -24,8 +24,8 @@ export function unknownOption(
   known: readonly string[],
   meant?: string,
 ): McpSessionError {
-  const fix = meant === undefined ? `Known: ${known.join(", ")}` : `Did you mean ${meant}?`;
-  return invalidOption(field, `is not a known option. ${fix}`);
+  const fix = meant === undefined ? `Known: ${known.join(", ")}.` : `Did you mean ${meant}?`;
+  return invalid(field, `${field} is not a known option. ${fix}`);
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` unless `value` is a whole number in these bounds */

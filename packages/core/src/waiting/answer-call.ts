@@ -73,8 +73,11 @@ export async function goOn(
       current = sent.call;
     } catch (error) {
       if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
-      // Another process goes on.
-      return (await readCall(context, call.id)).call;
+      // Another process goes on, or the call was deleted.
+      const { call: now } = await readCall(context, call.id).catch(() => {
+        throw error;
+      });
+      return now;
     }
   }
   return current;

@@ -3,9 +3,9 @@ import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import { tryInsistently } from "../base/try-insistently.ts";
-import { notKept, notWaiting } from "./waiting-failure.ts";
+import { notKept, notWaiting, sessionEnded } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { claims } from "./waiting-life.ts";
+import { claims, over } from "./waiting-life.ts";
 import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
@@ -62,25 +62,28 @@ export async function keep(
   const { calls, closeTimeoutMs } = context;
   const token = claimed.call.claim?.token;
   let stored = claimed;
-  const write = async () => {
+  /** @returns the call as it is then; `undefined` if its agent session was ended */
+  const write = async (): Promise<WaitingRecord | undefined> => {
     for (;;) {
-      if ((await calls.replace(stored, next)) !== undefined) return { kept: true, call: next };
+      if ((await calls.replace(stored, next)) !== undefined) return next;
       const current = await calls.read(next.id);
       // An attempt before this one has failed, and was carried out all the same.
-      if (sameJson(current?.call, parseWaitingRecord(next))) return { kept: true, call: next };
-      if (current === undefined || !isOurs(current, token))
-        return { kept: false, call: current?.call ?? next };
+      if (sameJson(current?.call, parseWaitingRecord(next))) return next;
+      if (current === undefined || !isOurs(current, token)) return current?.call;
       stored = current;
     }
   };
-  try {
-    const { kept, call } = await tryInsistently(closeTimeoutMs, write, isTooLong);
-    if (kept) await tellWaiting(context, next, claimed.call);
-    return call;
-  } catch (error) {
+  const found = await tryInsistently(closeTimeoutMs, write, isTooLong).catch((error: unknown) => {
     const isAnswered = next.answer !== undefined || next.round !== claimed.call.round;
     throw isAnswered && !isTooLong(error) ? notKept(next, closeTimeoutMs, error) : error;
-  }
+  });
+  const isGone = found === undefined;
+  if (!isGone && found !== next) return found;
+  // Nobody can answer what is not there.
+  const kept = isGone && next.state === "waiting" ? over(next, "withdrawn") : next;
+  await tellWaiting(context, kept, claimed.call);
+  if (isGone) throw sessionEnded(kept.state);
+  return kept;
 }
 
 function isTooLong(error: unknown): boolean {

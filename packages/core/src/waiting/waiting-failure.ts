@@ -95,6 +95,19 @@ export function needsSignIn(
   );
 }
 
+/** The agent session was ended while a leg was under way. @param state the state that the leg has led to */
+export function sessionEnded(state: WaitingState): McpSessionError {
+  const message = "The agent session was ended while the answer was under way.";
+  const fate = {
+    settled: "The server has answered the call, and its answer is not kept.",
+    "outcome-unknown": "Whether the call was carried out is unknown.",
+  }[state as string];
+  const code = fate === undefined ? "NOT_WAITING" : "OUTCOME_UNKNOWN";
+  return new McpSessionError(code, `${message} ${fate ?? `The call is ${state}.`}`, {
+    data: { state },
+  });
+}
+
 /** @param state the state of the call; `undefined` for an unknown one, or another principal's */
 export function notWaiting(state: WaitingState | undefined): McpSessionError {
   const why =

@@ -95,7 +95,9 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const { kept } = await seals.unseal(step);
       if (!kept) return;
       const connections = { [connection]: definition };
-      const provider = createConnectionProvider({ connections, onEvent: emit, now });
+      const provider = createConnectionProvider({
+        ...{ connections, onEvent: emit, now, claim: stepIsClaim },
+      });
       const { results } = await provider.end(stateOf(step, kept), { principal });
       for (const { ended, status, reason } of results) {
         if (ended || reason === undefined || reason === "undeclared" || reason === "newer")
