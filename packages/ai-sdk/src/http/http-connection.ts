@@ -38,10 +38,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   );
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
-    // The client's knowledge of the server is outdated then.
-    const isNew = event.type === "started" || event.type === "stateless";
-    const isOther = "changed" in event && event.changed === true;
-    if (isOther || (isNew && client.inspect().connected)) client.replace();
+    if (isOtherServer(event, client.inspect())) client.replace();
     if (takesProgress(parts, event)) return;
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
@@ -52,8 +49,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const probeNow = (signal: AbortSignal) => probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server, but a use after it is a mistake.
-    const isNews = !context.abortSignal.aborted || isRegistryDisposed(error as object);
-    if (isNews) tellIfUnavailable(parts.emit, name, error);
+    if (context.abortSignal.aborted && !isRegistryDisposed(error as object)) return;
+    tellIfUnavailable(parts.emit, name, error);
   };
   const connection: LiveConnection = {
     name,
@@ -103,6 +100,12 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     },
   };
   return connection;
+}
+
+/** Whether the client's knowledge of the server is outdated after an event of its session. */
+function isOtherServer(event: SessionEvent, { connected }: { readonly connected: boolean }) {
+  const isNew = event.type === "started" || event.type === "stateless";
+  return ("changed" in event && event.changed === true) || (isNew && connected);
 }
 
 /** Makes an attempt again if its client was connected for other revisions: nothing has handled its request. */

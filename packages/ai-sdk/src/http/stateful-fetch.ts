@@ -139,6 +139,21 @@ export interface HttpConnectionOptions extends ConnectionStep {
 
 export type HttpParts = ReturnType<typeof createHttpParts>;
 
+function countRequests(options: HttpConnectionOptions, fetch: typeof globalThis.fetch) {
+  /** When the last request was sent, and how many. */
+  const use: { lastAt?: number; requests: number } = { requests: 0 };
+  /** For requests to the server. */
+  const serverFetch: typeof fetch = async (...request) => {
+    use.lastAt = options.now();
+    use.requests += 1;
+    options.countRequest(options.context.connection);
+    const response = await fetch(...request);
+    tellUnusedSession(options, request[1]?.body, response);
+    return response;
+  };
+  return { use, serverFetch };
+}
+
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, onSession, listsTools, telemetry, now, sessionName } = options;
@@ -174,8 +189,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
   };
   const unavailable = (error: unknown) =>
     connectionUnavailable(restoreError(error), connection, origin, endpoint);
-  /** When the last request was sent, and how many. */
-  const use: { lastAt?: number; requests: number } = { requests: 0 };
   const exceptSlot = sessionOptions(definition).except && createSessionSlot();
   const sessionIds = () =>
     [slot?.snapshot, exceptSlot?.snapshot].flatMap((snapshot) =>
@@ -195,19 +208,10 @@ export function createHttpParts(options: HttpConnectionOptions) {
     endpoint,
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
-    /** For requests to the server. */
-    serverFetch: (async (...request) => {
-      use.lastAt = now();
-      use.requests += 1;
-      options.countRequest(connection);
-      const response = await connectionFetch.fetch(...request);
-      tellUnusedSession(options, request[1]?.body, response);
-      return response;
-    }) satisfies typeof globalThis.fetch,
-    use,
-    /** The slot of the session for the tools in `session.except`. */
+    ...countRequests(options, connectionFetch.fetch),
     approvals:
       typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
+    /** The slot of the session for the tools in `session.except`. */
     exceptSlot,
     /** Whether an earlier step lost the session, and none took its place. */
     isAfterLoss: slot?.snapshot?.kind === "lost",

@@ -73,12 +73,15 @@ export async function keep(
       stored = current;
     }
   };
-  const found = await tryInsistently(closeTimeoutMs, write, isTooLong).catch((error: unknown) => {
+  let found: WaitingRecord | undefined;
+  try {
+    found = await tryInsistently(closeTimeoutMs, write, isTooLong);
+  } catch (error) {
     const isAnswered = next.answer !== undefined || next.round !== claimed.call.round;
     throw isAnswered && !isTooLong(error) ? notKept(next, closeTimeoutMs, error) : error;
-  });
+  }
   const isGone = found === undefined;
-  if (!isGone && found !== next) return found;
+  if (found !== undefined && found !== next) return found;
   // Nobody can answer what is not there.
   const kept = isGone && next.state === "waiting" ? over(next, "withdrawn") : next;
   await tellWaiting(context, kept, claimed.call);

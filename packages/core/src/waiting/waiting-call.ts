@@ -78,7 +78,7 @@ export interface WaitingAuthorization {
 export type WaitingEntry = WaitingCall | WaitingAuthorization;
 
 /** The member of a result's `_meta` that says that the call waits. */
-export const waitingKey = "durable-mcp/waiting";
+const waitingKey = "durable-mcp/waiting";
 
 /** The result of a call as long as it waits: a `CallToolResult` for code, and for the model a text. */
 export interface WaitingResult {
