@@ -20,10 +20,6 @@ const consequences: Consequence[] = [
     says: "refused the new session as well, so the call failed with `SESSION_LOST`",
   },
   {
-    seen: /^CONNECTION_UNAVAILABLE/,
-    says: "answered 404 to a new session as well, so the call failed with `CONNECTION_UNAVAILABLE`, and the session was kept",
-  },
-  {
     seen: /^HTTP \d+/,
     says: "answered with a status that does not concern the session; the client reported it and no new session was started",
   },

@@ -62,7 +62,7 @@ export const presentServers: MatrixServer[] = [
     packages: sdkV1,
     note: "ours: one transport for the whole process",
     // Once it is ended, it answers 404 to everything.
-    exceptions: { "ended by someone else": { "*": "CONNECTION_UNAVAILABLE" } },
+    exceptions: { "ended by someone else": { "*": "SESSION_LOST" } },
     refusals: {
       ...notFound,
       restarted: '400, application/json: "Bad Request: Server not initialized"',

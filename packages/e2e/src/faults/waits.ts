@@ -43,8 +43,8 @@ export function waitsAfterLoss(times: Times): Waits {
 
 export type Waits = Readonly<Record<Phase, number>>;
 
-/** The machine's own time: a wait is measured where other rounds run. */
-export const allowanceMs = 250;
+/** The machine's own time: a wait is measured where other rounds run, and a timer that is late is set once more. */
+export const allowanceMs = 500;
 
 export interface Wait {
   readonly phase: Phase;

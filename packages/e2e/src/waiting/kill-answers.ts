@@ -34,7 +34,8 @@ async function openShop(
   /** Prepares what the process that is killed goes on with. */
   const prepare = async (point: AnswerKillPoint, sessionId: string, isSecond: boolean) => {
     if (workOf(point) === "ask") return { id: "", round: 1 };
-    const shop = newProcess();
+    // Its writes are signs of life as well.
+    const shop = createShop({ url: server.url, store });
     const { id } = waitingCallOf(await order(shop, sessionId))!;
     if (workOf(point) === "resume" || isSecond) await answer(shop, sessionId, { id, round: 1 });
     if (workOf(point) === "resume") await answer(shop, sessionId, { id, round: 2 });
