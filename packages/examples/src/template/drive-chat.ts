@@ -32,7 +32,7 @@ export async function driveChat({ processes, browser, ...drive }: Drive): Promis
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("console", (message) => {
     if (message.type() === "error" && !isOfKilledProcess(message.text())) {
-      problems.push(message.text());
+      problems.push(`${message.text()} ${message.location().url}`);
     }
   });
 
