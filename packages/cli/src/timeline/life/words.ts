@@ -103,6 +103,9 @@ const eventWords: Readonly<Partial<Record<string, EventText & { readonly isWhy: 
     "tools-need-tasks": { ...problem("tools that need tasks"), isWhy: false },
     "tools-collide": { ...problem("tools with the same name"), isWhy: false },
     "cannot-wait": { ...problem("its calls cannot wait"), isWhy: false },
+    "cannot-ask": { ...problem("the server asks, and nobody can answer"), isWhy: false },
+    "session-unused": { ...problem("the server's session is not kept"), isWhy: false },
+    "used-after-run": { ...problem("a tool was called after the run"), isWhy: false },
   });
 
 /** The calls of a step, and other operations that say something: no handshake that the state answered. */
