@@ -56,9 +56,13 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
   const wentOn = useRef("");
   useEffect(() => {
     const reason = JSON.stringify([placeholders, state.waiting]);
-    if (!isFree || placeholders.length === 0 || wentOn.current === reason) return;
-    wentOn.current = reason;
-    void sendMessage();
+    if (!isFree || placeholders.length === 0 || wentOn.current === reason) return undefined;
+    // In development React runs the effects of a new page twice.
+    const timer = setTimeout(() => {
+      wentOn.current = reason;
+      void sendMessage();
+    });
+    return () => clearTimeout(timer);
   });
 
   const isInterrupted = !isStreaming && state.answering === "interrupted";
