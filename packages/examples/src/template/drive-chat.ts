@@ -87,7 +87,9 @@ export async function driveChat({ processes, browser, ...drive }: Drive): Promis
 
   await page.goto(await processes.startDevelopment());
   assert.equal((await say(page, "Add honey")).text, "The cart holds honey.");
-  seen("npm run dev serves it, too");
+  await say(page, "My points");
+  await signIn(page, () => undefined);
+  seen("npm run dev serves it, too, and goes on after a sign-in");
 }
 
 /** Of a new user, for it has no cookies. */

@@ -74,12 +74,14 @@ export async function startTemplate(folder: string): Promise<TemplateProcesses> 
 /** `npm run dev` in an installed template. Gives its URL. */
 export async function startDevelopment(folder: string): Promise<string> {
   const own = await findFreePort();
-  const development = startIn(folder, "npm", ["run", "dev"], { PORT: String(own) });
+  // Next.js serves what a page needs in development to `localhost` alone.
+  const url = `http://localhost:${own}`;
+  const settings = { PORT: String(own), APP_URL: url };
+  const development = startIn(folder, "npm", ["run", "dev"], settings);
   atExit(() => process.kill(-(development.pid ?? 0), "SIGKILL"));
   await waitForPort(own);
   await waitForPort(portOf(folder, "ACCOUNT_URL"));
-  // Next.js serves what a page needs in development to `localhost` alone.
-  return `http://localhost:${own}`;
+  return url;
 }
 
 function startIn(
