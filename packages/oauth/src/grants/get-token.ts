@@ -11,7 +11,7 @@ import {
 } from "./authorization-required.ts";
 import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { readChallenge } from "./read-challenge.ts";
-import { claim, lossOf, type Renewal, renew } from "./renew.ts";
+import { claim, type Renewal, renew } from "./renew.ts";
 import { isDue, isUsable } from "./token-life.ts";
 
 export interface TokenRequest extends ResourceUse {
@@ -146,9 +146,7 @@ async function refreshedEarly(
   const ask = askRefresh(context, request, tokens);
   const isOthers = isHeld(stored.record?.lease, { leaseMs: leaseMs(context), now });
   if (ask === undefined || isOthers || !isDue(tokens, now())) return tokens;
-  const lost = lossOf(stored.record!, now());
-  if (lost !== undefined) await giveUp(context, request, { type: "over", stored, lost });
-  const claimed = lost === undefined ? await claim(context, request, stored) : undefined;
+  const claimed = await claim(context, request, stored);
   if (claimed === undefined) return tokens;
   const isEnough = ({ accessToken }: GrantTokens) => accessToken !== tokens.accessToken;
   const renewing = renew(context, request, claimed, { ask, isEnough, claimed }).then(

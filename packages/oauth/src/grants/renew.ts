@@ -71,8 +71,9 @@ export async function renew(
     if (lost !== undefined) return { type: "over", stored, lost };
     const hasFailed = lease?.isPause === true && unanswered === undefined;
     if (isOthers && (hasFailed || performance.now() >= waitsUntil)) {
-      const late = `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
-      const why = hasFailed ? `${failedToRefresh} a moment ago` : late;
+      const why = hasFailed
+        ? `${failedToRefresh} a moment ago`
+        : `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
       return { type: "failed", error: notRefreshed(use, why) };
     }
     if (isOthers) {
@@ -86,9 +87,9 @@ export async function renew(
       else [signal, waitsUntil] = [undefined, performance.now() + timeoutMs];
     }
     stored = await records.grant(use.principal, use.resourceId);
-    // Signed out meanwhile.
-    if (tokens !== undefined && stored.record?.tokens === undefined)
-      return { type: "over", stored };
+    if (tokens !== undefined && hasEnded(tokens, stored.record?.tokens)) {
+      return { type: "over", stored, lost: stored.record?.unanswered?.reason };
+    }
   }
 }
 
@@ -96,10 +97,17 @@ export async function renew(
  * Why a refresh token must not be sent any more: it was perhaps used. A server that gives the answer once more does so
  * for some seconds; another one takes the next use for that of a thief.
  */
-export function lossOf({ tokens, unanswered }: GrantRecord, now: number): RefreshLoss | undefined {
+function lossOf({ tokens, unanswered }: GrantRecord, now: number): RefreshLoss | undefined {
   if (tokens?.refreshToken === undefined || unanswered === undefined) return undefined;
   const isOver = unanswered.count >= maxTries || now - unanswered.since > askAgainMs;
   return isOver && !tokens.isRefreshTokenKept ? unanswered.reason : undefined;
+}
+
+/** Whether the user has signed out, or another process has given the refresh token up: nobody is to ask. */
+function hasEnded(before: GrantTokens, now: GrantTokens | undefined): boolean {
+  if (now === undefined) return true;
+  const isSame = now.accessToken === before.accessToken;
+  return isSame && before.refreshToken !== undefined && now.refreshToken === undefined;
 }
 
 /** @returns `undefined` if the record has changed meanwhile */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { ada, ben, createApplication, errorOf } from "../../test/application.ts";
 import { startHandMadeServer } from "../../test/hand-made-server.ts";
-import { unencrypted } from "../../test/signed-in.ts";
+import { changeGrant, unencrypted } from "../../test/signed-in.ts";
+import { sealChat } from "../records/chat-reference.ts";
 
 /** An application whose user has met the locked door in two chats, first in `chat-1`. */
 async function locked(options: Parameters<typeof createApplication>[0] | object = {}) {
@@ -80,4 +81,12 @@ test("ignores a reference that is forged, too long, or somebody else's", async (
   );
   expect(await click(own, ben)).toBe("chat-of-ben");
   expect(server.registrations).toHaveLength(1);
+});
+
+test("ignores any reference where the user's record has no key", async () => {
+  const { app, click, last } = await locked({ keys: unencrypted });
+  await changeGrant(app.store, { linkKey: undefined });
+  const forged = new URL(last);
+  forged.searchParams.set("chat", (await sealChat("chat-of-a-thief", ""))!);
+  expect(await click(forged.href)).toBe("chat-2");
 });

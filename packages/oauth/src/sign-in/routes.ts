@@ -124,7 +124,7 @@ async function targetOf(
   return {
     ...{ connection: record.connection, url: resource },
     resourceId: await resourceIdOf(resource),
-    sessionId: sessionId ?? (await openChat(link.get("chat") ?? "", record.linkKey ?? "")),
+    sessionId: sessionId ?? (await openChat(link.get("chat"), record.linkKey)),
   };
 }
 
