@@ -134,11 +134,17 @@ async function renewClaimed(
   let held = claimed;
   const mark = async () => {
     if (record.tokens?.isRefreshTokenKept) return true;
-    const { count = 0, since = now() } = before ?? {};
-    const unanswered: Unanswered = { count: count + 1, since, reason: "process-ended" };
-    const marked = await records.replace(claimed, { ...record, unanswered });
-    held = marked ?? held;
-    return marked !== undefined;
+    do {
+      const { count = 0, since = now() } = before ?? {};
+      const unanswered: Unanswered = { count: count + 1, since, reason: "process-ended" };
+      // Discovery has taken its share.
+      const lease = { ...held.record!.lease!, until: now() + 2 * context.timeoutMs };
+      const marked = await records.replace(held, { ...record, lease, unanswered });
+      if (marked === undefined) return false;
+      held = marked;
+      // A process that stood still meanwhile looks whether another one has gone on.
+    } while (!isHeld(held.record!.lease, { leaseMs: leaseMs(context), now }));
+    return true;
   };
   const outcome = await ask(record.tokens, mark).catch(async (error: unknown) => {
     // It brought no answer that counts, so others may ask.

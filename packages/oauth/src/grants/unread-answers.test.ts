@@ -205,3 +205,48 @@ test.each([
   const ends = told.filter((type) => /^refresh-(?:lost|refused)$/.test(type));
   expect(ends).toEqual([isLost ? "refresh-lost" : "refresh-refused"]);
 });
+
+test("does not send a token that another process has used while it stood still", async () => {
+  const { server, clock, app } = await signedIn({}, { timeoutMs: 1_000 });
+  clock.offsetMs = hour;
+  const { promise: thaw, resolve: goOn } = Promise.withResolvers<void>();
+  let puts = 0;
+  const frozen = app.next({
+    store: {
+      ...app.store,
+      async put(...args) {
+        const answer = await app.store.put(...args);
+        puts += 1;
+        // It has written that it is about to send.
+        if (puts === 2) await thaw;
+        return answer;
+      },
+    },
+  });
+  const waiting = frozen.getToken();
+  await expect.poll(() => puts).toBe(2);
+  clock.offsetMs += 4_000; // past the lease
+  const fresh = await app.getToken();
+  goOn();
+  expect(await waiting).toEqual(fresh);
+  expect(server.refreshes()).toHaveLength(1);
+  expect(server.accepts(fresh?.token)).toBe(true);
+});
+
+test("sends after it stood still, if nobody else has", async () => {
+  const { server, clock, app } = await signedIn({}, { timeoutMs: 1_000 });
+  clock.offsetMs = hour;
+  let puts = 0;
+  const frozen = app.next({
+    store: {
+      ...app.store,
+      async put(...args) {
+        puts += 1;
+        if (puts === 2) clock.offsetMs += 40_000;
+        return await app.store.put(...args);
+      },
+    },
+  });
+  expect(server.accepts((await frozen.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});

@@ -16,8 +16,8 @@ async function locked(options: Parameters<typeof createApplication>[0] | object 
   const refused = { status: 401 } as const;
   const first = await errorOf(app.getToken({ refused, sessionId: "chat-1" }));
   const last = await errorOf(app.getToken({ refused, sessionId: "chat-2" }));
-  const click = async (link: string, principal: typeof ada | typeof ben = ada) => {
-    const started = await app.oauth.start(new Request(link), { principal });
+  const click = async (link: string, principal: typeof ada | typeof ben = ada, more = {}) => {
+    const started = await app.oauth.start(new Request(link), { principal, ...more });
     const callback = server.consent(started.headers.get("location")!);
     await app.callback(callback, principal);
     return signedIn.at(-1);
@@ -45,6 +45,11 @@ test("goes on in the chat whose error had the link, and without one in the last 
   expect(await one.click(one.first)).toBe("chat-1");
   const other = await locked();
   expect(await other.click(await other.linkOf())).toBe("chat-2");
+});
+
+test("goes on in the link's chat also where the application says what to sign in to", async () => {
+  const { app, click, first } = await locked();
+  expect(await click(first, ada, app.use)).toBe("chat-1");
 });
 
 test("a link is the same each time, and says nothing of the chat", async () => {

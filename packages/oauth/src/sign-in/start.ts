@@ -3,6 +3,7 @@ import { allowServer } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { signInMs } from "../grants/sign-out.ts";
+import { openChat } from "../records/chat-reference.ts";
 import { discover } from "../protocol/discover.ts";
 import { scopesToAsk } from "../protocol/scopes.ts";
 import { createSignIn, newState, newVerifier } from "../protocol/sign-in-request.ts";
@@ -10,6 +11,8 @@ import { createSignIn, newState, newVerifier } from "../protocol/sign-in-request
 /** A sign-in that is about to begin. */
 export interface SignInStart extends ResourceUse {
   readonly redirectUrl: URL;
+  /** The link's reference to an agent session. */
+  readonly chat: string | null;
   readonly returnUrl?: URL | undefined;
 }
 
@@ -27,7 +30,7 @@ export interface StartedSignIn {
  */
 export async function startSignIn(
   context: OAuthContext,
-  { redirectUrl, ...use }: SignInStart,
+  { redirectUrl, chat, ...use }: SignInStart,
 ): Promise<StartedSignIn> {
   const { principal, connection, url, resourceId, sessionId } = use;
   const { records, clients, now, timeoutMs } = context;
@@ -57,7 +60,8 @@ export async function startSignIn(
     const keptUntil = startedAt + 2 * signInMs;
     // So that there is one to sign out of. In a conflict there is one.
     if (record === undefined) await records.replace(grant, newGrant(use), keptUntil);
-    const own = sessionId ?? record?.needed?.sessionId;
+    const linked = sessionId ?? (await openChat(chat, record?.linkKey));
+    const own = linked ?? record?.needed?.sessionId;
     const signIn = {
       ...{ version: 1 as const, url: url.href, connection, server, clientId: client.clientId },
       ...{ resource, redirectUrl: redirect, verifier, scopes },
