@@ -9,7 +9,7 @@ import {
   type ResourceUse,
   type SignInNeed,
 } from "./authorization-required.ts";
-import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
+import { isHeld, type OAuthContext } from "./oauth-context.ts";
 import { readChallenge } from "./read-challenge.ts";
 import { claim, type Renewal, renew } from "./renew.ts";
 import { isDue, isUsable } from "./token-life.ts";
@@ -144,7 +144,7 @@ async function refreshedEarly(
 ): Promise<GrantTokens> {
   const { now, timeoutMs } = context;
   const ask = askRefresh(context, request, tokens);
-  const isOthers = isHeld(stored.record?.lease, { leaseMs: leaseMs(context), now });
+  const isOthers = isHeld(stored.record?.lease, context);
   if (ask === undefined || isOthers || !isDue(tokens, now())) return tokens;
   const claimed = await claim(context, request, stored);
   if (claimed === undefined) return tokens;

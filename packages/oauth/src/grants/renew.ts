@@ -66,7 +66,7 @@ export async function renew(
     const record = stored.record ?? newGrant(use);
     const { tokens, lease, unanswered } = record;
     if (tokens && isEnough(tokens)) return { type: "tokens", tokens };
-    const isOthers = stored !== own && isHeld(lease, { leaseMs: leaseMs(context), now });
+    const isOthers = stored !== own && isHeld(lease, context);
     const lost = isOthers && !lease?.isPause ? undefined : lossOf(record, now());
     if (lost !== undefined) return { type: "over", stored, lost };
     const hasFailed = lease?.isPause === true && unanswered === undefined;
@@ -143,7 +143,7 @@ async function renewClaimed(
       if (marked === undefined) return false;
       held = marked;
       // A process that stood still meanwhile looks whether another one has gone on.
-    } while (!isHeld(held.record!.lease, { leaseMs: leaseMs(context), now }));
+    } while (!isHeld(held.record!.lease, context));
     return true;
   };
   const outcome = await ask(record.tokens, mark).catch(async (error: unknown) => {
@@ -169,9 +169,9 @@ async function renewClaimed(
   }
   const { sent, error } = outcome;
   emit({ type: "refresh-failed", connection, error });
-  const { unanswered } = held.record!;
-  const isPerhapsUsed = sent === "perhaps" && held !== claimed && unanswered !== undefined;
-  await pause(context, held, isPerhapsUsed ? { ...unanswered, reason: lossBy(error) } : before);
+  const isPerhapsUsed = sent === "perhaps" && held !== claimed;
+  const unanswered = { ...held.record!.unanswered!, reason: lossBy(error) };
+  await pause(context, held, isPerhapsUsed ? unanswered : before);
   if (isPerhapsUsed) return { type: "again" };
   return { type: "failed", error: notRefreshed(use, failedToRefresh, error) };
 }

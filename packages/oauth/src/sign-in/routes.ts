@@ -47,7 +47,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       if (target === undefined) return await page(404, nothingToSignIn);
       const { connection } = target;
       try {
-        const { authorizationUrl } = await startSignIn(context, {
+        const authorizationUrl = await startSignIn(context, {
           ...{ principal, redirectUrl, ...target, chat: link.get("chat") },
           returnUrl: returnUrl === undefined ? undefined : new URL(returnUrl, redirectUrl),
         });

@@ -16,22 +16,17 @@ export interface SignInStart extends ResourceUse {
   readonly returnUrl?: URL | undefined;
 }
 
-/** What a browser is sent to, and what is known of it. */
-export interface StartedSignIn {
-  readonly authorizationUrl: URL;
-  readonly state: string;
-}
-
 /**
  * Begins a sign-in: finds the authorization server, registers there if need be, and keeps what the callback needs
  * under a new state.
  *
+ * @returns where to send the browser
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, `FETCH_REQUIRED`, `STORE_FAILED`
  */
 export async function startSignIn(
   context: OAuthContext,
   { redirectUrl, chat, ...use }: SignInStart,
-): Promise<StartedSignIn> {
+): Promise<URL> {
   const { principal, connection, url, resourceId, sessionId } = use;
   const { records, clients, now, timeoutMs } = context;
   const grant = await records.grant(principal, resourceId);
@@ -74,6 +69,6 @@ export async function startSignIn(
     const place = await records.signIn(principal, state);
     // Kept for longer than it counts, so that a late callback is told that it is late.
     await records.replace(place, signIn, keptUntil);
-    return { authorizationUrl, state };
+    return authorizationUrl;
   });
 }
