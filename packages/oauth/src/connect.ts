@@ -118,10 +118,16 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
     if (other === undefined || other === token) return response;
     await response.body?.cancel();
     const second = await send(other);
-    // Where it was revoked meanwhile the user has to sign in.
     const again = refusalOf(second, other);
-    if (again !== undefined) await ask(again, signal).catch(letGoAndThrow(second));
-    return second;
+    if (again === undefined) return second;
+    // Where it was revoked meanwhile the user has to sign in. No other error says more than this refusal.
+    return await ask(again, signal).then(
+      () => second,
+      async (error: unknown) =>
+        McpSessionError.isInstance(error) && error.code !== "AUTHORIZATION_REQUIRED"
+          ? second
+          : await letGoAndThrow(second)(error),
+    );
   };
   return { fetch, authProvider: createAuthProvider(ask, { connection, url }) };
 }

@@ -9,7 +9,7 @@ import type { ResourceUse } from "./grants/authorization-required.ts";
 import { startUrlOf } from "./grants/authorization-required.ts";
 import { getToken } from "./grants/get-token.ts";
 import { type Grant, listGrants } from "./grants/list-grants.ts";
-import { leaseMs, type OAuthContext } from "./grants/oauth-context.ts";
+import type { OAuthContext } from "./grants/oauth-context.ts";
 import { deleteAll, type SignedOut, signOut } from "./grants/sign-out.ts";
 import { createGuardedFetch } from "./guard/guarded-fetch.ts";
 import { checkOAuthOptions, type OAuthOptions, unencrypted } from "./oauth-options.ts";
@@ -176,9 +176,8 @@ function createContext(options: OAuthOptions): OAuthContext {
     guard: (resource) => createGuardedFetch({ resource, fetch, allowPrivateAddresses, timeoutMs }),
     mayUse: allowedIssuers(allowIssuers),
     clients: createClients({
-      ...{ records, redirectUrl, given: clients, clientName, emit, now },
+      ...{ records, redirectUrl, given: clients, clientName, emit, now, timeoutMs },
       clientMetadataUrl: clientMetadataUrl === undefined ? undefined : new URL(clientMetadataUrl),
-      leaseMs: leaseMs({ timeoutMs }),
     }),
     ...{ emit, timeoutMs, now },
   };

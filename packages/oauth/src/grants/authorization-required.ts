@@ -77,21 +77,20 @@ export async function noteNeeded(
 }
 
 function neededSignIn(
-  { sessionId }: ResourceUse,
+  use: ResourceUse,
   { needed: before, tokens }: GrantRecord,
   { asked, lost = before?.lost }: SignInNeed,
   now: number,
 ): NeededSignIn {
   const { scopes = [], resourceMetadata = before?.resourceMetadata } = asked ?? {};
+  const sessionId = use.sessionId ?? before?.sessionId;
   const all = [...(tokens?.scopes ?? []), ...(before?.scopes ?? []), ...scopes];
   return {
     // A sign-in for some scopes must not cost others.
     scopes: readScopes(all),
     askedAt: before?.askedAt ?? now,
     ...(resourceMetadata != null && { resourceMetadata }),
-    ...(sessionId !== undefined
-      ? { sessionId }
-      : before?.sessionId && { sessionId: before.sessionId }),
+    ...(sessionId !== undefined && { sessionId }),
     ...(lost && { lost }),
   };
 }

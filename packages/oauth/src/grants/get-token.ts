@@ -9,9 +9,9 @@ import {
   type ResourceUse,
   type SignInNeed,
 } from "./authorization-required.ts";
-import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
+import { isHeld, type OAuthContext } from "./oauth-context.ts";
 import { readChallenge } from "./read-challenge.ts";
-import { claim, lossOf, type Renewal, renew } from "./renew.ts";
+import { claim, type Renewal, renew } from "./renew.ts";
 import { isDue, isUsable } from "./token-life.ts";
 
 export interface TokenRequest extends ResourceUse {
@@ -144,11 +144,9 @@ async function refreshedEarly(
 ): Promise<GrantTokens> {
   const { now, timeoutMs } = context;
   const ask = askRefresh(context, request, tokens);
-  const isOthers = isHeld(stored.record?.lease, { leaseMs: leaseMs(context), now });
+  const isOthers = isHeld(stored.record?.lease, context);
   if (ask === undefined || isOthers || !isDue(tokens, now())) return tokens;
-  const lost = lossOf(stored.record!, now());
-  if (lost !== undefined) await giveUp(context, request, { type: "over", stored, lost });
-  const claimed = lost === undefined ? await claim(context, request, stored) : undefined;
+  const claimed = await claim(context, request, stored);
   if (claimed === undefined) return tokens;
   const isEnough = ({ accessToken }: GrantTokens) => accessToken !== tokens.accessToken;
   const renewing = renew(context, request, claimed, { ask, isEnough, claimed }).then(

@@ -53,10 +53,10 @@ interface UsedClient {
 /** Whether a lease is held. One that would last for twice as long as any does is of a clock that is wrong. */
 export function isHeld(
   lease: { readonly until: number } | undefined,
-  { leaseMs: longestMs, now }: { readonly leaseMs: number; readonly now: () => number },
+  { timeoutMs, now }: Pick<OAuthContext, "timeoutMs" | "now">,
 ): boolean {
   const leftMs = lease === undefined ? 0 : lease.until - now();
-  return leftMs > 0 && leftMs <= 2 * longestMs;
+  return leftMs > 0 && leftMs <= 2 * leaseMs({ timeoutMs });
 }
 
 /** How long one process may keep others from refreshing or registering, in milliseconds. */

@@ -66,13 +66,14 @@ export async function renew(
     const record = stored.record ?? newGrant(use);
     const { tokens, lease, unanswered } = record;
     if (tokens && isEnough(tokens)) return { type: "tokens", tokens };
-    const isOthers = stored !== own && isHeld(lease, { leaseMs: leaseMs(context), now });
+    const isOthers = stored !== own && isHeld(lease, context);
     const lost = isOthers && !lease?.isPause ? undefined : lossOf(record, now());
     if (lost !== undefined) return { type: "over", stored, lost };
     const hasFailed = lease?.isPause === true && unanswered === undefined;
     if (isOthers && (hasFailed || performance.now() >= waitsUntil)) {
-      const late = `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
-      const why = hasFailed ? `${failedToRefresh} a moment ago` : late;
+      const why = hasFailed
+        ? `${failedToRefresh} a moment ago`
+        : `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
       return { type: "failed", error: notRefreshed(use, why) };
     }
     if (isOthers) {
@@ -86,9 +87,9 @@ export async function renew(
       else [signal, waitsUntil] = [undefined, performance.now() + timeoutMs];
     }
     stored = await records.grant(use.principal, use.resourceId);
-    // Signed out meanwhile.
-    if (tokens !== undefined && stored.record?.tokens === undefined)
-      return { type: "over", stored };
+    if (tokens !== undefined && hasEnded(tokens, stored.record?.tokens)) {
+      return { type: "over", stored, lost: stored.record?.unanswered?.reason };
+    }
   }
 }
 
@@ -96,10 +97,17 @@ export async function renew(
  * Why a refresh token must not be sent any more: it was perhaps used. A server that gives the answer once more does so
  * for some seconds; another one takes the next use for that of a thief.
  */
-export function lossOf({ tokens, unanswered }: GrantRecord, now: number): RefreshLoss | undefined {
+function lossOf({ tokens, unanswered }: GrantRecord, now: number): RefreshLoss | undefined {
   if (tokens?.refreshToken === undefined || unanswered === undefined) return undefined;
   const isOver = unanswered.count >= maxTries || now - unanswered.since > askAgainMs;
   return isOver && !tokens.isRefreshTokenKept ? unanswered.reason : undefined;
+}
+
+/** Whether the user has signed out, or another process has given the refresh token up: nobody is to ask. */
+function hasEnded(before: GrantTokens, now: GrantTokens | undefined): boolean {
+  if (now === undefined) return true;
+  const isSame = now.accessToken === before.accessToken;
+  return isSame && before.refreshToken !== undefined && now.refreshToken === undefined;
 }
 
 /** @returns `undefined` if the record has changed meanwhile */
@@ -126,11 +134,17 @@ async function renewClaimed(
   let held = claimed;
   const mark = async () => {
     if (record.tokens?.isRefreshTokenKept) return true;
-    const { count = 0, since = now() } = before ?? {};
-    const unanswered: Unanswered = { count: count + 1, since, reason: "process-ended" };
-    const marked = await records.replace(claimed, { ...record, unanswered });
-    held = marked ?? held;
-    return marked !== undefined;
+    do {
+      const { count = 0, since = now() } = before ?? {};
+      const unanswered: Unanswered = { count: count + 1, since, reason: "process-ended" };
+      // Discovery has taken its share.
+      const lease = { ...held.record!.lease!, until: now() + 2 * context.timeoutMs };
+      const marked = await records.replace(held, { ...record, lease, unanswered });
+      if (marked === undefined) return false;
+      held = marked;
+      // A process that stood still meanwhile looks whether another one has gone on.
+    } while (!isHeld(held.record!.lease, context));
+    return true;
   };
   const outcome = await ask(record.tokens, mark).catch(async (error: unknown) => {
     // It brought no answer that counts, so others may ask.
@@ -155,9 +169,9 @@ async function renewClaimed(
   }
   const { sent, error } = outcome;
   emit({ type: "refresh-failed", connection, error });
-  const { unanswered } = held.record!;
-  const isPerhapsUsed = sent === "perhaps" && held !== claimed && unanswered !== undefined;
-  await pause(context, held, isPerhapsUsed ? { ...unanswered, reason: lossBy(error) } : before);
+  const isPerhapsUsed = sent === "perhaps" && held !== claimed;
+  const unanswered = { ...held.record!.unanswered!, reason: lossBy(error) };
+  await pause(context, held, isPerhapsUsed ? unanswered : before);
   if (isPerhapsUsed) return { type: "again" };
   return { type: "failed", error: notRefreshed(use, failedToRefresh, error) };
 }

@@ -43,3 +43,19 @@ test("needs a sign-in where a token is revoked between its refresh and the secon
   expect(sent).toHaveLength(2);
   expect(sent[0]).toBe(`Bearer ${token}`);
 });
+
+test("gives the second refusal where the authorization server is away by then", async () => {
+  const { server, app } = await signedIn();
+  let sent = 0;
+  const { fetch } = app.oauth.connect({
+    ...app.use,
+    fetch: async () => {
+      sent += 1;
+      if (sent === 2) server.rules.onToken = () => ({ status: 429, body: {} });
+      return new Response("no", { status: 401, headers: { "www-authenticate": "Bearer" } });
+    },
+  });
+  // It was sent: an error that says otherwise would be wrong.
+  expect((await fetch(server.url, { method: "POST", body: "{}" })).status).toBe(401);
+  expect(sent).toBe(2);
+});

@@ -163,3 +163,90 @@ test("takes a try back that was certainly not received", async () => {
   expect(server.refreshes()).toHaveLength(1);
   expect(await app.oauth.list({ principal: ada })).toHaveLength(1);
 });
+
+test("tells a loss once where others have given the refresh token up meanwhile", async () => {
+  const { server, clock, app, token } = await signedIn();
+  clock.offsetMs = hour - 59_000;
+  server.rules.onToken = (_request, usual) => (usual(), "cut");
+  const waiting = errorOf(app.getToken({ refused: { status: 401, token } }));
+  await expect.poll(() => app.eventsOf("refresh-failed").length).toBe(1);
+  const later = app.next({ now: createClock(clock.offsetMs + 12_000).now });
+  expect((await later.getToken())?.token).toBe(token);
+  const { code, message } = await waiting;
+  expect(code).toBe("AUTHORIZATION_REQUIRED");
+  expect(message).toContain("The tokens of the last sign-in were lost");
+  expect(server.refreshes()).toHaveLength(1);
+  expect(later.eventsOf("refresh-lost")).toHaveLength(1);
+  const told = app.events.map(({ type }) => type);
+  expect(told).not.toContain("refresh-refused");
+  expect(told).not.toContain("refresh-lost");
+});
+
+test.each([
+  ["a loss", true],
+  ["a refusal", false],
+])("tells %s once to those that wait for the end of an early refresh", async (_name, isLost) => {
+  const { server, clock, app, token } = await signedIn();
+  clock.offsetMs = hour - 59_000;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  server.rules.onToken = async (_request, usual) => {
+    if (isLost && server.refreshes().length === 1) return (usual(), "cut" as const);
+    await held;
+    return { status: 400, body: { error: "invalid_grant" } };
+  };
+  const early = app.getToken();
+  await expect.poll(() => server.refreshes().length, { timeout: 5_000 }).toBe(isLost ? 2 : 1);
+  const other = app.next();
+  const waiting = errorOf(other.getToken({ refused: { status: 401, token } }));
+  release();
+  expect((await early)?.token).toBe(token);
+  expect((await waiting).code).toBe("AUTHORIZATION_REQUIRED");
+  const told = [...app.events, ...other.events].map(({ type }) => type);
+  const ends = told.filter((type) => /^refresh-(?:lost|refused)$/.test(type));
+  expect(ends).toEqual([isLost ? "refresh-lost" : "refresh-refused"]);
+});
+
+test("does not send a token that another process has used while it stood still", async () => {
+  const { server, clock, app } = await signedIn({}, { timeoutMs: 1_000 });
+  clock.offsetMs = hour;
+  const { promise: thaw, resolve: goOn } = Promise.withResolvers<void>();
+  let puts = 0;
+  const frozen = app.next({
+    store: {
+      ...app.store,
+      async put(...args) {
+        const answer = await app.store.put(...args);
+        puts += 1;
+        // It has written that it is about to send.
+        if (puts === 2) await thaw;
+        return answer;
+      },
+    },
+  });
+  const waiting = frozen.getToken();
+  await expect.poll(() => puts).toBe(2);
+  clock.offsetMs += 4_000; // past the lease
+  const fresh = await app.getToken();
+  goOn();
+  expect(await waiting).toEqual(fresh);
+  expect(server.refreshes()).toHaveLength(1);
+  expect(server.accepts(fresh?.token)).toBe(true);
+});
+
+test("sends after it stood still, if nobody else has", async () => {
+  const { server, clock, app } = await signedIn({}, { timeoutMs: 1_000 });
+  clock.offsetMs = hour;
+  let puts = 0;
+  const frozen = app.next({
+    store: {
+      ...app.store,
+      async put(...args) {
+        puts += 1;
+        if (puts === 2) clock.offsetMs += 40_000;
+        return await app.store.put(...args);
+      },
+    },
+  });
+  expect(server.accepts((await frozen.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});

@@ -19,8 +19,11 @@ export async function sealChat(sessionId: string, key: string): Promise<string |
 }
 
 /** The agent session of a reference; `undefined` for one that is not of this key. */
-export async function openChat(reference: string, key: string): Promise<string | undefined> {
-  if (reference.length > 5 * maxLength) return undefined;
+export async function openChat(
+  reference: string | null,
+  key: string | undefined,
+): Promise<string | undefined> {
+  if (!reference || !key || reference.length > 5 * maxLength) return undefined;
   try {
     const text = atob(reference.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));

@@ -1,45 +1,29 @@
 import * as z from "zod/mini";
-import type { AuthorizationServer } from "../protocol/authorization-server.ts";
-import { serverSchema } from "./grant-record.ts";
+import { scopesSchema, serverSchema } from "./grant-record.ts";
 
 /** A sign-in under way, from the click to the callback. `verifier` is secret, and is used once. */
-export interface SignInRecord {
-  readonly version: 1;
-  /** The resource: the URL of the MCP server. */
-  readonly url: string;
-  readonly connection: string;
-  readonly server: AuthorizationServer;
-  readonly clientId: string;
-  /** For RFC 8707. */
-  readonly resource: string;
-  readonly redirectUrl: string;
-  readonly verifier: string;
-  readonly scopes: readonly string[];
-  readonly sessionId?: string | undefined;
-  /** Where the application wants the user to go afterwards. */
-  readonly returnUrl?: string | undefined;
-  /** How often the user had signed out before. @default 0 */
-  readonly signOuts?: number | undefined;
-  readonly expiresAt: number;
-}
-
-const signInSchema = z.strictObject({
+const signInSchema = z.object({
   version: z.literal(1),
+  /** The resource: the URL of the MCP server. */
   url: z.url(),
   connection: z.string(),
   server: serverSchema,
   clientId: z.string(),
+  /** For RFC 8707. */
   resource: z.string(),
   redirectUrl: z.url(),
   verifier: z.string(),
-  scopes: z.array(z.string()),
+  scopes: scopesSchema,
   sessionId: z.optional(z.string()),
+  /** Where the application wants the user to go afterwards. */
   returnUrl: z.optional(z.url()),
+  /** How often the user had signed out before. @default 0 */
   signOuts: z.optional(z.int()),
   expiresAt: z.number(),
 });
+export type SignInRecord = Readonly<z.infer<typeof signInSchema>>;
 
-/** Parses a record from a store; `undefined` for what does not parse. */
+/** Parses a record from a store, with the fields of later releases; `undefined` for what does not parse. */
 export function parseSignIn(value: unknown): SignInRecord | undefined {
-  return signInSchema.safeParse(value).data;
+  return signInSchema.safeParse(value).success ? (value as SignInRecord) : undefined;
 }

@@ -2,6 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test, vi } from "vitest";
 import { ada, ben, contentOf, createApplication, errorOf } from "../../test/application.ts";
 import { type HandMadeServer, startHandMadeServer } from "../../test/hand-made-server.ts";
+import { changeGrant, grantOf, signedIn } from "../../test/signed-in.ts";
 import { createOAuth } from "../create-oauth.ts";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
@@ -154,6 +155,16 @@ test("takes a record of another format for none", async () => {
   expect(await app.oauth.list({ principal: ada })).toEqual([]);
   await app.callback(server.consent(await app.begin()));
   expect(await app.getToken()).toBeDefined();
+});
+
+test("keeps the fields of later releases", async () => {
+  const { app, token, server } = await signedIn({}, { keys: "store tokens unencrypted" });
+  const later = { later: { by: "another release" } };
+  await changeGrant(app.store, later as object);
+  expect((await app.getToken())?.token).toBe(token);
+  const fresh = await app.getToken({ refused: { status: 401, token } });
+  expect(server.accepts(fresh?.token)).toBe(true);
+  expect((await grantOf(app.store)).record).toMatchObject(later);
 });
 
 test("the end of an account deletes what cannot be opened, too", async () => {

@@ -134,16 +134,10 @@ async function save(
   return await saveInsistently(async () => {
     for (;;) {
       const stored = await records.grant(use.principal, use.resourceId);
-      const { generation, stepUps, linkKey, signOuts = 0 } = stored.record ?? newGrant(use);
-      if (signOuts > before) return false;
-      const next = {
-        ...newGrant(use),
-        generation: generation + 1,
-        tokens,
-        ...(stepUps && { stepUps }),
-        ...(linkKey && { linkKey }),
-        ...(signOuts > 0 && { signOuts }),
-      };
+      const record = stored.record ?? newGrant(use);
+      const { needed: _needed, lease: _lease, unanswered: _answered, ...kept } = record;
+      if ((kept.signOuts ?? 0) > before) return false;
+      const next = { ...kept, ...newGrant(use), generation: kept.generation + 1, tokens };
       if ((await records.replace(stored, next)) !== undefined) return true;
     }
   });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { ada, ben, createApplication, errorOf } from "../../test/application.ts";
 import { startHandMadeServer } from "../../test/hand-made-server.ts";
-import { unencrypted } from "../../test/signed-in.ts";
+import { changeGrant, unencrypted } from "../../test/signed-in.ts";
+import { sealChat } from "../records/chat-reference.ts";
 
 /** An application whose user has met the locked door in two chats, first in `chat-1`. */
 async function locked(options: Parameters<typeof createApplication>[0] | object = {}) {
@@ -15,8 +16,8 @@ async function locked(options: Parameters<typeof createApplication>[0] | object 
   const refused = { status: 401 } as const;
   const first = await errorOf(app.getToken({ refused, sessionId: "chat-1" }));
   const last = await errorOf(app.getToken({ refused, sessionId: "chat-2" }));
-  const click = async (link: string, principal: typeof ada | typeof ben = ada) => {
-    const started = await app.oauth.start(new Request(link), { principal });
+  const click = async (link: string, principal: typeof ada | typeof ben = ada, more = {}) => {
+    const started = await app.oauth.start(new Request(link), { principal, ...more });
     const callback = server.consent(started.headers.get("location")!);
     await app.callback(callback, principal);
     return signedIn.at(-1);
@@ -44,6 +45,11 @@ test("goes on in the chat whose error had the link, and without one in the last 
   expect(await one.click(one.first)).toBe("chat-1");
   const other = await locked();
   expect(await other.click(await other.linkOf())).toBe("chat-2");
+});
+
+test("goes on in the link's chat also where the application says what to sign in to", async () => {
+  const { app, click, first } = await locked();
+  expect(await click(first, ada, app.use)).toBe("chat-1");
 });
 
 test("a link is the same each time, and says nothing of the chat", async () => {
@@ -80,4 +86,12 @@ test("ignores a reference that is forged, too long, or somebody else's", async (
   );
   expect(await click(own, ben)).toBe("chat-of-ben");
   expect(server.registrations).toHaveLength(1);
+});
+
+test("ignores any reference where the user's record has no key", async () => {
+  const { app, click, last } = await locked({ keys: unencrypted });
+  await changeGrant(app.store, { linkKey: undefined });
+  const forged = new URL(last);
+  forged.searchParams.set("chat", (await sealChat("chat-of-a-thief", ""))!);
+  expect(await click(forged.href)).toBe("chat-2");
 });

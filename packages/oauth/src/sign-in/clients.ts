@@ -2,7 +2,7 @@ import { randomToken, wait } from "@durable-mcp/core/internal";
 import type { OAuthClient } from "../base/oauth-client.ts";
 import type { OAuthEvent } from "../base/oauth-event.ts";
 import { allowServer } from "../grants/ask-for-tokens.ts";
-import { type ClientSource, isHeld } from "../grants/oauth-context.ts";
+import { type ClientSource, isHeld, leaseMs } from "../grants/oauth-context.ts";
 import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import { chooseAuthMethod, type Client } from "../protocol/client.ts";
@@ -23,8 +23,7 @@ interface ClientsOptions {
   readonly given: readonly OAuthClient[];
   readonly clientName: string | undefined;
   readonly emit: (event: OAuthEvent) => void;
-  /** How long one process may keep others from registering, in milliseconds. */
-  readonly leaseMs: number;
+  readonly timeoutMs: number;
   readonly now: () => number;
 }
 
@@ -98,21 +97,22 @@ function givenClient(server: AuthorizationServer, given: OAuthClient): Client {
 
 /** Registers, while other processes that meet the server for the first time wait for the result. */
 async function registerOnce(
-  { records, redirectUrl, clientName, emit, leaseMs, now }: ClientsOptions,
+  options: ClientsOptions,
   server: AuthorizationServer,
   guard: Guard,
   signal: AbortSignal,
 ): Promise<Client> {
+  const { records, redirectUrl, clientName, emit, now } = options;
   const { issuer } = server;
   for (;;) {
     const stored = await records.client(issuer, redirectUrl.href);
     const { client, lease } = stored.record ?? {};
     if (client && (client.expiresAt === undefined || client.expiresAt > now())) return client;
-    if (isHeld(lease, { leaseMs, now })) {
+    if (isHeld(lease, options)) {
       await wait(100, signal);
       continue;
     }
-    const own = { token: randomToken(), until: now() + leaseMs };
+    const own = { token: randomToken(), until: now() + leaseMs(options) };
     const claimed = await records.replace(stored, { version: 1, issuer, lease: own });
     if (claimed === undefined) {
       await wait(Math.random() * 50, signal);

@@ -4,7 +4,6 @@ import { checkOwner } from "../base/token-owner.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import type { OAuthOptions } from "../oauth-options.ts";
 import { resourceIdOf } from "../records/resource-id.ts";
-import { openChat } from "../records/chat-reference.ts";
 import { finishSignIn } from "./callback.ts";
 import { page, type PageText, redirect } from "./page.ts";
 import { startSignIn } from "./start.ts";
@@ -43,12 +42,13 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
     async start(request: Request, { principal, returnUrl, ...use }: StartUse): Promise<Response> {
       checkOwner(principal);
       if (!["GET", "POST"].includes(request.method)) return await page(405, notOpened);
-      const target = await targetOf(context, new URL(request.url).searchParams, principal, use);
+      const link = new URL(request.url).searchParams;
+      const target = await targetOf(context, link, principal, use);
       if (target === undefined) return await page(404, nothingToSignIn);
       const { connection } = target;
       try {
-        const { authorizationUrl } = await startSignIn(context, {
-          ...{ principal, redirectUrl, ...target },
+        const authorizationUrl = await startSignIn(context, {
+          ...{ principal, redirectUrl, ...target, chat: link.get("chat") },
           returnUrl: returnUrl === undefined ? undefined : new URL(returnUrl, redirectUrl),
         });
         return redirect(authorizationUrl);
@@ -122,9 +122,8 @@ async function targetOf(
   if (connection !== undefined && connection !== record.connection) return undefined;
   const resource = new URL(record.url);
   return {
-    ...{ connection: record.connection, url: resource },
+    ...{ connection: record.connection, url: resource, sessionId },
     resourceId: await resourceIdOf(resource),
-    sessionId: sessionId ?? (await openChat(link.get("chat") ?? "", record.linkKey ?? "")),
   };
 }
 

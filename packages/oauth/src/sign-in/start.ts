@@ -3,6 +3,7 @@ import { allowServer } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { signInMs } from "../grants/sign-out.ts";
+import { openChat } from "../records/chat-reference.ts";
 import { discover } from "../protocol/discover.ts";
 import { scopesToAsk } from "../protocol/scopes.ts";
 import { createSignIn, newState, newVerifier } from "../protocol/sign-in-request.ts";
@@ -10,25 +11,22 @@ import { createSignIn, newState, newVerifier } from "../protocol/sign-in-request
 /** A sign-in that is about to begin. */
 export interface SignInStart extends ResourceUse {
   readonly redirectUrl: URL;
+  /** The link's reference to an agent session. */
+  readonly chat: string | null;
   readonly returnUrl?: URL | undefined;
-}
-
-/** What a browser is sent to, and what is known of it. */
-export interface StartedSignIn {
-  readonly authorizationUrl: URL;
-  readonly state: string;
 }
 
 /**
  * Begins a sign-in: finds the authorization server, registers there if need be, and keeps what the callback needs
  * under a new state.
  *
+ * @returns where to send the browser
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, `FETCH_REQUIRED`, `STORE_FAILED`
  */
 export async function startSignIn(
   context: OAuthContext,
-  { redirectUrl, ...use }: SignInStart,
-): Promise<StartedSignIn> {
+  { redirectUrl, chat, ...use }: SignInStart,
+): Promise<URL> {
   const { principal, connection, url, resourceId, sessionId } = use;
   const { records, clients, now, timeoutMs } = context;
   const grant = await records.grant(principal, resourceId);
@@ -57,7 +55,8 @@ export async function startSignIn(
     const keptUntil = startedAt + 2 * signInMs;
     // So that there is one to sign out of. In a conflict there is one.
     if (record === undefined) await records.replace(grant, newGrant(use), keptUntil);
-    const own = sessionId ?? record?.needed?.sessionId;
+    const linked = sessionId ?? (await openChat(chat, record?.linkKey));
+    const own = linked ?? record?.needed?.sessionId;
     const signIn = {
       ...{ version: 1 as const, url: url.href, connection, server, clientId: client.clientId },
       ...{ resource, redirectUrl: redirect, verifier, scopes },
@@ -70,6 +69,6 @@ export async function startSignIn(
     const place = await records.signIn(principal, state);
     // Kept for longer than it counts, so that a late callback is told that it is late.
     await records.replace(place, signIn, keptUntil);
-    return { authorizationUrl, state };
+    return authorizationUrl;
   });
 }
