@@ -85,8 +85,7 @@ test("a pooled client without a session is not kept for a server that refuses it
     },
     ...{ store: createMemoryStore(), pool: {}, onEvent: () => undefined },
   });
-  const names = () =>
-    sessions.run("chat", { principal: alice }, ({ tools }) => Object.keys(tools));
+  const names = () => sessions.run("chat", { principal: alice }, ({ tools }) => Object.keys(tools));
   await names();
   turnModern();
   expect(await names()).toEqual(["notes__greet"]);

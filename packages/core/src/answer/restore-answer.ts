@@ -98,6 +98,13 @@ function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
   return { find, findAtEnd };
 }
 
+/** Messages as clients take them: from a stream, no batch. */
+function print(messages: readonly JsonRpcMessage[], isBatch: boolean, inEvents = false): string {
+  const texts = messages.map((message) => withoutRefused(JSON.stringify(message)));
+  if (inEvents) return texts.join("\n\ndata: ");
+  return isBatch ? `[${texts.join()}]` : (texts[0] ?? "");
+}
+
 /**
  * Puts the client's request ids back into the messages of an answer, as bytes, and settles a request with an answer
  * that its client can use.
@@ -164,9 +171,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     const restored = parsed.messages.map((message) => restoreOne(message, answered));
     if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
     const kept = restored.filter((message) => message !== undefined);
-    const texts = kept.map((message) => withoutRefused(JSON.stringify(message)));
-    // From a stream, clients take no batch.
-    const text = inEvents ? texts.join("\n\ndata: ") : parsed.isBatch ? `[${texts.join()}]` : texts[0]!;
+    const text = print(kept, parsed.isBatch, inEvents);
     // Settle only after printing, because printing fails for a message nested deeper than the stack.
     for (const pending of answered) ids.settle(pending);
     return kept.length === 0 ? "drop" : { start, end, text };

@@ -21,7 +21,8 @@ const odd: [name: string, answer: Answer][] = [
   ["__proto__", (id, text) => withResult(id, `{"_meta":{"__proto__":{"a":1}},${content(text)}}`)],
   [
     "constructor, escaped",
-    (id, text) => withResult(id, `{"_meta":{"\\u0063onstructor":{"prototype":1}},${content(text)}}`),
+    (id, text) =>
+      withResult(id, `{"_meta":{"\\u0063onstructor":{"prototype":1}},${content(text)}}`),
   ],
 ];
 const unusable: [name: string, answer: Answer][] = [
@@ -31,7 +32,10 @@ const unusable: [name: string, answer: Answer][] = [
   ["neither result nor error", (id, text) => `{"jsonrpc":"2.0","id":${id},"text":"${text}"}`],
   ["a result that is a list", (id, text) => withResult(id, `["${text}"]`)],
   ["a member too many", (id, text) => usable(id, text).replace(/\}$/, ',"error":null}')],
-  ["a type of result that is none", (id, text) => withResult(id, `{"resultType":7,${content(text)}}`)],
+  [
+    "a type of result that is none",
+    (id, text) => withResult(id, `{"resultType":7,${content(text)}}`),
+  ],
   [
     "a progress token that is none",
     (id, text) => withResult(id, `{"_meta":{"progressToken":{}},${content(text)}}`),
