@@ -98,6 +98,9 @@ function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
   return { find, findAtEnd };
 }
 
+/** The message in a text that may pass as it is. */
+const unrefused = (text: string) => (mayBeRefused.test(text) ? undefined : parseMessage(text));
+
 /** Messages as clients take them: from a stream, no batch. */
 function print(messages: readonly JsonRpcMessage[], isBatch: boolean, inEvents = false): string {
   const texts = messages.map((message) => withoutRefused(JSON.stringify(message)));
@@ -130,8 +133,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     if (pending === undefined || edit === undefined) return undefined;
     const before = partsBetween(parts, start, edit.start);
     const edited = [...before, utf8(edit.text), ...partsBetween(parts, edit.end, end)];
-    const text = partsText(edited, 0, Infinity);
-    const message = mayBeRefused.test(text) ? undefined : parseMessage(text);
+    const message = unrefused(partsText(edited, 0, Infinity));
     // A second id may be anywhere in between.
     const isAnswer = message && !("method" in message) && message.id === pending.request.id;
     if (!isAnswer) return undefined;
