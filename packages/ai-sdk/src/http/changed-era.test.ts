@@ -57,6 +57,41 @@ test("heals within the step where the server has no sessions any more, and the m
   });
 });
 
+test("heals each time that the server changes within one step", async () => {
+  const { notebook, turnModern, turnOld } = await startChanging();
+  const { step } = startApplication({
+    notes: defineMcpClientConnection({ url: notebook.url, session: "stateful", description: "N." }),
+  });
+  const texts: string[] = [];
+  await step({}, async (registry) => {
+    const own = await registry.tools();
+    for (const turn of [turnOld, turnModern, turnOld, turnModern, turnOld]) {
+      turn();
+      const { content } = await callTool(own, "notes__add_note", { text: "a" });
+      texts.push(content[0].text);
+    }
+  });
+  const modern = "hello from add_note";
+  expect(texts).toEqual(["1 notes", modern, "1 notes", modern, "1 notes"]);
+});
+
+test("a pooled client without a session is not kept for a server that refuses its revision", async () => {
+  const { notebook, turnModern } = await startChanging();
+  const sessions = createDurableSessions({
+    connections: {
+      notes: defineMcpClientConnection({
+        ...{ url: notebook.url, session: "stateless", description: "N." },
+      }),
+    },
+    ...{ store: createMemoryStore(), pool: {}, onEvent: () => undefined },
+  });
+  const names = () => sessions.run("chat", { principal: alice }, ({ tools }) => Object.keys(tools));
+  await names();
+  turnModern();
+  expect(await names()).toEqual(["notes__greet"]);
+  await sessions.shutdown();
+});
+
 test.each(["discovered", "remembered"])("and back, where the client had %s", async (how) => {
   const caching = { ttlMs: 60_000, cacheScope: "private" };
   const { notebook, turnModern, turnOld } = await startChanging(caching);

@@ -3,6 +3,7 @@ import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/cor
 import { scrubJson } from "@durable-mcp/core/internal";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import { type LiveConnection, toldElsewhere } from "../connection/live-connection.ts";
+import type { ConnectionState } from "../connection/connection-management.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
@@ -103,9 +104,11 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
 }
 
 /** Whether the client's knowledge of the server is outdated after an event of its session. */
-function isOtherServer(event: SessionEvent, { connected }: { readonly connected: boolean }) {
+function isOtherServer(event: SessionEvent, { connected, protocolVersion }: ConnectionState) {
   const isNew = event.type === "started" || event.type === "stateless";
-  return ("changed" in event && event.changed === true) || (isNew && connected);
+  // The server may have had no sessions between a lost one and this one.
+  const isOther = event.type === "recovered" && event.protocolVersion !== protocolVersion;
+  return ("changed" in event && event.changed === true) || (connected && (isNew || isOther));
 }
 
 /** Makes an attempt again if its client was connected for other revisions: nothing has handled its request. */

@@ -223,8 +223,8 @@ export function tell({ entry }: PooledUse, action: "hit" | "miss" | "opened"): v
   entry.events.emit({ type: "client", ...entry.slot, action });
 }
 
-/** JSON-RPC codes of clients: the connection closed, the request took too long. */
-const ownCodes: ReadonlySet<unknown> = new Set([-32000, -32001]);
+/** JSON-RPC codes of clients (the connection closed, the request took too long), and of a refused revision. */
+const ownCodes: ReadonlySet<unknown> = new Set([-32000, -32001, -32022]);
 
 /** Whether the error is the server's answer, so that the server is there. */
 function isAnswer(error: unknown): boolean {

@@ -222,6 +222,9 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   const bytes = utf8(data);
   const edit = restorer.restore([bytes], 0, bytes.length);
   if (edit === undefined || edit === "drop") return edited(event.parts, edit);
+  if (edit.end - edit.start === bytes.length) {
+    return [utf8([...otherLines, `data: ${edit.text}`, "", ""].join("\n"))];
+  }
   const restored = replaceBytes([bytes], edit);
   // Not /^/gm: that also matches after U+2028, which does not end a line here.
   const dataLines = partsText(restored, 0, Infinity).split("\n");

@@ -25,6 +25,8 @@ const streams: [name: string, text: (id: string) => string, seen: string][] = [
     (id) => `data: {"jsonrpc":"2.0",\rdata: "id":"${id}",\rdata: "result":{}}\r\r`,
     "result",
   ],
+  ["a batch", (id) => `id: 1\ndata: [${note},${result(id)}]\n\n`, "result"],
+  ["a batch of lines", (id) => `data: [${note},\ndata: ${result(id)}]\nid: 1\n\n`, "result"],
   // The end.
   ["no blank line at the end", (id) => `data: ${result(id)}\n`, "result"],
   ["no line end at the end", (id) => `data: ${result(id)}`, "result"],

@@ -54,6 +54,7 @@ export function openAnswer(
       pending,
       () => session,
       response.headers.get(sessionIdHeader),
+      isEvents,
     ),
     signal: request.signal,
     timeout,

@@ -16,6 +16,7 @@ import {
 import {
   isRequest,
   isUsable,
+  mayBeRefused,
   type JsonRpcMessage,
   type JsonRpcNotification,
   type JsonRpcRequest,
@@ -23,6 +24,7 @@ import {
   parseMessage,
   parseMessages,
   UnusableAnswer,
+  withoutRefused,
 } from "../wire/json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
 import { scrubError, scrubStrings } from "../wire/scrub-session-id.ts";
@@ -46,6 +48,8 @@ interface AnswerRestorerOptions {
   readonly bound?: (message: JsonRpcResponse, request: JsonRpcRequest) => JsonRpcResponse;
   /** Makes the other changes to a message for the client. The same object, if there are none. */
   readonly toClient: (message: JsonRpcMessage) => JsonRpcMessage;
+  /** Whether each message is an event of a stream. */
+  readonly inEvents?: boolean;
   /** Gets each notification, in its form for the client. */
   readonly notify?: (message: JsonRpcNotification) => void;
 }
@@ -94,6 +98,16 @@ function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
   return { find, findAtEnd };
 }
 
+/** The message in a text that may pass as it is. */
+const unrefused = (text: string) => (mayBeRefused.test(text) ? undefined : parseMessage(text));
+
+/** Messages as clients take them: from a stream, no batch. */
+function print(messages: readonly JsonRpcMessage[], isBatch: boolean, inEvents = false): string {
+  const texts = messages.map((message) => withoutRefused(JSON.stringify(message)));
+  if (inEvents) return texts.join("\n\ndata: ");
+  return isBatch ? `[${texts.join()}]` : (texts[0] ?? "");
+}
+
 /**
  * Puts the client's request ids back into the messages of an answer, as bytes, and settles a request with an answer
  * that its client can use.
@@ -102,7 +116,7 @@ function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
  * is replaced there, and the rest passes unchanged. What the client will read is parsed before it counts.
  */
 export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRestorer {
-  const { ids, pending: owner, observe, bound, toClient, notify } = options;
+  const { ids, pending: owner, observe, bound, toClient, inEvents, notify } = options;
   const { find, findAtEnd } = createFinder(ids, owner);
 
   /** The answer for the client; the same object if nothing but its id is ours. */
@@ -119,7 +133,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     if (pending === undefined || edit === undefined) return undefined;
     const before = partsBetween(parts, start, edit.start);
     const edited = [...before, utf8(edit.text), ...partsBetween(parts, edit.end, end)];
-    const message = parseMessage(partsText(edited, 0, Infinity));
+    const message = unrefused(partsText(edited, 0, Infinity));
     // A second id may be anywhere in between.
     const isAnswer = message && !("method" in message) && message.id === pending.request.id;
     if (!isAnswer) return undefined;
@@ -159,7 +173,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     const restored = parsed.messages.map((message) => restoreOne(message, answered));
     if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
     const kept = restored.filter((message) => message !== undefined);
-    const text = JSON.stringify(parsed.isBatch ? kept : kept[0]);
+    const text = print(kept, parsed.isBatch, inEvents);
     // Settle only after printing, because printing fails for a message nested deeper than the stack.
     for (const pending of answered) ids.settle(pending);
     return kept.length === 0 ? "drop" : { start, end, text };
@@ -192,6 +206,7 @@ export function createRestorer(
   pending: PendingRequest | undefined,
   session: () => LiveSession,
   namedId: string | null = null,
+  inEvents = true,
 ): AnswerRestorer {
   const { state, ids, emit, onEvent } = context;
   /** The ids of the session and of the one that the answer named, which may be another. */
@@ -203,6 +218,7 @@ export function createRestorer(
   return createAnswerRestorer({
     ids,
     pending,
+    inEvents,
     observe(message, answered) {
       ids.observeTasks(message, answered);
       const from = session();

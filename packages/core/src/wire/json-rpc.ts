@@ -59,9 +59,24 @@ export function isUsable(response: JsonRpcResponse): boolean {
   const [name] = names;
   const value: unknown = response[name as "result"];
   if (names.length > 1 || !isRecord(value)) return false;
-  const { _meta: meta = {}, code, message } = value;
+  const { _meta: meta = {}, resultType = "", code, message } = value;
   if (name === "error") return Number.isSafeInteger(code) && typeof message === "string";
-  return name === "result" && isRecord(meta);
+  if (name !== "result" || !isRecord(meta) || typeof resultType !== "string") return false;
+  const { progressToken = 0, "io.modelcontextprotocol/related-task": task = { taskId: "" } } = meta;
+  const isToken = typeof progressToken === "string" || Number.isSafeInteger(progressToken);
+  return isToken && isRecord(task) && typeof task["taskId"] === "string";
+}
+
+/** What may be a key for which `@ai-sdk/mcp` refuses a message. */
+export const mayBeRefused = /"(?:__proto__|constructor)"\s*:|\\u00[4-7]/i;
+
+/** A message, as text, without the members for which `@ai-sdk/mcp` refuses it, and drops it from a stream. */
+export function withoutRefused(text: string): string {
+  if (!mayBeRefused.test(text)) return text;
+  return JSON.stringify(JSON.parse(text), (key, value: unknown) => {
+    const isRefused = key === "constructor" && isRecord(value) && Object.hasOwn(value, "prototype");
+    return isRefused || key === "__proto__" ? undefined : value;
+  });
 }
 
 /** JSON printed anew, without the escapes that servers may write letters as. Any other text as it is. */

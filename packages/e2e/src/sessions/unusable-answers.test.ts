@@ -13,6 +13,18 @@ const withResult = (id: string, result: string) =>
   `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 
 const usable: Answer = (id, text) => withResult(id, `{${content(text)}}`);
+const relatedTask = "io.modelcontextprotocol/related-task";
+const note = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`;
+/** Clients refuse these too, and they can be made usable. */
+const odd: [name: string, answer: Answer][] = [
+  ["a batch", (id, text) => `[${note},${usable(id, text)}]`],
+  ["__proto__", (id, text) => withResult(id, `{"_meta":{"__proto__":{"a":1}},${content(text)}}`)],
+  [
+    "constructor, escaped",
+    (id, text) =>
+      withResult(id, `{"_meta":{"\\u0063onstructor":{"prototype":1}},${content(text)}}`),
+  ],
+];
 const unusable: [name: string, answer: Answer][] = [
   ["NaN", (id, text) => withResult(id, `{"price":NaN,${content(text)}}`)],
   ["a raw control character", (id, text) => withResult(id, `{${content(`\u0001${text}`)}}`)],
@@ -20,6 +32,18 @@ const unusable: [name: string, answer: Answer][] = [
   ["neither result nor error", (id, text) => `{"jsonrpc":"2.0","id":${id},"text":"${text}"}`],
   ["a result that is a list", (id, text) => withResult(id, `["${text}"]`)],
   ["a member too many", (id, text) => usable(id, text).replace(/\}$/, ',"error":null}')],
+  [
+    "a type of result that is none",
+    (id, text) => withResult(id, `{"resultType":7,${content(text)}}`),
+  ],
+  [
+    "a progress token that is none",
+    (id, text) => withResult(id, `{"_meta":{"progressToken":{}},${content(text)}}`),
+  ],
+  [
+    "a related task that is none",
+    (id, text) => withResult(id, `{"_meta":{"${relatedTask}":"x"},${content(text)}}`),
+  ],
   ["an error in words", (id, text) => `{"jsonrpc":"2.0","id":${id},"error":"${text}"}`],
 ];
 
@@ -86,6 +110,14 @@ describe.each(clientNames)("%s", (name) => {
       // An id that comes twice is one id.
       answerTo = (id) => usable(id, "a".repeat(length)).replace(/\}$/, `,"id":${id}}`);
       expect((await client.callTool("buy", {})).text).toHaveLength(length);
+    });
+
+    test.each(odd)("has its answer with %s", async (_, answered) => {
+      form = form_;
+      for (const length of [1, 20_000]) {
+        answerTo = (id) => answered(id, "a".repeat(length));
+        expect((await client.callTool("buy", {})).text).toHaveLength(length);
+      }
     });
 
     test.each(unusable)("is told of %s, in a short answer and in a long one", async (_, broken) => {
