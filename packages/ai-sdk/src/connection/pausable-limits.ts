@@ -1,4 +1,4 @@
-import { abortable, startLimit } from "@durable-mcp/core/internal";
+import { abortable, anySignal, noAnswer, startLimit } from "@durable-mcp/core/internal";
 
 /** The time limits of one connection. They stand still while a store saves its session. */
 export interface PausableLimits {
@@ -32,20 +32,16 @@ export function createPausableLimits(): PausableLimits {
     },
     async limited(ms, signal, work) {
       signal.throwIfAborted();
-      const over = new AbortController();
-      const leave = () => over.abort(signal.reason);
-      signal.addEventListener("abort", leave, { once: true });
-      const limit = createLimit(ms, () =>
-        over.abort(new DOMException(`No answer within ${ms} ms.`, "TimeoutError")),
-      );
+      const late = new AbortController();
+      const bounded = anySignal(signal, late.signal);
+      const limit = createLimit(ms, () => late.abort(noAnswer(ms)));
       limits.add(limit);
       if (pauses === 0) limit.start();
       try {
-        return await abortable(work(over.signal), over.signal);
+        return await abortable(work(bounded), bounded);
       } finally {
         limit.stop();
         limits.delete(limit);
-        signal.removeEventListener("abort", leave);
       }
     },
   };
