@@ -1,4 +1,4 @@
-import { abortable, anySignal, noAnswer, startLimit } from "@durable-mcp/core/internal";
+import { abortable, noAnswer, startLimit } from "@durable-mcp/core/internal";
 
 /** The time limits of one connection. They stand still while a store saves its session. */
 export interface PausableLimits {
@@ -32,16 +32,19 @@ export function createPausableLimits(): PausableLimits {
     },
     async limited(ms, signal, work) {
       signal.throwIfAborted();
-      const late = new AbortController();
-      const bounded = anySignal(signal, late.signal);
-      const limit = createLimit(ms, () => late.abort(noAnswer(ms)));
+      const over = new AbortController();
+      // No signal for all of the step: some clients take its abort for that of a request that is done.
+      const leave = () => over.abort(signal.reason);
+      signal.addEventListener("abort", leave, { once: true });
+      const limit = createLimit(ms, () => over.abort(noAnswer(ms)));
       limits.add(limit);
       if (pauses === 0) limit.start();
       try {
-        return await abortable(work(bounded), bounded);
+        return await abortable(work(over.signal), over.signal);
       } finally {
         limit.stop();
         limits.delete(limit);
+        signal.removeEventListener("abort", leave);
       }
     },
   };
