@@ -17,10 +17,9 @@ export {
   wholeNumber,
 } from "./base/check-options.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
-export { pathHint } from "./errors/connection-error.ts";
 export { checkConnections } from "./provider/check-connections.ts";
 export { someStore } from "./durable/option-schemas.ts";
-export { connectionUnavailable } from "./errors/connection-error.ts";
+export { connectionUnavailable, pathHint } from "./errors/connection-error.ts";
 export { emitUnavailable, isTold } from "./errors/unavailable-event.ts";
 export { warnOnConsole } from "./events/warn-on-console.ts";
 export { offeredTools } from "./tools/offered-tools.ts";

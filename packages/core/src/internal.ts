@@ -8,6 +8,7 @@ export {
   combineSignals,
   detach,
   maxTimerMs,
+  noAnswer,
   startLimit,
   timeLimited,
   wait,
@@ -53,7 +54,7 @@ export {
 export { isSafeQuestion } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
-export { mayMention } from "./wire/json-rpc.ts";
+export { mayMention, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export {
@@ -63,6 +64,5 @@ export {
   readRefusal,
   readText,
   rewriteRefusal,
-  tooLarge,
 } from "./wire/read-answer.ts";
 export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

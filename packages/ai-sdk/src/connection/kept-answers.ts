@@ -1,5 +1,6 @@
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
-import { isRecord } from "@durable-mcp/core/internal";
+import type { JsonRpcRequest } from "@durable-mcp/core";
+import { isRecord, revisionIn } from "@durable-mcp/core/internal";
 import { createCallNotes } from "./call-notes.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -13,8 +14,6 @@ export interface KeptAnswers {
     call: (input: unknown) => PromiseLike<T>,
   ) => Promise<T>;
 }
-
-const versionKey = "io.modelcontextprotocol/protocolVersion";
 
 /** The answers, and `wrap` for the fetch of each client. Other requests pass as they come. */
 export function createKeptAnswers() {
@@ -30,8 +29,7 @@ export function createKeptAnswers() {
     if (answer === undefined) return undefined;
     const { error, result } = answer;
     if (error !== undefined) return Response.json({ jsonrpc: "2.0", id, error });
-    const meta = params?.["_meta"];
-    const isStateless = isRecord(meta) && Object.hasOwn(meta, versionKey);
+    const isStateless = revisionIn(message as unknown as JsonRpcRequest) !== undefined;
     const complete = { ...(isStateless && { resultType: "complete" }), ...result };
     return Response.json({ jsonrpc: "2.0", id, result: complete });
   };

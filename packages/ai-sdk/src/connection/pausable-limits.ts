@@ -1,4 +1,4 @@
-import { abortable, startLimit } from "@durable-mcp/core/internal";
+import { abortable, noAnswer, startLimit } from "@durable-mcp/core/internal";
 
 /** The time limits of one connection. They stand still while a store saves its session. */
 export interface PausableLimits {
@@ -33,11 +33,10 @@ export function createPausableLimits(): PausableLimits {
     async limited(ms, signal, work) {
       signal.throwIfAborted();
       const over = new AbortController();
+      // No signal for all of the step: some clients take its abort for that of a request that is done.
       const leave = () => over.abort(signal.reason);
       signal.addEventListener("abort", leave, { once: true });
-      const limit = createLimit(ms, () =>
-        over.abort(new DOMException(`No answer within ${ms} ms.`, "TimeoutError")),
-      );
+      const limit = createLimit(ms, () => over.abort(noAnswer(ms)));
       limits.add(limit);
       if (pauses === 0) limit.start();
       try {

@@ -66,8 +66,6 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
   };
 }
 
-const neverCalled = () => false;
-
 function createOwnProvider(
   options: DurableSessionsOptions<any>,
 ): ConnectionProvider<any> | undefined {
@@ -75,26 +73,13 @@ function createOwnProvider(
   if (provider === undefined) {
     if (connections !== undefined) {
       // The store compares and sets, and the provider carries no state.
-      const own = {
-        connections,
-        pool,
-        telemetry,
-        closeTimeoutMs,
-        onEvent,
-        now,
-        claim: neverCalled,
-      };
-      return createConnectionProvider(own);
+      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
+      return createConnectionProvider({ ...own, claim: () => false });
     }
     throw invalidOption("connections", "is missing: give the connections, or a provider");
   }
-  for (const [option, value] of Object.entries({
-    connections,
-    pool,
-    telemetry,
-    closeTimeoutMs,
-    now,
-  })) {
+  const given = { connections, pool, telemetry, closeTimeoutMs, now };
+  for (const [option, value] of Object.entries(given)) {
     if (value === undefined) continue;
     const fix = "cannot be combined with provider: give it to createConnectionProvider";
     throw invalidOption(option, fix);

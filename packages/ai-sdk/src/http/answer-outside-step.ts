@@ -26,8 +26,9 @@ interface Use {
 /** The waiting calls of an agent session, for uses outside of a step. They open no session and list no tools. */
 export function waitingOutsideStep({ source, principal, tell, ...parts }: OutsideStep) {
   const { now } = parts;
+  const { sessionId } = source;
   // It is a step of its own for whoever follows the events.
-  const { emit, countRequest, end } = createStepEvents(tell, source.sessionId);
+  const { emit, countRequest, end } = createStepEvents(tell, sessionId);
   const declared = clientConnections(parts.declared);
   const stored = createStoredCalls({
     ...{ source, principal, now },
@@ -40,18 +41,16 @@ export function waitingOutsideStep({ source, principal, tell, ...parts }: Outsid
     if (definition === undefined) return undefined;
     return createHttpConnection({
       ...{ ...parts, emit, countRequest },
-      ...{ definition, sessionId: source.sessionId, waiting: source },
+      ...{ definition, sessionId, waiting: source },
       ...{ context: { principal, connection, abortSignal }, sessionName: undefined, keptAs: {} },
       isActive: () => true,
     });
   };
   return {
     async list(): Promise<WaitingEntry[]> {
-      const [signIns, calls] = await Promise.all([
-        pendingSignIns(declared, principal, source.sessionId),
-        stored.list(),
-      ]);
-      return [...signIns, ...calls];
+      const signIns = pendingSignIns(declared, principal, sessionId);
+      const [pending, calls] = await Promise.all([signIns, stored.list()]);
+      return [...pending, ...calls];
     },
     withdraw: async (id: string) => await stored.withdraw(id).finally(end),
     async answer(
@@ -64,13 +63,10 @@ export function waitingOutsideStep({ source, principal, tell, ...parts }: Outsid
       if (found === undefined) throw notWaiting(undefined);
       const { connection } = found.call;
       const definition = findDeclared(declared, connection);
-      await refuseAnswer(
-        found.call,
-        async () =>
-          definition &&
-          (await pendingSignIn(definition, { connection, principal, sessionId: source.sessionId })),
-      );
-      const { pausing } = connect(found.call.connection, abortSignal) ?? {};
+      const pending = async () =>
+        definition && (await pendingSignIn(definition, { connection, principal, sessionId }));
+      await refuseAnswer(found.call, pending);
+      const { pausing } = connect(connection, abortSignal) ?? {};
       if (pausing === undefined) throw notPausing(found.call);
       const use = { round, signal: abortSignal };
       return describeWaiting(await pausing.answer(found.call, responses, use).finally(end));

@@ -6,7 +6,6 @@ import { createKeptAnswers } from "../connection/kept-answers.ts";
 import { authorizationSource } from "../connection/pending-sign-ins.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
-import { withBounds } from "./bounded-answers.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
 import { memoryOf } from "./server-memory.ts";
 import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
@@ -27,10 +26,10 @@ export function createFetchSource(
     if (slot !== undefined && isStateful(definition)) {
       return createStatefulFetch(parts, slot, onEvent);
     }
-    const fetch = pausing?.wrap(createPlainFetch(parts)) ?? createPlainFetch(parts);
-    return slot === undefined
-      ? refusingTasks(fetch, new URL(parts.url), parts.deliverySlot)
-      : withMemory(parts, { slot, fetch, onEvent });
+    const plain = createPlainFetch(parts);
+    const own = pausing?.wrap(plain) ?? plain;
+    const fetch = refusingTasks(own, new URL(parts.url), parts.deliverySlot, true);
+    return slot === undefined ? fetch : withMemory(parts, { slot, fetch, onEvent });
   };
   const create = () => keptAnswers?.wrap(createOwn()) ?? createOwn();
   // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
@@ -58,7 +57,7 @@ function withMemory(
 /** The fetch of a connection without a session. */
 function createPlainFetch(parts: HttpParts): typeof fetch {
   const isAsked = parts.definition.options.maxRetries !== undefined;
-  return withBounds(isAsked ? withDefinedRetries(parts) : parts.serverFetch);
+  return isAsked ? withDefinedRetries(parts) : parts.serverFetch;
 }
 
 export function createWaitingParts(parts: HttpParts) {

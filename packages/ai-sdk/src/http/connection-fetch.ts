@@ -22,6 +22,12 @@ type Fetch = typeof globalThis.fetch;
 /** Sends a request to the server, with these headers instead of its own. */
 type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => Promise<Response>;
 
+interface FetchUse {
+  readonly now: () => number;
+  readonly sessionId?: string | undefined;
+  readonly paused?: PausableLimits["paused"];
+}
+
 /**
  * The fetches of one connection in one step. Headers and token are resolved once for the step. After
  * a 401, or a 403 for lack of a scope, the request is sent once more if there is another token.
@@ -30,15 +36,7 @@ type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => P
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  {
-    now,
-    sessionId,
-    paused,
-  }: {
-    readonly now: () => number;
-    readonly sessionId?: string | undefined;
-    readonly paused?: PausableLimits["paused"];
-  },
+  { now, sessionId, paused }: FetchUse,
 ) {
   const { connection } = context;
   const url = new URL(options.url);
@@ -55,7 +53,7 @@ export function createConnectionFetch(
   let initializeStatus: number | undefined;
   /** What this connection has sent that a server may repeat, and what its URL's query says. */
   const secrets = new Set(url.searchParams.values());
-  const tokens = new Set<string>();
+  const credentialsSent = new Set<string>();
 
   const redirect = options.redirect === "same-origin" ? "manual" : refusalMode(options.fetch);
 
@@ -69,7 +67,7 @@ export function createConnectionFetch(
     const attempt = async (token: string | undefined) => {
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
       const authorization = headers.get("authorization") ?? "";
-      tokens.add(authorization);
+      credentialsSent.add(authorization).add(headers.get("mcp-session-id") ?? "");
       for (const value of [authorization, ...Object.values(ownHeaders)]) secrets.add(value);
       // `fetch` would send the definition's headers to another origin.
       const target = input instanceof Request ? input.clone() : input;
@@ -144,7 +142,8 @@ export function createConnectionFetch(
      */
     scrubError: (error: unknown) =>
       authorizationRequired(error) === error ? error : scrubError(error, [...secrets]),
-    tokens: () => [...tokens],
+    /** The tokens and session ids that it has sent. */
+    credentials: () => [...credentialsSent],
     /** The text without it, and without what calls under way send in secret. */
     scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
     /** Has asked for the token. */

@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, isRecord, timeLimited } from "@durable-mcp/core/internal";
+import { abortable, isRecord, noAnswer, timeLimited } from "@durable-mcp/core/internal";
 import type {
   ConnectionAuth,
   ConnectionToken,
@@ -86,7 +86,7 @@ export function createOwnTime(
   paused: PausableLimits["paused"] = async (work) => await work(),
 ): InOwnTime {
   return async (field, work) => {
-    const late = new DOMException(`No answer within ${ms} ms.`, "TimeoutError");
+    const late = noAnswer(ms);
     const inTime = () => timeLimited(ms, undefined, (limit) => abortable(work(), limit), late);
     return await paused(inTime).catch((error: unknown) => {
       if (error !== late) throw error;

@@ -86,7 +86,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
-    credentials: parts.credentials,
+    credentials: connectionFetch.credentials,
     tell,
     renew: connectionFetch.renew,
     ...toldElsewhere,

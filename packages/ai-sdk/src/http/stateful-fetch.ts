@@ -36,10 +36,10 @@ import {
 } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
+import { handshakeMethod } from "./handshake-method.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
-import { tellUnusedSession } from "./unused-session.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -139,16 +139,23 @@ export interface HttpConnectionOptions extends ConnectionStep {
 
 export type HttpParts = ReturnType<typeof createHttpParts>;
 
+/** Counts the requests to the server, and tells of a session that the definition says nothing of. */
 function countRequests(options: HttpConnectionOptions, fetch: typeof globalThis.fetch) {
+  const { connection } = options.context;
+  const { session, input } = options.definition.options;
+  const isUndecided = session === undefined && input === undefined;
   /** When the last request was sent, and how many. */
   const use: { lastAt?: number; requests: number } = { requests: 0 };
   /** For requests to the server. */
   const serverFetch: typeof fetch = async (...request) => {
     use.lastAt = options.now();
     use.requests += 1;
-    options.countRequest(options.context.connection);
+    options.countRequest(connection);
     const response = await fetch(...request);
-    tellUnusedSession(options, request[1]?.body, response);
+    const isBegun = isUndecided && response.ok && response.headers.has("mcp-session-id");
+    if (isBegun && handshakeMethod(request[1]?.body) === "initialize") {
+      options.emit({ type: "session-unused", connection });
+    }
     return response;
   };
   return { use, serverFetch };
@@ -189,11 +196,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
   };
   const unavailable = (error: unknown) =>
     connectionUnavailable(restoreError(error), connection, origin, endpoint);
-  const exceptSlot = sessionOptions(definition).except && createSessionSlot();
-  const sessionIds = () =>
-    [slot?.snapshot, exceptSlot?.snapshot].flatMap((snapshot) =>
-      snapshot?.kind === "session" ? snapshot.sessionId : [],
-    );
   return {
     ...options,
     onSession: dated(
@@ -212,11 +214,10 @@ export function createHttpParts(options: HttpConnectionOptions) {
     approvals:
       typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
     /** The slot of the session for the tools in `session.except`. */
-    exceptSlot,
+    exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */
     isAfterLoss: slot?.snapshot?.kind === "lost",
     restoreError,
-    credentials: () => [...connectionFetch.tokens(), ...sessionIds()],
     /** The error of a connection that cannot be used, whatever the reason. */
     unavailable,
     trace: createOperationTracer(telemetry, options.emit, {

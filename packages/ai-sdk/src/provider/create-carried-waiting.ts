@@ -14,7 +14,7 @@ export function createCarriedWaiting(internals: ProviderInternals<any>): Carried
     work.throwIfShutDown();
     const declared = declaredFor(principal);
     const kept = createWaitingInState(session.state, now);
-    const source = { ...waitingSource(kept, claim), closeTimeoutMs };
+    const source = waitingSource(kept, { claimLeg: claim, closeTimeoutMs });
     const calls = waitingOutsideStep({
       ...{ source, principal, declared, tell, telemetry, now },
     });

@@ -51,7 +51,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       const waiting = createWaitingInState(state, now);
       const registry = createRegistry({
         // Without a claim two processes could send one answer.
-        waiting: claim && { ...waitingSource(waiting, claim), closeTimeoutMs },
+        waiting: claim && waitingSource(waiting, { claimLeg: claim, closeTimeoutMs }),
         declared,
         principal,
         events,

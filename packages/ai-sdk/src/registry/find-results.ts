@@ -31,9 +31,6 @@ export function placesIn(messages: readonly unknown[]): Placeholder[] {
   );
 }
 
-/** @param tool the call's tool, if the step has it */
-type ResumeCall = (parked: StoredCall, tool: JudgedTool | undefined) => Promise<StoredCall>;
-
 interface Results {
   /** The calls of the messages, in the order of their first places. */
   readonly calls: readonly WaitingCall[];
@@ -44,13 +41,13 @@ interface Results {
 /**
  * Looks up the calls of these places, each once, and makes their results.
  *
- * @param resumeCall goes on with a call that waits for a sign-in
+ * @param resumeCall goes on with a call that waits for a sign-in, with its tool if the step has it
  */
 export async function findResults(
   stored: StoredCalls | undefined,
   tools: ToolSet,
   places: readonly Placeholder[],
-  resumeCall: ResumeCall,
+  resumeCall: (parked: StoredCall, tool: JudgedTool | undefined) => Promise<StoredCall>,
 ): Promise<Results> {
   const waiting = await loadWaiting();
   const ids = [...new Set(places.map(({ id }) => id))];

@@ -83,9 +83,9 @@ export function createWaitingInState(state: unknown, now: () => number): Waiting
 /** A step on a state has its waiting calls here. */
 export function waitingSource(
   { store }: WaitingInState,
-  claimLeg: WaitingSource["claimLeg"],
+  options: Pick<WaitingSource, "claimLeg" | "closeTimeoutMs">,
 ): WaitingSource {
-  return { store, agent: stateAgent, sessionId: stateSession, claimLeg };
+  return { store, agent: stateAgent, sessionId: stateSession, ...options };
 }
 
 /** `[agent, session, "waiting/<id>", ...principal]` of a store is `["waiting/<id>", ...principal]` in a state. */

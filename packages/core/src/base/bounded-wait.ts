@@ -114,8 +114,7 @@ export async function timeLimited<T>(
   reason?: DOMException,
 ): Promise<T> {
   const limit = new AbortController();
-  const late = () => limit.abort(reason ?? noAnswer(ms));
-  const stopTimer = startLimit(ms, late);
+  const stopTimer = startLimit(ms, () => limit.abort(reason ?? noAnswer(ms)));
   const leave = () => limit.abort(signal?.reason);
   if (signal?.aborted) leave();
   const stop = onAbort(signal, leave);

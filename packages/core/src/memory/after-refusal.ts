@@ -3,11 +3,11 @@ import { isRecord } from "../base/json-values.ts";
 import type { KeptResult } from "../session/kept-result.ts";
 import { refusesRevision } from "../session/lost-session.ts";
 import type { ToolDefinition } from "../session/session-snapshot.ts";
-import { parseMessage } from "../wire/json-rpc.ts";
+import { parseMessage, revisionIn } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { type AskAgain, askAgain, listToolsAgain } from "./ask-again.ts";
 import type { KeptResults } from "./kept-results.ts";
-import { type MemoryCall, revisionOf } from "./memory-call.ts";
+import type { MemoryCall } from "./memory-call.ts";
 import type { MemoryContext } from "./memory-context.ts";
 import { withNewParamHeaders } from "./param-headers.ts";
 import { createRenewal, type Renewal } from "./renewal.ts";
@@ -72,7 +72,7 @@ export function createAfterRefusal(
       const { message, request } = call;
       const { code, data } = errorOf(refusal);
       const isCall = message.method === "tools/call";
-      const revision = revisionOf(message);
+      const revision = revisionIn(message);
       if (code === unsupportedVersion) {
         if (revisions.count === since.revisions) evict((result) => result.client === client);
         const supported = isRecord(data) ? data["supported"] : undefined;

@@ -1,10 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
 import { isKeptMethod } from "../session/kept-result.ts";
-import {
-  type JsonRpcMessage,
-  type JsonRpcRequest,
-  revisionIn as revisionOf,
-} from "../wire/json-rpc.ts";
+import { type JsonRpcMessage, type JsonRpcRequest, revisionIn } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import type { ResultKey } from "./kept-results.ts";
 
@@ -19,11 +15,7 @@ export interface MemoryCall<MESSAGE extends JsonRpcMessage = JsonRpcRequest> {
 /** Sends a request that is not as the client gave it. */
 export type SendRequest = (request: OutgoingRequest) => Promise<Response>;
 
-/** In the `_meta` of each request of a revision without sessions. */
-export const versionKey = "io.modelcontextprotocol/protocolVersion";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
-
-export { revisionOf };
 
 function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
   const meta = params?.["_meta"];
@@ -32,7 +24,7 @@ function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
 
 /** What in a request decides on results, beside method and cursor. */
 export function clientOf(message: JsonRpcRequest): string {
-  return JSON.stringify([revisionOf(message), metaOf(message)[capabilitiesKey] ?? {}]);
+  return JSON.stringify([revisionIn(message), metaOf(message)[capabilitiesKey] ?? {}]);
 }
 
 /** The key of a request whose result may be kept. A request with other parameters can have another result. */

@@ -14,7 +14,13 @@ import type { ToolListOptions } from "../session/session-fetch-options.ts";
 import { bindUrl, saveSnapshot } from "../session/session-life.ts";
 import type { SessionSlot } from "../session/session-slot.ts";
 import { refusingTasks } from "../session/task-answer.ts";
-import { emptyAnswer, isRequest, methodNotFoundAnswer, parseMessage } from "../wire/json-rpc.ts";
+import {
+  emptyAnswer,
+  isRequest,
+  methodNotFoundAnswer,
+  parseMessage,
+  revisionIn,
+} from "../wire/json-rpc.ts";
 import {
   bodyText,
   fetchOtherUrl,
@@ -26,7 +32,6 @@ import {
 import { createHandshakeMemory } from "./handshake-memory.ts";
 import { createKeptHandshake } from "./kept-handshake.ts";
 import { createKeptResults } from "./kept-results.ts";
-import { revisionOf } from "./memory-call.ts";
 import type { MemoryContext } from "./memory-context.ts";
 import { createModernMemory } from "./modern-memory.ts";
 import { sendWith, type ServerMemory, toMemoryContext } from "./server-memory.ts";
@@ -103,7 +108,7 @@ export function createMemoryFetch(options: MemoryFetchOptions): typeof globalThi
     if (listens && handshake.result) return emptyAnswer(405);
     const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
     if (message === undefined) return await pass();
-    if (!isRequest(message) || revisionOf(message) === undefined) {
+    if (!isRequest(message) || revisionIn(message) === undefined) {
       return await answerSession({ message, request, pass });
     }
     const { id, method } = message;

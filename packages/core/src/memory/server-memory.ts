@@ -1,7 +1,7 @@
 import { checkOptions, wholeFrom } from "../base/check-option.ts";
 import type { MemoryFeature, MemoryFeatureContext } from "../session/session-fetch-options.ts";
 import { slotState } from "../session/session-slot.ts";
-import { isRequest, mayMention, parseMessage } from "../wire/json-rpc.ts";
+import { isRequest, mayMention, parseMessage, revisionIn, versionKey } from "../wire/json-rpc.ts";
 import {
   bodyText,
   isSameEndpoint,
@@ -10,7 +10,7 @@ import {
   requestUrl,
 } from "../wire/server-endpoint.ts";
 import { createKeptResults } from "./kept-results.ts";
-import { type MemoryCall, revisionOf, type SendRequest, versionKey } from "./memory-call.ts";
+import type { MemoryCall, SendRequest } from "./memory-call.ts";
 import type { MemoryContext } from "./memory-context.ts";
 import { createModernMemory } from "./modern-memory.ts";
 
@@ -68,7 +68,7 @@ async function readCall(
   if (!isSameEndpoint(requestUrl(input), url)) return undefined;
   const request = await readOutgoingRequest(input, init);
   const message = parseMessage(bodyText(request) ?? "");
-  if (message === undefined || !isRequest(message) || revisionOf(message) === undefined) {
+  if (message === undefined || !isRequest(message) || revisionIn(message) === undefined) {
     return undefined;
   }
   return { message, request, pass };

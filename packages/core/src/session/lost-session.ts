@@ -1,4 +1,4 @@
-import { parseMessages, plainText } from "../wire/json-rpc.ts";
+import { parseMessages } from "../wire/json-rpc.ts";
 
 /**
  * Whether an answer means that the request's session is lost.
@@ -83,9 +83,13 @@ export function classifyLoss({ status, body }: { status: number; body: string })
   return speaksOfSession ? "probable" : "none";
 }
 
-/** The words of a refusal, however they are written. */
+/** The words of a refusal, without the escapes that servers may write letters as in JSON. */
 function wordsOf(body: string): string {
-  return plainText(body).slice(0, readUpTo);
+  try {
+    return JSON.stringify(JSON.parse(body)).slice(0, readUpTo);
+  } catch {
+    return body.slice(0, readUpTo);
+  }
 }
 
 function codesOf(body: string): unknown[] {

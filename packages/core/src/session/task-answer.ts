@@ -34,22 +34,34 @@ export function withoutTask(
 /** A message with a task is shorter, in characters. */
 const maxLength = 16_384;
 
-/** The fetch without tasks in the answers to requests without a session. @param slot delivers the errors */
-export function refusingTasks(fetch: typeof globalThis.fetch, url: URL, slot: SessionSlot) {
+/**
+ * The fetch without tasks in the answers to requests without a session.
+ *
+ * @param slot delivers the errors
+ * @param isBounding whether the messages of all answers are bounded too. @default those of calls
+ */
+export function refusingTasks(
+  fetch: typeof globalThis.fetch,
+  url: URL,
+  slot: SessionSlot,
+  isBounding = false,
+): typeof globalThis.fetch {
   const delivery = { url, state: slotState(slot) };
-  return (async (input, init) => {
+  return async (input, init) => {
     const { body } = init ?? {};
     const isCall = typeof body === "string" && body.includes("tools/call");
     const request = isCall ? parseMessage(body) : undefined;
     const response = await fetch(input, init);
     // The session's answers are read for more than that.
     const isOfSession = delivery.state.phase.name === "live";
-    if (request === undefined || isOfSession || !isRequest(request)) return response;
-    return await editAnswer(response, (text) => {
+    if (request === undefined || isOfSession || !isRequest(request)) {
+      return isBounding ? editAnswer(response) : response;
+    }
+    return editAnswer(response, (text) => {
       const message = text.length <= maxLength ? parseMessage(text) : undefined;
       if (message === undefined || "method" in message || message.id !== request.id) return text;
       const own = withoutTask(delivery, message, request);
       return own === message ? text : JSON.stringify(own);
     });
-  }) satisfies typeof globalThis.fetch;
+  };
 }

@@ -74,10 +74,8 @@ export async function goOn(
     } catch (error) {
       if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
       // Another process goes on, or the call was deleted.
-      const { call: now } = await readCall(context, call.id).catch(() => {
-        throw error;
-      });
-      return now;
+      const found = await readCall(context, call.id).catch(() => Promise.reject(error));
+      return found.call;
     }
   }
   return current;

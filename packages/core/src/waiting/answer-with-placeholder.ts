@@ -15,12 +15,12 @@ type TakeQuestion = (question: Question) => Promise<WaitingAnswer>;
  * say that it is complete says so then. Without `take` questions are the client's. No result of a server says that a
  * call waits; all else passes as it comes.
  */
-export async function answerWithPlaceholder(
+export function answerWithPlaceholder(
   response: Response,
   id: JsonRpcId,
   take?: TakeQuestion,
-): Promise<Response> {
-  return await editAnswer(response, (text) => replaced(text, id, take));
+): Response {
+  return editAnswer(response, (text) => replaced(text, id, take));
 }
 
 async function replaced(

@@ -8,7 +8,7 @@ const asksNobody = () => Promise.reject(new Error("nothing was asked"));
 
 /** What a client gets of a server's answer to its request 7. */
 async function answered(response: Response): Promise<string> {
-  return await (await answerWithPlaceholder(response, 7, asksNobody)).text();
+  return await answerWithPlaceholder(response, 7, asksNobody).text();
 }
 
 function events(...messages: object[]): Response {

@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
-import { isRequest, type JsonRpcRequest, parseMessage } from "../wire/json-rpc.ts";
+import { isRequest, type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
 import {
   bodyText,
   isSameEndpoint,
@@ -52,7 +52,6 @@ export interface WaitingFetchOptions {
     | undefined;
 }
 
-const versionKey = "io.modelcontextprotocol/protocolVersion";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
   "tools/call",
@@ -79,7 +78,7 @@ export function createWaitingFetch(
     if (parsed === undefined) return await fetch(input, init);
 
     const { message: own, notes } = takeNotes(parsed);
-    if (!isStateless(own)) {
+    if (revisionIn(own) === undefined) {
       const sent = own === parsed ? init : { ...init, body: JSON.stringify(own) };
       const response = await fetch(input, sent);
       return askingMethods.has(own.method) ? answerWithPlaceholder(response, own.id) : response;
@@ -91,7 +90,7 @@ export function createWaitingFetch(
       Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
     if (!askingMethods.has(message.method)) return await send();
     // A client that answers by itself has the state, and is responsible for it.
-    if (isAnswered) return await answerWithPlaceholder(await send(), message.id);
+    if (isAnswered) return answerWithPlaceholder(await send(), message.id);
     if (notes.answer !== undefined) return settledAnswer(message, notes.answer);
 
     const { headers, signal } = request;
@@ -105,7 +104,7 @@ export function createWaitingFetch(
       const current = await goOn(context, known, leg);
       return settledAnswer(message, answerOf(current, notes));
     }
-    return await answerWithPlaceholder(await send(), message.id, async (question) => {
+    return answerWithPlaceholder(await send(), message.id, async (question) => {
       try {
         const asked = await keepQuestion(context, { ...call.first, id }, question, claimed);
         const current = await goOn(context, asked, leg);
@@ -130,12 +129,6 @@ function withHeaders(fetch: Fetch, own: Headers): Fetch {
 function readRequest(body: string | undefined): JsonRpcRequest | undefined {
   const message = body === undefined ? undefined : parseMessage(body);
   return message !== undefined && isRequest(message) ? message : undefined;
-}
-
-/** Whether a request is of a revision without sessions. */
-function isStateless({ params }: JsonRpcRequest): boolean {
-  const meta = params?.["_meta"];
-  return isRecord(meta) && Object.hasOwn(meta, versionKey);
 }
 
 /** The request with the capability to be asked, in forms and at URLs. */

@@ -79,15 +79,6 @@ export function withoutRefused(text: string): string {
   });
 }
 
-/** JSON printed anew, without the escapes that servers may write letters as. Any other text as it is. */
-export function plainText(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch {
-    return text;
-  }
-}
-
 /** Whether a text may be JSON with this word of ASCII in it, written with escapes too. It misses none. */
 export function mayMention(json: string, word: string): boolean {
   return json.includes(word) || /\\(?:\/|u00[2-7])/.test(json);
@@ -118,11 +109,13 @@ export function paramsOf(message: JsonRpcMessage): Record<string, unknown> | und
   return "params" in message ? message.params : undefined;
 }
 
+/** In the `_meta` of each request of a revision without sessions. */
+export const versionKey = "io.modelcontextprotocol/protocolVersion";
+
 /** The revision that a request of a revision without sessions names. */
 export function revisionIn(message: JsonRpcMessage): unknown {
   const meta = paramsOf(message)?.["_meta"];
-  const key = "io.modelcontextprotocol/protocolVersion";
-  return isRecord(meta) && Object.hasOwn(meta, key) ? meta[key] : undefined;
+  return isRecord(meta) && Object.hasOwn(meta, versionKey) ? meta[versionKey] : undefined;
 }
 
 /** An answer of the session fetch in the server's place. */

@@ -1,6 +1,7 @@
 import { startLimit } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
+import { type ByteParts, createPartCollector, partsText, utf8 } from "./byte-parts.ts";
+import { createEventSplitter, eventText } from "./event-splitter.ts";
 import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`. Parameters do not matter. */
@@ -102,43 +103,45 @@ export async function rewriteRefusal(
   return new Response(text === "" ? null : text, { status, statusText, headers });
 }
 
-/** An answer with what `edit` gives for the text of each message. All else passes as it comes. */
-export async function editAnswer(
+/**
+ * An answer with what `edit` gives for the text of each message. All else passes as it comes. At a message of more
+ * than `maxBytes` bytes, after decompression, the answer breaks off with `OUTCOME_UNKNOWN`.
+ */
+export function editAnswer(
   response: Response,
-  edit: (text: string) => string | Promise<string>,
-): Promise<Response> {
+  edit: (text: string) => string | Promise<string> = (text) => text,
+  maxBytes = MAX_MESSAGE_BYTES,
+): Response {
   if (!response.ok || response.body === null) return response;
   const { status, statusText } = response;
   const headers = new Headers(response.headers);
   // The body may become another one.
   for (const name of ["content-length", "content-encoding"]) headers.delete(name);
-  if (!isEventStream(response)) {
-    const text = await readText(response, MAX_MESSAGE_BYTES);
-    return new Response(await edit(text), { status, statusText, headers });
-  }
-  const splitter = createEventSplitter();
-  const encoder = new TextEncoder();
+  const splitter = isEventStream(response) ? createEventSplitter() : undefined;
+  const held = createPartCollector();
   type Controller = TransformStreamDefaultController<Uint8Array>;
-  const pass = async (event: EventBytes, controller: Controller) => {
-    const text = eventText(event);
+  const pass = async (parts: ByteParts, text: string, controller: Controller) => {
     const own = await edit(text);
-    if (own === text) for (const part of event.parts) controller.enqueue(part);
-    else controller.enqueue(encoder.encode(`data: ${own}\n\n`));
+    if (own === text) for (const part of parts) controller.enqueue(part);
+    else controller.enqueue(utf8(splitter ? `data: ${own}\n\n` : own));
   };
-  const events = new TransformStream<Uint8Array, Uint8Array>({
+  const messages = new TransformStream<Uint8Array, Uint8Array>({
     async transform(chunk, controller) {
-      for (const event of splitter.push(chunk)) await pass(event, controller);
-      if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge(MAX_MESSAGE_BYTES);
+      if (splitter === undefined) held.add(chunk);
+      for (const event of splitter?.push(chunk) ?? [])
+        await pass(event.parts, eventText(event), controller);
+      if ((splitter?.pendingBytes ?? held.length) > maxBytes) throw tooLarge(maxBytes);
     },
     async flush(controller) {
-      const last = splitter.finish();
-      if (last !== undefined) await pass(last, controller);
+      const last = splitter?.finish();
+      if (last) await pass(last.parts, eventText(last), controller);
+      else if (!splitter) await pass(held.parts, partsText(held.parts, 0, held.length), controller);
     },
   });
-  return new Response(response.body.pipeThrough(events), { status, statusText, headers });
+  return new Response(response.body.pipeThrough(messages), { status, statusText, headers });
 }
 
-export function tooLarge(maxBytes: number): McpSessionError {
+function tooLarge(maxBytes: number): McpSessionError {
   return new McpSessionError(
     "OUTCOME_UNKNOWN",
     `The answer has a message of more than ${maxBytes} bytes, and was not read to its end. Whether the request was carried out is unknown; check before you send it again.`,

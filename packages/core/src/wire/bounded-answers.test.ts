@@ -1,14 +1,14 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { startHttpServer } from "../../test/http-server.ts";
-import { withBounds } from "./bounded-answers.ts";
+import { editAnswer } from "./read-answer.ts";
 
 const answer = async (body: string | Uint8Array, headers: Record<string, string>) => {
   const server = await startHttpServer((_, response) => {
     response.writeHead(200, headers).end(body);
   });
-  const response = await withBounds(fetch, 1_000)(server.origin, { method: "POST", body: "{}" });
-  return await response.text();
+  const response = await fetch(server.origin, { method: "POST", body: "{}" });
+  return await editAnswer(response, undefined, 1_000).text();
 };
 
 const json = { "content-type": "application/json" };
