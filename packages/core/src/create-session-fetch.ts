@@ -27,6 +27,7 @@ import {
   emptyAnswer,
   type JsonRpcMessage,
   type JsonRpcRequest,
+  isRequest,
   methodOf,
   parseMessage,
   resultAnswer,
@@ -86,8 +87,9 @@ function createPipeline(
   const handlers: Readonly<Record<Route, Handler>> = {
     pass(request, message) {
       announceResumption(context);
-      const isOfEra = state.phase.name === "stateless" && message && revisionIn(message);
-      return (isOfEra ? passStateless : pass)(context, request, message);
+      const isOfEra = state.phase.name === "stateless" && message && isRequest(message);
+      const mayAskAgain = isOfEra && revisionIn(message) !== undefined;
+      return (mayAskAgain ? passStateless : pass)(context, request, message);
     },
     "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),

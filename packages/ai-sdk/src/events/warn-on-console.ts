@@ -3,10 +3,9 @@ import { cannotAsk } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 /**
- * An `onEvent` for applications without one. It says on the console what would otherwise go unnoticed: a
- * store that fails in the background, tools that are missing, and a person's answer of which nobody knows
- * what became. What a connection is about is said once
- * for each reason, however many steps meet it.
+ * An `onEvent` for applications without one. It says on the console what would otherwise go unnoticed: a store that
+ * fails in the background, tools that are missing, a person's answer with an unknown outcome. What a connection is
+ * about is said once for each reason, however many steps meet it.
  */
 export function warnOnConsole(): (event: ConnectionEvent) => void {
   const said = new Set<string>();
