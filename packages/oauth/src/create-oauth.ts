@@ -47,8 +47,8 @@ export interface OAuth {
   /**
    * The access token of a principal, refreshed if need be; `undefined` as long as no server has asked for one.
    *
-   * @throws {McpSessionError} `AUTHORIZATION_REQUIRED`: the user has to sign in. `CONNECTION_UNAVAILABLE`: the
-   *   authorization server does not answer, and the user stays signed in. `PRINCIPAL_REQUIRED`, `STORE_FAILED`
+   * @throws {McpSessionError} `AUTHORIZATION_REQUIRED`: the user has to sign in. `CONNECTION_UNAVAILABLE`: no
+   *   token came in time, or the authorization server could not refresh it. `PRINCIPAL_REQUIRED`, `STORE_FAILED`
    */
   getToken(
     context: OAuthTokenContext,

@@ -72,7 +72,7 @@ export async function renew(
     const hasFailed = lease?.isPause === true && unanswered === undefined;
     if (isOthers && (hasFailed || performance.now() >= waitsUntil)) {
       const why = hasFailed
-        ? `${failedToRefresh} a moment ago`
+        ? `${failedToRefresh} a moment ago. ${staysSignedIn}`
         : `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
       return { type: "failed", error: notRefreshed(use, why) };
     }
@@ -173,7 +173,10 @@ async function renewClaimed(
   const unanswered = { ...held.record!.unanswered!, reason: lossBy(error) };
   await pause(context, held, isPerhapsUsed ? unanswered : before);
   if (isPerhapsUsed) return { type: "again" };
-  return { type: "failed", error: notRefreshed(use, failedToRefresh, error) };
+  return {
+    type: "failed",
+    error: notRefreshed(use, `${failedToRefresh}. ${staysSignedIn}`, error),
+  };
 }
 
 function lossBy({ data: { reason, status } }: McpSessionError): RefreshLoss {
@@ -226,6 +229,7 @@ async function save(
 }
 
 const failedToRefresh = "the authorization server could not refresh the token";
+const staysSignedIn = "The user stays signed in";
 
 function notRefreshed(
   { connection, url }: ResourceUse,
@@ -234,7 +238,7 @@ function notRefreshed(
 ): McpSessionError {
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: ${why}. The user stays signed in; the next request tries again. This one was not sent, and the server was not asked.`,
+    `Connection ${connection}: ${why}. The next request tries again; this one was not carried out.`,
     {
       data: {
         ...{ connection, origin: url.origin },

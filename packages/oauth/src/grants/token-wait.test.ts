@@ -11,7 +11,7 @@ test("waits for a dead holder of the lease no longer than for a request, and say
   const { code, message, data } = await errorOf(app.getToken());
   expect(code).toBe("CONNECTION_UNAVAILABLE");
   expect(message).toContain("no token came within 500 ms");
-  expect(message).toContain("the server was not asked");
+  expect(message).toContain("this one was not carried out");
   expect(data.reason).toBe("other");
   expect(server.refreshes()).toEqual([]);
 });
