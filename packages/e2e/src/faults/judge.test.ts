@@ -69,7 +69,7 @@ test.each<[string, Partial<Chat>]>([
   ["there twice", { notes: [note, note] }],
   ["was not told", { log: [event("recovered"), answered] }],
   ["was given up", { options: { ...chat({}).options, keepsSession: true }, log: [event("lost")] }],
-  ["late", { waits: [{ phase: "call", ms: 1_300, limitMs: 1_000 }] }],
+  ["late", { waits: [{ phase: "call", ms: 1_600, limitMs: 1_000 }] }],
 ])("what is wrong with a chat: %s", (words, parts) => {
   expect(judgeChat(chat(parts)).join()).toContain(words);
 });
