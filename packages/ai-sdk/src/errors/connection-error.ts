@@ -5,6 +5,7 @@ import {
   type UnavailableReason,
 } from "@durable-mcp/core";
 import { describeFailure } from "@durable-mcp/core/internal";
+import { cannotAsk } from "../events/warn-on-console.ts";
 import {
   causesOf,
   isQuestion,
@@ -57,9 +58,6 @@ function nobodyToAsk(cause: unknown, { connection, origin, method }: FailedUse):
   const message = `Connection ${connection}: ${cannotAsk}`;
   return new McpSessionError("CONNECTION_INVALID", message, { data, cause });
 }
-
-export const cannotAsk =
-  'the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add input: "pause" (in place of session), and calls wait; or answer within the step with onElicitation.';
 
 interface FailedUse {
   readonly connection: string;

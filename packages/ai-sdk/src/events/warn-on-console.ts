@@ -1,6 +1,9 @@
 import { plainText } from "@durable-mcp/core/internal";
-import { cannotAsk } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+
+/** What an event and an error say of a call whose server asks a person. */
+export const cannotAsk =
+  'the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add input: "pause" (in place of session), and calls wait; or answer within the step with onElicitation.';
 
 /**
  * An `onEvent` for applications without one. It says on the console what would otherwise go unnoticed: a store that

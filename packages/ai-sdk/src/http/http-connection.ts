@@ -7,7 +7,11 @@ import type { ConnectionState } from "../connection/connection-management.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
-import { isRegistryDisposed, restoreSessionError } from "../errors/connection-error.ts";
+import {
+  authorizationRequired,
+  isRegistryDisposed,
+  restoreSessionError,
+} from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
@@ -82,7 +86,10 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     },
     withKept: (open) => client.noting(open(connection)),
     // The session fetch recovers, but for a client of other revisions.
-    withRecovery: (_, attempt) => attempt().catch(again(parts, attempt)),
+    async withRecovery(tool, attempt) {
+      if (tool !== undefined) await waitForToken(parts);
+      return await attempt().catch(again(parts, attempt));
+    },
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
@@ -109,6 +116,13 @@ function isOtherServer(event: SessionEvent, { connected, protocolVersion }: Conn
   // The server may have had no sessions between a lost one and this one.
   const isOther = event.type === "recovered" && event.protocolVersion !== protocolVersion;
   return ("changed" in event && event.changed === true) || (connected && (isNew || isOther));
+}
+
+/** Before a call, for the wait for a token is not the server's silence. What waits for a sign-in may need no token. */
+async function waitForToken({ connectionFetch }: HttpParts): Promise<void> {
+  await connectionFetch.ready().catch((error: unknown) => {
+    if (authorizationRequired(error) === undefined) throw error;
+  });
 }
 
 /** Makes an attempt again if its client was connected for other revisions: nothing has handled its request. */

@@ -63,6 +63,17 @@ describe.each(["stateful", "stateless"] as const)("a token that does not come, %
   });
 });
 
+test("a token that comes late takes nothing of the time for an answer on a kept session", async () => {
+  let getToken: () => Promise<ConnectionToken> = token;
+  const timeouts = { connectMs: 3_000, answerMs: 500 };
+  const { step } = await start(() => getToken(), { session: "stateful", timeouts });
+  const session = await step({}, (registry) => registry.tools());
+  getToken = lateToken;
+  await step(session, async (registry) => {
+    expect(await callForText(await registry.tools(), "notes__list_notes")).toBe("");
+  });
+});
+
 test("a call of a kept session waits for its token no longer than connectMs", async () => {
   let getToken: () => Promise<ConnectionToken> = token;
   const options = { session: "stateful", timeouts: { connectMs: 500 } } as const;
