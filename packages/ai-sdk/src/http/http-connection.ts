@@ -85,11 +85,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       }
     },
     withKept: (open) => client.noting(open(connection)),
-    // The session fetch recovers, but for a client of other revisions.
-    async withRecovery(tool, attempt) {
-      if (tool !== undefined) await waitForToken(parts);
-      return await attempt().catch(again(parts, attempt));
-    },
+    withRecovery: recovering(parts),
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
@@ -118,21 +114,25 @@ function isOtherServer(event: SessionEvent, { connected, protocolVersion }: Conn
   return ("changed" in event && event.changed === true) || (connected && (isNew || isOther));
 }
 
-/** Before a call, for the wait for a token is not the server's silence. What waits for a sign-in may need no token. */
-async function waitForToken({ connectionFetch }: HttpParts): Promise<void> {
-  await connectionFetch.ready().catch((error: unknown) => {
-    if (authorizationRequired(error) === undefined) throw error;
-  });
-}
-
-/** Makes an attempt again if its client was connected for other revisions: nothing has handled its request. */
-const again = <T>({ restoreError }: HttpParts, attempt: () => Promise<T>) => {
-  return async (error: unknown): Promise<T> => {
-    const { code, data } = restoreError(error) as Partial<McpSessionError>;
-    if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
-    return await attempt();
+/**
+ * The session fetch recovers, but for a client of other revisions: nothing has handled its request, so the attempt is
+ * made again. Before a call the token is asked for: the wait for it is not the server's silence.
+ */
+function recovering({ connectionFetch, restoreError }: HttpParts): LiveConnection["withRecovery"] {
+  return async (tool, attempt) => {
+    try {
+      if (tool !== undefined) await connectionFetch.ready();
+    } catch (error) {
+      // What waits for a sign-in may need no token.
+      if (authorizationRequired(error) === undefined) throw error;
+    }
+    return await attempt().catch(async (error: unknown) => {
+      const { code, data } = restoreError(error) as Partial<McpSessionError>;
+      if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
+      return await attempt();
+    });
   };
-};
+}
 
 async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: HttpParts) {
   const loose = [slot?.unfinished, exceptSlot?.unfinished, exceptSlot?.snapshot];

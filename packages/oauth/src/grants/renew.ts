@@ -71,9 +71,8 @@ export async function renew(
     if (lost !== undefined) return { type: "over", stored, lost };
     const hasFailed = lease?.isPause === true && unanswered === undefined;
     if (isOthers && (hasFailed || performance.now() >= waitsUntil)) {
-      const why = hasFailed
-        ? `${failedToRefresh} a moment ago. ${staysSignedIn}`
-        : `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
+      const late = `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
+      const why = hasFailed ? failedToRefresh(" a moment ago") : late;
       return { type: "failed", error: notRefreshed(use, why) };
     }
     if (isOthers) {
@@ -175,7 +174,7 @@ async function renewClaimed(
   if (isPerhapsUsed) return { type: "again" };
   return {
     type: "failed",
-    error: notRefreshed(use, `${failedToRefresh}. ${staysSignedIn}`, error),
+    error: notRefreshed(use, failedToRefresh(), error),
   };
 }
 
@@ -228,8 +227,8 @@ async function save(
   });
 }
 
-const failedToRefresh = "the authorization server could not refresh the token";
-const staysSignedIn = "The user stays signed in";
+const failedToRefresh = (when = "") =>
+  `the authorization server could not refresh the token${when}. The user stays signed in`;
 
 function notRefreshed(
   { connection, url }: ResourceUse,
