@@ -99,7 +99,10 @@ const projects = [
 /** What `npm run test:matrix` has and CI leaves to the night: the promises are held by shorter files. */
 const atNight = [
   "src/demo.matrix.test.ts",
-  "src/{dbos,migrating}/*.matrix.test.ts",
+  "src/{agents,chat,dbos,migrating,sign-in}/*.matrix.test.ts",
+  "src/killed-{answers,step}.matrix.test.ts",
+  "src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
+  "src/conformance/in-one-process.matrix.test.ts",
   "src/run/{losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
   "src/{soak,compatibility}/**",
   "src/sessions/{browser.matrix,server-dies-midway}.test.ts",
