@@ -1,4 +1,5 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Finding } from "./finding.ts";
@@ -26,7 +27,11 @@ export async function makeProject(
   const folder = join(under, `${project.name}-${node.version}`);
   mkdirSync(folder, { recursive: true });
   if (existsSync(join(consumers, project.name))) {
-    cpSync(join(consumers, project.name), folder, { recursive: true });
+    // As a clone has it: without what git ignores, or nobody has committed.
+    const tree = `HEAD:packages/e2e/smoke/${project.name}`;
+    const archive = `${folder}.tar`;
+    execFileSync("git", ["archive", "--output", archive, tree], { cwd: join(packages, "..") });
+    execFileSync("tar", ["-xf", archive, "-C", folder]);
   }
   const own = project.own.map((name) => `@durable-mcp/${name}`);
   const others = ["typescript", "@types/node", ...(project.others ?? [])];
