@@ -1,5 +1,5 @@
 /**
- * Measures everything of docs/benchmarks.md, and writes the page:
+ * Measures everything of docs/reports/benchmarks.md, and writes the page:
  *
  *     npm run bench [-- --parts calls,size] [--rounds 50] [--quick] [--write] [--profile folder]
  *

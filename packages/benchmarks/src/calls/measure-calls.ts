@@ -76,7 +76,7 @@ export async function measureCalls({ rounds, profile }: BenchOptions = {}): Prom
       ...{ ratios, counts, tables },
       notes: [
         "The server runs in a process of its own. Each round times both fetches, in an order that changes from round to round. A ratio is the median of the rounds' ratios. For 300 bytes it compares calls per second, for 1 MB the time.",
-        "Where a small call through `fetch + text()` misses its target, the profile of the session fetch shows where its time goes. `post node:inspector` in it is the profiler itself. What the parts cost apart from each other is on the page [What a call costs](./decisions/2026-11-23-what-a-call-costs.md).",
+        "Where a small call through `fetch + text()` misses its target, the profile of the session fetch shows where its time goes. `post node:inspector` in it is the profiler itself. What the parts cost apart from each other is on the page [What a call costs](../decisions/2026-11-23-what-a-call-costs.md).",
       ],
     };
   } finally {

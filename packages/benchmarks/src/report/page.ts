@@ -6,10 +6,10 @@ import { countResult, ratioResult, type TargetResult, targetsOf, verdictTexts } 
 import { markdownTable } from "./text-table.ts";
 
 /** The page is its own template: what stands between `<!-- calls -->` and `<!-- /calls -->` is written, all else is kept. */
-const page = new URL("../../../../docs/benchmarks.md", import.meta.url);
-const charts = new URL("../../../../docs/charts/", import.meta.url);
+const page = new URL("../../../../docs/reports/benchmarks.md", import.meta.url);
+const charts = new URL("../../../../docs/reports/charts/", import.meta.url);
 
-/** Writes docs/benchmarks.md and its charts. */
+/** Writes docs/reports/benchmarks.md and its charts. */
 export async function writePage(results: Readonly<Record<string, BenchResult>>): Promise<void> {
   const old = readFileSync(page, "utf8");
   let text = fillSection(old, "targets", targetsSection(old, results));
@@ -84,14 +84,16 @@ async function drawPart({ id, title, ratios, counts }: BenchPart): Promise<Chart
   return drawn;
 }
 
+/** Counts without a target are in the chart, and in results.json. */
 function figuresSection({ ratios, counts, tables }: BenchPart): string {
+  const targeted = counts.filter(({ target }) => target !== undefined);
   const shown = [
     {
       title: "Ratios",
       columns: ["", "median and bounds", "target", ""],
       figures: ratios.map(ratioResult),
     },
-    { title: "Counts", columns: ["", "counted", "target", ""], figures: counts.map(countResult) },
+    { title: "Counts", columns: ["", "counted", "target", ""], figures: targeted.map(countResult) },
   ]
     .filter(({ figures }) => figures.length > 0)
     .map(({ title, columns, figures }) => ({ title, columns, rows: figures.map(rowOf) }));

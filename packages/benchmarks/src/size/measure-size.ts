@@ -37,7 +37,7 @@ export async function measureSize(): Promise<BenchPart> {
     ),
   ];
   const notes = [
-    "A session fetch is larger than its target. [Where the bytes are](./decisions/2026-11-23-optional-parts-of-a-session-fetch.md#what-14-kb-would-cost), part by part, and what was tried to be rid of them.",
+    "A session fetch is larger than its target. [Where the bytes are](../decisions/2026-11-23-size.md), part by part, and what was tried to be rid of them.",
   ];
   return { id: "size", title: "Size in a bundle", ratios: [], counts, tables: [], notes };
 }

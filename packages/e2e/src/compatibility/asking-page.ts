@@ -48,7 +48,7 @@ export function replaceAskingServers(page: string, part: string): string {
   const rest = "\n## Every server\n";
   const end = page.indexOf(rest);
   const start = page.indexOf(`\n${heading}\n`);
-  if (end < 0) throw new Error("docs/compatibility.md has no part about every server");
+  if (end < 0) throw new Error("docs/reports/compatibility.md has no part about every server");
   return `${page.slice(0, start < 0 ? end : start)}\n${part}\n${page.slice(end)}`;
 }
 

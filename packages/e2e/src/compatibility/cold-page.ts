@@ -19,7 +19,7 @@ export function renderColdSteps(rows: readonly ColdRow[], date: string): string 
     heading,
     "A process has the state that another one left, and nothing else. It lists the tools of a connection of `@durable-mcp/ai-sdk` and makes one call. The numbers are its HTTP requests on the wire, the call among them.",
     environment(date, [`@ai-sdk/mcp ${packageManifest("@ai-sdk/mcp").version}`]),
-    '*stateless* is a connection without options, which keeps nothing. `"stateful"` keeps the session of servers that give one, and the handshake and the tools of those that give none. `memory: "server"` keeps what a server of 2026-07-28 allows to keep (`ttlMs`), and the handshake and the tools of a server without sessions; a server with `ttlMs: 0`, the default of the TypeScript SDK, allows nothing. `memory: { pinMs }` keeps it on the application\'s word. A server that gives session ids is for `session: "stateful"`: beside a stateless connection nothing of it is kept. The servers of the last lines ask a person; the call then waits, and its placeholder is the result.',
+    '*stateless* keeps nothing. `"stateful"` keeps the session, or the handshake and the tools of servers without sessions. `memory: "server"` keeps what the server allows to keep; a server with `ttlMs: 0`, the default of the TypeScript SDK, allows nothing. `memory: { pinMs }` keeps it on the application\'s word. A server that gives session ids is for `session: "stateful"`. The servers of the last lines ask a person; the placeholder of the waiting call is the result.',
     table([
       ["server", ...coldWayNames.map((way) => titles[way])],
       ...ran.map(({ name, requests }) => [
@@ -41,6 +41,6 @@ export function replaceColdSteps(page: string, part: string): string {
   const rest = "\n## What does not work\n";
   const end = page.indexOf(rest);
   const start = page.indexOf(`\n${heading}\n`);
-  if (end < 0) throw new Error("docs/compatibility.md has no part about what does not work");
+  if (end < 0) throw new Error("docs/reports/compatibility.md has no part about what does not work");
   return `${page.slice(0, start < 0 ? end : start)}\n${part}\n${page.slice(end)}`;
 }

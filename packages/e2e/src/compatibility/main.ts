@@ -1,6 +1,6 @@
 /**
  * `npm run compatibility`: runs every server of both matrices with every client and writes
- * `docs/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page;
+ * `docs/reports/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page;
  * `-- --cold` counts the requests of cold steps, and writes theirs.
  * `-- --probe` asks all servers with the probe of the command line alone, and writes nothing.
  * `-- <name>` runs the servers whose name holds that text and writes nothing.
@@ -106,14 +106,14 @@ const surprises = [
 for (const surprise of surprises) console.error(`not as recorded: ${surprise}`);
 const date = new Date().toISOString().slice(0, 10);
 const asking = askingRows.length === 0 ? "" : renderAskingServers(askingRows, date);
-const pageFile = new URL("../../../../docs/compatibility.md", import.meta.url);
+const pageFile = new URL("../../../../docs/reports/compatibility.md", import.meta.url);
 const cold = coldRows.length === 0 ? "" : renderColdSteps(coldRows, date);
 const page = rewritePage();
 if (onlyProbe) console.log(`${probeCount} servers, ${surprises.length} surprises`);
 else if (wanted === undefined) {
   writeFileSync(pageFile, page);
   const servers = Math.max(rows.length + askingRows.length, coldRows.length);
-  console.log(`docs/compatibility.md: ${servers} servers, ${surprises.length} surprises`);
+  console.log(`docs/reports/compatibility.md: ${servers} servers, ${surprises.length} surprises`);
 } else console.log(page);
 process.exitCode = surprises.length > 0 ? 1 : 0;
 

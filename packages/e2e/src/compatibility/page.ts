@@ -28,7 +28,7 @@ const meaning: Record<ScenarioName, string> = {
 };
 
 /**
- * The page `docs/compatibility.md`.
+ * The page `docs/reports/compatibility.md`.
  *
  * @param parts the part about cold steps, and the part about servers that ask
  */
@@ -41,12 +41,12 @@ export function renderPage(
   return `${[
     "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
     "# Compatibility",
-    "The session fetch of `@durable-mcp/core` runs in four clients, one of them in two modes, against two kinds of servers: published ones from npm, and small ones of ours on the SDKs' and frameworks' own transports. Every step is an operating-system process of its own. A proxy counts the HTTP requests. `npm run compatibility` starts all servers, runs all scenarios and writes this page. It fails when a server behaves differently from its recorded behaviour. The records come from earlier runs, so a pass only means that nothing changed. Three of the servers run in CI.",
+    "The session fetch of `@durable-mcp/core` in four clients, one of them in two modes, against published servers from npm and small ones of ours on the SDKs' and frameworks' transports. Every step is a process, and a proxy counts its HTTP requests. `npm run compatibility` writes this page, and fails when a server behaves differently from its recorded behaviour. Three of the servers run in CI.",
     environment(date, clientVersions()),
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),
     "## What was seen",
-    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, in a first session). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives no session; what is kept is its handshake, on revisions that have one. A code in capitals is [our error](./errors/index.md) for that call. *loss not visible*: the server accepted the id. *not reached*: the first step failed. The number in parentheses counts the HTTP requests of the step.",
+    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, in a first session). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives no session; what is kept is its handshake, on revisions that have one. A code in capitals is [our error](../errors.md) for that call. *loss not visible*: the server accepted the id. *not reached*: the first step failed. The number in parentheses counts the HTTP requests of the step.",
     summary(ran),
     cold,
     "## What does not work",
@@ -120,19 +120,24 @@ function details({ server, report, extra }: MatrixRow): string {
   return [
     `### ${server.name}`,
     `${versions.join(", ")}${server.note === undefined ? "" : `; ${server.note}`}.`,
-    table([
-      ["scenario", ...clients],
-      ...scenarioNames.map((scenario) => [
-        scenario,
-        ...clients.map((client) => {
-          const cell = report.seen.get(client)?.get(scenario);
-          if (!cell || cell.outcome === "not reached") return "not reached";
-          return `${plainOutcome(cell.outcome)} (${cell.requests})`;
-        }),
-      ]),
-    ]),
+    ...differences(report, clients),
     ...notes(report),
   ].join("\n\n");
+}
+
+/** A table of the scenarios in which the clients had different outcomes: the others are in the first table. */
+function differences(report: ServerReport, clients: readonly ClientName[]): string[] {
+  const cellsOf = (scenario: ScenarioName) =>
+    clients.map((client) => {
+      const cell = report.seen.get(client)?.get(scenario);
+      if (!cell || cell.outcome === "not reached") return { text: "not reached", requests: "" };
+      return { text: plainOutcome(cell.outcome), requests: ` (${cell.requests})` };
+    });
+  const rows = scenarioNames
+    .map((scenario) => ({ scenario, cells: cellsOf(scenario) }))
+    .filter(({ cells }) => new Set(cells.map(({ text }) => text)).size > 1)
+    .map(({ scenario, cells }) => [scenario, ...cells.map((one) => one.text + one.requests)]);
+  return rows.length === 0 ? [] : [table([["scenario", ...clients], ...rows])];
 }
 
 /** What was seen on the way, once where all clients agree. */

@@ -4,7 +4,7 @@
  *
  *     npm run conformance -- --client ai-sdk-2 --mode process --scenario sse-retry
  *
- * Each option may be repeated. `--write` writes the results into docs/conformance.md.
+ * Each option may be repeated. `--write` writes the results into docs/reports/conformance.md.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -110,7 +110,7 @@ function writeDocs(): void {
     "## What is not covered",
     renderNotCovered(),
   ].join("\n\n");
-  const path = fileURLToPath(new URL("../../../../docs/conformance.md", import.meta.url));
+  const path = fileURLToPath(new URL("../../../../docs/reports/conformance.md", import.meta.url));
   const [before, after] = [/^[^]*<!-- tables -->\n/, /\n<!-- end of tables -->[^]*$/].map(
     (pattern) => pattern.exec(readFileSync(path, "utf8"))?.[0],
   );

@@ -2,7 +2,7 @@
  * `npm run faults -- [--family kills|frozen|starved|gateway|store|server|balancer|clock] [--rounds 10] [--seed 7]
  * [--fault text] [--json | --markdown | --write]`: agents at work while processes are killed, frozen or starved, and
  * stores, servers and gateways fail. Prints what became of each call, and the longest wait. Exits with 1 when something
- * was lost, doubled, crossed, silent, told wrong, or late. `--write` puts the tables into docs/reliability.md.
+ * was lost, doubled, crossed, silent, told wrong, or late. `--write` puts the tables into docs/reports/reliability.md.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -59,7 +59,7 @@ for (const family of chosen) {
 if (values.json) console.log(JSON.stringify({ seed, rows: all }, null, 2));
 
 if (values.write) {
-  const url = new URL("../../../../docs/reliability.md", import.meta.url);
+  const url = new URL("../../../../docs/reports/reliability.md", import.meta.url);
   const text = readFileSync(url, "utf8");
   const tables = `<!-- faults -->\n\n${page.join("\n")}\n<!-- /faults -->`;
   writeFileSync(url, text.replace(/<!-- faults -->[^]*<!-- \/faults -->/, tables));

@@ -25,7 +25,7 @@ export const shortTimes: Times = {
 /** `timeoutMs` of a store, `busyTimeoutMs` of SQLite: their errors say more than that of `storeTimeoutMs`. */
 export const ownStoreMs = shortTimes.storeMs - 200;
 
-/** The longest waits that docs/reliability.md promises, in milliseconds. */
+/** The longest waits that docs/reports/reliability.md promises, in milliseconds. */
 export function documentedWaits({ connectMs, answerMs, callMs, storeMs, closeMs }: Times): Waits {
   return {
     // The record is read and marked as used, the handshake is made, the session is saved, and the tools are listed.

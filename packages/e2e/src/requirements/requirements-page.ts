@@ -2,15 +2,15 @@ import { type Requirement, specLink } from "./requirement.ts";
 import { requirementSections } from "./requirements.ts";
 
 /** Where the page is, from the root of the repository. */
-export const requirementsPagePath = "docs/requirements.md";
+export const requirementsPagePath = "docs/reports/requirements.md";
 
 const sources = "https://github.com/durable-mcp/durable-mcp/blob/main/packages/";
 
 const intro = `# Requirements
 
-This page lists the Model Context Protocol's requirements for clients on sessions, the version header, streams and fallback, in the revisions with sessions (2025-03-26, 2025-06-18, 2025-11-25), and those of 2026-07-28, questions to a person among them. Each has the tests that cover it. Requirements for servers are listed if a client can notice them.
+The Model Context Protocol's requirements for clients on sessions, the version header, streams, fallback and questions to a person, in all revisions up to 2026-07-28, and requirements for servers that a client can notice. Each has the tests that cover it; a number counts those of a file.
 
-\`npm run requirements\` writes this page from the manifest in \`packages/e2e/src/requirements/\`. A test fails if a requirement is not covered, if a named test is gone, if a test's title cites an unknown id, or if this page is not up to date. The statements are ours; the links lead to the specification's words.
+\`npm run requirements\` writes this page from the manifest in \`packages/e2e/src/requirements/\`, which names the tests by their titles. A test fails if a requirement is not covered, if a named test is gone, if a test's title cites an unknown id, or if this page is not up to date.
 `;
 
 /** The reader's page, as Markdown. */
@@ -49,15 +49,10 @@ function specLinks({ spec }: Requirement): string {
 
 function coverage({ tests = {}, note, role }: Requirement): string {
   const lines = Object.entries(tests).map(([file, titles]) => {
-    const quoted = titles.map((title) => `“${escape(title)}”`).join(", ");
-    return `[${file.replace("/src/", "/").replace(".test.ts", "")}](${sources}${file}): ${quoted}`;
+    const count = titles.length > 1 ? ` (${titles.length})` : "";
+    return `[${file.replace("/src/", "/").replace(".test.ts", "")}](${sources}${file})${count}`;
   });
   if (note !== undefined) lines.push(note);
   if (lines.length === 0) lines.push(role === "server" ? "the server's" : "");
   return lines.join("<br>");
-}
-
-/** So that a title is text in a table. */
-function escape(title: string): string {
-  return title.replaceAll("|", "\\|").replaceAll("<", "&lt;");
 }

@@ -24,7 +24,7 @@ describe("the requirements manifest", () => {
     expect(listed.toSorted()).toEqual(all.toSorted());
   });
 
-  test("is what docs/requirements.md says; npm run requirements writes it", () => {
+  test("is what docs/reports/requirements.md says; npm run requirements writes it", () => {
     const page = new URL(`../../../../${requirementsPagePath}`, import.meta.url);
     expect(readFileSync(page, "utf8")).toBe(requirementsPage());
   });

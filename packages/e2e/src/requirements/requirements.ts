@@ -12,7 +12,7 @@ import { statelessRequirements } from "./without-sessions.ts";
 /**
  * The requirements manifest: what MCP asks of clients on sessions, the version header, streams,
  * fallback and questions to a person, and the tests that cover it. What it asks of servers is listed so that tests can cite
- * it. `docs/requirements.md` is written from it.
+ * it. `docs/reports/requirements.md` is written from it.
  */
 export const requirementSections: readonly {
   readonly title: string;
