@@ -49,6 +49,7 @@ export function readMarkdown(text) {
       slugs.set(slug, before + 1);
       anchors.add(before === 0 ? slug : `${slug}-${before}`);
     }
+    for (const [, id] of content.matchAll(/<a id="([^"]+)"><\/a>/g)) anchors.add(id);
     const prose = content.replaceAll(/`[^`]*`/g, "");
     for (const [, target] of prose.matchAll(linkForms)) links.push({ line, target });
   }

@@ -4,7 +4,7 @@
 //
 // TypeDoc reads the sources with the TypeScript of docs/package.json, the newest that it works with. A public name
 // without a docstring, or a link in one that leads nowhere, is an error.
-import { readdirSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Application, Comment, Converter, ReflectionKind, UnknownType } from "typedoc";
 import { MarkdownPageEvent } from "typedoc-plugin-markdown";
@@ -13,8 +13,8 @@ import { publicEntries } from "../../scripts/public-entries.mjs";
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const out = "api";
 const entries = publicEntries();
-const errorPages = new Map(
-  readdirSync("errors").map((file) => [file.slice(0, -3).toUpperCase().replaceAll("-", "_"), file]),
+const errorCodes = new Set(
+  [...readFileSync("errors.md", "utf8").matchAll(/^#+ ([A-Z]+_[A-Z_]+)$/gm)].map(([, code]) => code),
 );
 
 const app = await Application.bootstrapWithPlugins({
@@ -115,12 +115,13 @@ function showAsProse(tag) {
   }
 }
 
-/** Error codes lead to their pages. */
+/** Error codes lead to their headings. */
 function linkErrorCodes(text, url) {
   const up = "../".repeat(url.split("/").length);
   return text.replaceAll(/(?<!\[)`(?:[A-Z]+_[A-Z_]+)`/g, (code) => {
-    const page = errorPages.get(code.slice(1, -1));
-    return page ? `[${code}](${up}errors/${page})` : code;
+    const name = code.slice(1, -1);
+    const anchor = name.toLowerCase().replaceAll("_", "-");
+    return errorCodes.has(name) ? `[${code}](${up}errors.md#${anchor})` : code;
   });
 }
 
