@@ -50,6 +50,12 @@ const schema = optionalOptions({
  * @example
  * await generateText({ model, tools, messages, ...stopWhenWaiting({ stopWhen: stepCountIs(10) }) });
  *
+ * @example <caption>A `useChat` that sends by itself has to look for calls that wait: AI SDK takes them for finished ones.</caption>
+ * const waits = ({ parts }: UIMessage) =>
+ *   parts.some((part) => "output" in part && waitingCallOf(part.output) !== undefined);
+ * const sendAutomaticallyWhen = (chat: { messages: UIMessage[] }) =>
+ *   !chat.messages.slice(-1).some(waits) && lastAssistantMessageIsCompleteWithToolCalls(chat);
+ *
  * @param options the application's own `stopWhen` and `prepareStep`, which go in here instead of beside it
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */

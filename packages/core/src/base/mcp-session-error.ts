@@ -3,7 +3,7 @@ import { plainText } from "./plain-text.ts";
 const marker = Symbol.for("durable-mcp.McpSessionError");
 
 /**
- * The reason why a session operation failed. Each code has a page under `docs/errors/`.
+ * The reason why a session operation failed. Each code has a heading in `docs/errors.md`.
  *
  * - `AUTHORIZATION_REQUIRED`: the user has to sign in at the server's authorization server first.
  * - `CONNECTION_INVALID`: a connection, principal or option does not have the documented shape.

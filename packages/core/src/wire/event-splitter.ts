@@ -28,7 +28,7 @@ export function eventText({ parts, data, multiline }: EventBytes): string {
 /**
  * Cuts an SSE stream into events without decoding them. The bulk of an answer is one `data` line, and it
  * is passed on unchanged. (Parsing and printing each event with a library costs several times as much;
- * see docs/decisions.) Lines end with LF, CRLF or CR. An event that ends with a CR is passed on with CRLF.
+ * see docs/reports/benchmarks.md.) Lines end with LF, CRLF or CR. An event that ends with a CR is passed on with CRLF.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */

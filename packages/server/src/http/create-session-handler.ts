@@ -21,7 +21,12 @@ import { createServeGet } from "./serve-get.ts";
 import { servePost } from "./serve-post.ts";
 import { serveStateless } from "./serve-stateless.ts";
 
-/** Serves MCP sessions; also a handler for Hono, Next.js, Bun and others that speak `fetch`. */
+/**
+ * Serves MCP sessions; also a handler for Hono, Next.js, Bun and others that speak `fetch`. What it refuses has a
+ * JSON-RPC error whose message names the limit or the fix: 400 (no message of MCP, no session id, an event id of
+ * another session), 401 (no principal), 403 (host or origin), 404 (no session of this principal), 409 (a request
+ * with this id is in flight here), 413 and 429 (a limit), 500 (your own code), 503 (the store, a drain, no room).
+ */
 export interface SessionHandler {
   (request: Request): Promise<Response>;
   /**
