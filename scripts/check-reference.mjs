@@ -39,7 +39,8 @@ export function checkReference(read, problem) {
   ].flatMap((file) => typesIn(read, file));
   for (const name of new Set(events)) {
     count += 1;
-    if (!new RegExp(`(\`|#+ )${name}\\b`).test(text)) problem(page, 1, `${name} is not documented.`);
+    if (!new RegExp(`(\`|#+ )${name}\\b`).test(text))
+      problem(page, 1, `${name} is not documented.`);
   }
   return count;
 }

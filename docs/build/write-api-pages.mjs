@@ -14,7 +14,9 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const out = "api";
 const entries = publicEntries();
 const errorCodes = new Set(
-  [...readFileSync("errors.md", "utf8").matchAll(/^#+ ([A-Z]+_[A-Z_]+)$/gm)].map(([, code]) => code),
+  [...readFileSync("errors.md", "utf8").matchAll(/^#+ ([A-Z]+_[A-Z_]+)$/gm)].map(
+    ([, code]) => code,
+  ),
 );
 
 const app = await Application.bootstrapWithPlugins({

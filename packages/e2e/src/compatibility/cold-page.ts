@@ -41,6 +41,7 @@ export function replaceColdSteps(page: string, part: string): string {
   const rest = "\n## What does not work\n";
   const end = page.indexOf(rest);
   const start = page.indexOf(`\n${heading}\n`);
-  if (end < 0) throw new Error("docs/reports/compatibility.md has no part about what does not work");
+  if (end < 0)
+    throw new Error("docs/reports/compatibility.md has no part about what does not work");
   return `${page.slice(0, start < 0 ? end : start)}\n${part}\n${page.slice(end)}`;
 }

@@ -7,7 +7,10 @@ import type { ScenarioResult } from "./run-scenario.ts";
 import { everyScenario, parseScenarioList, scenarios } from "./scenarios.ts";
 import { judge, type Verdict } from "./verdict.ts";
 
-const page = readFileSync(new URL("../../../../docs/reports/conformance.md", import.meta.url), "utf8");
+const page = readFileSync(
+  new URL("../../../../docs/reports/conformance.md", import.meta.url),
+  "utf8",
+);
 
 const result = (...failed: string[]): ScenarioResult => ({
   passed: 3,
