@@ -74,7 +74,7 @@ export function readMcpServers<CONNECTION extends McpConnection>(
     const checked = checkEntry(value, path, [...ignore, ...approvals]);
     if (checked.disabled === true) continue;
     const given = Object.hasOwn(overrides, entry) ? Object.entries(overrides[entry]!) : [];
-    const { name = entry, ...own } = Object.fromEntries<any>(
+    const { name = entry, ...own } = Object.fromEntries(
       given.filter(([, each]) => each !== undefined),
     );
     const definer = define[kindOf(checked, path)];
@@ -155,12 +155,13 @@ function needsNode(field: string): McpSessionError {
 /** The options of a definition, with the values of variables. Those that are overridden need none. */
 function optionsOf(
   entry: string,
-  { type: _, disabled: __, ...fields }: Entry,
+  fields: Entry,
   overridden: object,
   variables: Variables,
 ): Record<string, unknown> {
   const described = { description: `Tools of the MCP server ${JSON.stringify(entry)}.`, ...fields };
-  const used = Object.entries(described).filter(([field]) => !Object.hasOwn(overridden, field));
+  const unused = ["type", "disabled", ...Object.keys(overridden)];
+  const used = Object.entries(described).filter(([field]) => !unused.includes(field));
   return Object.fromEntries(
     used.map(([field, value]) => {
       const isText = field === "description";

@@ -1,13 +1,12 @@
 import { endForOperator, inParallel, removeRecord } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import type { SessionRow } from "../store/look.ts";
 import type { OpenedStore } from "../store/open-store.ts";
 import { reread } from "../store/reread.ts";
 import type { ServerAccess } from "../store/server-access.ts";
-import { wrongUsage } from "../store/store-options.ts";
 import { connectionOf } from "./describe-session.ts";
 
 /** What became of a row. */

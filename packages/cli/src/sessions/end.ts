@@ -1,3 +1,4 @@
+import { wrongUsage } from "../output/command-failure.ts";
 import { deleteUnusedCalls } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
@@ -9,7 +10,7 @@ import { withStore } from "../store/open-store.ts";
 import { count } from "../store/print-values.ts";
 import { reread } from "../store/reread.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
-import { type StoreOptions, wrongUsage } from "../store/store-options.ts";
+import type { StoreOptions } from "../store/store-options.ts";
 import { sessionCells, sessionHead } from "./describe-session.ts";
 import { endRows, originsOf, printEnds } from "./end-rows.ts";
 

@@ -1,3 +1,4 @@
+import { wrongUsage } from "../output/command-failure.ts";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
@@ -5,7 +6,7 @@ import { filterLook, hasFilter, type RowFilter } from "../store/choose-rows.ts";
 import { isOpen, lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
 import { count, printBytes } from "../store/print-values.ts";
-import { type StoreOptions, typed, wrongUsage } from "../store/store-options.ts";
+import { type StoreOptions, typed } from "../store/store-options.ts";
 import { sessionCells, sessionHead, sessionJson } from "./describe-session.ts";
 
 export interface ListOptions extends StoreOptions, RowFilter {

@@ -1,3 +1,4 @@
+import { wrongUsage } from "../output/command-failure.ts";
 import { deleteUnusedCalls, leastIdleMs } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { tell } from "../output/print.ts";
@@ -5,7 +6,6 @@ import { filterLook, type RowFilter } from "../store/choose-rows.ts";
 import { lookInto } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
 import { parseDuration, printDuration } from "../store/print-values.ts";
-import { wrongUsage } from "../store/store-options.ts";
 import { confirmEnd, type EndingOptions } from "./end.ts";
 import { endRows, printEnds } from "./end-rows.ts";
 

@@ -1,8 +1,8 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import type { StorePlace } from "./place.ts";
 import { openSeals, type Seals } from "./seals.ts";
-import { type StoreOptions, storeAddress, wrongUsage } from "./store-options.ts";
+import { type StoreOptions, storeAddress } from "./store-options.ts";
 
 /** A store that a command looks into. */
 export interface OpenedStore extends Pick<StorePlace, "name" | "close">, Seals {

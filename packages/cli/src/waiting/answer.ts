@@ -8,14 +8,14 @@ import { McpSessionError } from "@durable-mcp/core";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, lookInto } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
 import { printTime } from "../store/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
-import { type StoreOptions, typed, wrongUsage } from "../store/store-options.ts";
+import { type StoreOptions, typed } from "../store/store-options.ts";
 import { askAll } from "./ask-form.ts";
 import {
   calledOf,
