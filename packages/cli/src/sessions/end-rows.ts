@@ -4,8 +4,7 @@ import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import type { SessionRow } from "../store/look.ts";
-import type { OpenedStore } from "../store/open-store.ts";
-import { reread } from "../store/reread.ts";
+import { type OpenedStore, reread } from "../store/open-store.ts";
 import type { ServerAccess } from "../store/server-access.ts";
 import { connectionOf } from "./describe-session.ts";
 
@@ -22,7 +21,7 @@ export interface RowEnd {
 }
 
 interface EndRowsUse {
-  readonly mode: "end" | "sweep" | "delete";
+  readonly mode: "end" | "sweep";
   /** `undefined` to remove records, and tell no server. */
   readonly access: ServerAccess | undefined;
 }
@@ -94,7 +93,7 @@ function wordsOf({ ended, removed, reason, status }: RowEnd): string {
   if (reason === "gone" || reason === "used" || reason === "newer") return words;
   return removed
     ? `removed; ${words}${answer}`
-    : `${words}${answer}; the record stays for another attempt (--force removes it)`;
+    : `${words}${answer}; the record stays for another attempt (--records-only removes it)`;
 }
 
 /** Prints what became of rows. @throws {CommandFailure} if a server could not be told, or a row stays */

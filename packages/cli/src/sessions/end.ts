@@ -6,9 +6,8 @@ import { tell } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import { filterLook, hasFilter, type RowFilter, rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, type Look, lookInto, type SessionRow } from "../store/look.ts";
-import { withStore } from "../store/open-store.ts";
+import { withStore, reread } from "../store/open-store.ts";
 import { count } from "../store/print-values.ts";
-import { reread } from "../store/reread.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { sessionCells, sessionHead } from "./describe-session.ts";
@@ -19,9 +18,7 @@ export interface EndingOptions extends StoreOptions, ServerOptions {
   readonly yes?: true;
 }
 
-interface EndOptions extends EndingOptions, RowFilter {
-  readonly force?: true;
-}
+type EndOptions = EndingOptions & RowFilter;
 
 /** Ends sessions that rows or options choose; with options, their waiting calls too. */
 export async function endSessions(
@@ -45,10 +42,7 @@ export async function endSessions(
     const access = await confirmEnd({ sessions, calls, options, command });
     // Calls are deleted without a read before it.
     if (calls[0]) await reread(opened, calls[0]);
-    const ends = await endRows(opened, sessions, {
-      mode: options.force ? "delete" : "end",
-      access,
-    });
+    const ends = await endRows(opened, sessions, { mode: "end", access });
     const waitingCalls = await deleteUnusedCalls(
       opened,
       calls.map(({ stored }) => stored),

@@ -3,11 +3,18 @@ import type { Command } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { drawPicture } from "./drawing/draw-session.ts";
-import type { TimelineOptions } from "./timeline-options.ts";
 import { type AgentSession, findAgentSessions } from "./life/agent-session.ts";
 import { countText } from "./life/words.ts";
 import { type ReadLog, readLog } from "./log/read-log.ts";
 import { timelinePage } from "./page/timeline-page.ts";
+
+/** The options of `timeline`, as the command line has them. */
+export interface TimelineOptions {
+  readonly out: string;
+  readonly svg?: string;
+  readonly session?: string;
+  readonly json?: boolean;
+}
 
 /** A page with more steps takes a browser long to show. */
 const mostSteps = 300;

@@ -133,7 +133,8 @@ describe("waiting answer", () => {
 
   test("goes to no server that the command line does not name", async () => {
     const { row, inStore, server, origin } = await startAnswering();
-    const declined = ["waiting", "answer", row, ...inStore, "--decline"];
+    const no = JSON.stringify({ confirm: { action: "decline" } });
+    const declined = ["waiting", "answer", row, ...inStore, "--data", no];
     const unnamed = await runCli(...declined);
     expect(unnamed).toMatchObject({ exitCode: 2 });
     expect(unnamed.stderr).toContain(`--server is missing for ${origin}`);

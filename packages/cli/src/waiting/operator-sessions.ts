@@ -4,8 +4,7 @@ import type { Principal } from "@durable-mcp/core";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import type { CallRow } from "../store/look.ts";
-import type { OpenedStore } from "../store/open-store.ts";
-import { reread } from "../store/reread.ts";
+import { type OpenedStore, reread } from "../store/open-store.ts";
 
 /** A waiting call, and the sessions through which it is answered or taken back. */
 export interface OperatedCall {
