@@ -93,8 +93,10 @@ async function askAll(
 function describeProgram(result: MCPClient["initializeResult"]): CheckResult {
   const { protocolVersion, capabilities, serverInfo } = result;
   if (protocolVersion < modernVersion) return describeServer(undefined, { result });
-  const _meta = { "io.modelcontextprotocol/serverInfo": serverInfo };
-  const discovered = { supportedVersions: [protocolVersion], capabilities, _meta };
+  const discovered = {
+    ...{ supportedVersions: [protocolVersion], capabilities },
+    _meta: { "io.modelcontextprotocol/serverInfo": serverInfo },
+  };
   return describeServer({ response: { result: discovered } }, undefined);
 }
 
@@ -106,9 +108,10 @@ function describeStdout(hasStrayLines: boolean): CheckResult {
   };
 }
 
+const none = () => Promise.reject(new Error("A program has no such requests."));
+
 /** The requests about tools, sent by the product's own client. A program takes no others. */
 function createProgramWire(connect: () => Promise<MCPClient>, signal?: AbortSignal): Wire {
-  const none = () => Promise.reject(new Error("A program has no such requests."));
   return {
     url: new URL("stdio:"),
     async post({ method, params = {} }) {
