@@ -46,7 +46,7 @@ export async function probeCommand(probe: CommandProbe): Promise<{ facts: Facts;
   let hasStrayLines = false;
   const provider = createConnectionProvider({
     connections: { program },
-    onEvent: ({ type }) => void (hasStrayLines ||= type === "line-dropped"),
+    onEvent: { every: ({ type }) => void (hasStrayLines ||= type === "line-dropped") },
   });
   const registry = provider.create({ principal: { type: "anonymous" } });
   const connect = () => registry.client("program");
