@@ -1,6 +1,6 @@
 import { oneLine } from "@durable-mcp/core/internal";
 import { type CallRow, isOpen, type SessionRow } from "../store/look.ts";
-import { count, printBytes, printDuration, printTime } from "../store/print-values.ts";
+import { count, printBytes, printDuration, printTime } from "../output/print-values.ts";
 
 /** What a session's last steps left, in words. */
 export function outcomeOf({ details, isSealed }: SessionRow): string {

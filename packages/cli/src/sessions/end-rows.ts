@@ -99,19 +99,14 @@ function wordsOf({ ended, removed, reason, status }: RowEnd): string {
 /** Prints what became of rows. @throws {CommandFailure} if a server could not be told, or a row stays */
 export function printEnds(
   command: Command,
-  {
-    ends,
-    waitingCalls,
-    more = false,
-  }: { ends: readonly RowEnd[]; waitingCalls: number; more?: boolean },
+  { ends, waitingCalls }: { ends: readonly RowEnd[]; waitingCalls: number },
   { json, isTold }: { readonly json: true | undefined; readonly isTold: boolean },
 ): void {
-  if (json) printJson(command, { sessions: ends, waitingCalls, more });
+  if (json) printJson(command, { sessions: ends, waitingCalls });
   else {
     if (ends.length > 0)
       print(command, renderTable(ends.map((end) => [end.row, end.connection, wordsOf(end)])));
     if (waitingCalls > 0) print(command, `Waiting calls deleted: ${waitingCalls}.`);
-    if (more) print(command, "There may be more: run it again.");
   }
   const failed = ends.filter(
     ({ reason }) => reason !== undefined && reason !== "gone" && (isTold || reason !== "not-told"),

@@ -4,7 +4,7 @@ import { renderTable } from "../output/table.ts";
 import { filterLook, hasFilter, type RowFilter } from "../store/choose-rows.ts";
 import { isOpen, lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count, printBytes } from "../store/print-values.ts";
+import { count, printBytes } from "../output/print-values.ts";
 import { type StoreOptions, typed } from "../store/store-options.ts";
 import { sessionCells, sessionHead, sessionJson } from "./describe-session.ts";
 

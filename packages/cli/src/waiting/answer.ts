@@ -13,7 +13,7 @@ import { print, printJson, tell } from "../output/print.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, lookInto } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
-import { printTime } from "../store/print-values.ts";
+import { printTime } from "../output/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import { type StoreOptions, typed } from "../store/store-options.ts";
 import { askAll } from "./ask-form.ts";
