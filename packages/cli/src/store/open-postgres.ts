@@ -2,7 +2,7 @@ import { createPostgresStore, type PostgresPool } from "@durable-mcp/stores/post
 import { CommandFailure } from "../output/command-failure.ts";
 import { loadDriver } from "./load-driver.ts";
 import { noTable } from "./open-sqlite.ts";
-import type { StorePlace } from "./open-store.ts";
+import type { StorePlace } from "./place.ts";
 
 interface Driver {
   readonly default: {

@@ -2,7 +2,7 @@ import { attemptInStore } from "@durable-mcp/core/store-driver";
 import { createRedisStore, type RedisClient } from "@durable-mcp/stores/redis";
 import { CommandFailure } from "../output/command-failure.ts";
 import { loadDriver } from "./load-driver.ts";
-import type { StorePlace } from "./open-store.ts";
+import type { StorePlace } from "./place.ts";
 
 interface Driver {
   readonly createClient: (options: object) => RedisClient & {

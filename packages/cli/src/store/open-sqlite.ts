@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { StorePlace } from "./open-store.ts";
+import type { StorePlace } from "./place.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 
 /** Opens a SQLite file that is there. It makes no file and no table. */

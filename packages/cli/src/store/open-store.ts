@@ -1,15 +1,8 @@
 import { McpSessionError, type SessionStore, type StoredValue } from "@durable-mcp/core";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
+import type { StorePlace } from "./place.ts";
 import { openSeals, type Seals } from "./seals.ts";
 import { type StoreOptions, storeAddress } from "./store-options.ts";
-
-/** A store as it is in its place, with its values as they are there. */
-export interface StorePlace {
-  readonly store: SessionStore;
-  /** What it is, for people: never its address. */
-  readonly name: string;
-  readonly close: () => Promise<void>;
-}
 
 /** A store that a command looks into. */
 export interface OpenedStore extends Pick<StorePlace, "name" | "close">, Seals {
