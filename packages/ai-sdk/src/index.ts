@@ -5,6 +5,7 @@ export {
   type StopWhenWaitingOptions,
 } from "./waiting/stop-when-waiting.ts";
 export { joinOrRun } from "./runs/join-or-run.ts";
+export type { ApplicationEvent, EventObserver, OnEvent } from "./events/application-event.ts";
 export type { ConnectionEvent } from "./events/connection-event.ts";
 export type { EventStep } from "./events/step-events.ts";
 export type {

@@ -12,6 +12,7 @@ export {
   onUnavailable,
   optionalOptions,
   someFunction,
+  eventObserver,
   someObject,
   text,
   wholeNumber,
@@ -21,7 +22,7 @@ export { checkConnections } from "./provider/check-connections.ts";
 export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable, pathHint } from "./errors/connection-error.ts";
 export { emitUnavailable, isTold } from "./errors/unavailable-event.ts";
-export { warnOnConsole } from "./events/warn-on-console.ts";
+export { createTeller } from "./events/connection-telemetry.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { answerWithoutSecrets } from "./tools/answer-without-secrets.ts";
 export { boundedCall, ownResult } from "./tools/call-tool.ts";

@@ -13,7 +13,7 @@ export function collectEvents() {
     if (event.type === "client") clientEvents.push(event);
     else if (!isOfProgress(event)) events.push(event);
   };
-  return { onEvent, events, clientEvents };
+  return { onEvent: { every: onEvent }, events, clientEvents };
 }
 
 /** Whether an event only says that something was done. */

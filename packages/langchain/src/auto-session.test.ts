@@ -168,7 +168,7 @@ describe("after the implicit session ended by idling", () => {
         }),
       },
       autoSession: { principal: alice, idleTimeoutMs: 30 },
-      onEvent: (event) => events.push(event),
+      onEvent: { every: (event) => events.push(event) },
     });
     providers.push(provider);
     const types = () =>

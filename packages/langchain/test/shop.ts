@@ -59,7 +59,7 @@ export async function startShop(
       connections: { shop: defineMcpClientConnection(definition) },
       ...{ store, now },
       ...(telemetry && { telemetry }),
-      onEvent: (event) => events.push(event),
+      onEvent: { every: (event) => events.push(event) },
     });
   const use = { principal: alice };
   const step = async <RESULT>(

@@ -477,8 +477,10 @@ describe("an agent of connections and a store", () => {
           }),
         },
         store,
-        onEvent: (event) =>
-          event.type === "client" || isOfProgress(event) || types.push(event.type),
+        onEvent: {
+          every: (event) =>
+            event.type === "client" || isOfProgress(event) || types.push(event.type),
+        },
         model: scriptedModel(...turns),
       });
     const store = createMemoryStore();

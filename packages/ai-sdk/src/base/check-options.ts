@@ -17,6 +17,11 @@ export const text = z.string("must be a text").check(nonEmpty);
 export const names = z.array(text, "must be a list of names");
 export const flag = z.boolean("must be true or false");
 export const someFunction = z.custom(isFunction, "must be a function");
+/** `onEvent`: what listens to events. */
+export const eventObserver = z.custom(
+  (value) => isFunction(value) || isFunction((value as { every?: unknown } | null)?.every),
+  "must be a function, or an object with the function every",
+);
 export const someObject = z.custom(isRecord, "must be an object");
 /** A time that a timer takes. */
 export const timeout = wholeNumber(1, maxTimerMs, "milliseconds");

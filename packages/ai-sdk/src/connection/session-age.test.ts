@@ -37,7 +37,7 @@ async function startSteps(kept: "state" | "store" | "pool") {
         }),
       },
       now: () => time,
-      onEvent: (event) => events.push(event),
+      onEvent: { every: (event) => events.push(event) },
       ...(kept === "pool" && { pool: {} }),
     });
   const pooled = providerOf({ maxAgeMs });

@@ -54,7 +54,7 @@ describe("sessions of connections", () => {
     const sessions = createDurableSessions({
       connections: notebook(server),
       store,
-      onEvent: (event) => events.push(event),
+      onEvent: { every: (event) => events.push(event) },
     });
     await sessions.run("chat", use, fail);
     expect(typesOf(events)).toEqual(["started", "tools-changed", "store-failed"]);
@@ -76,7 +76,7 @@ describe("sessions of connections", () => {
         },
         observe: (event) => void observed.push(event),
       },
-      onEvent: (event) => events.push(event),
+      onEvent: { every: (event) => events.push(event) },
       now: () => 42,
     });
     await sessions.run("chat", use, () => undefined);
@@ -108,7 +108,7 @@ describe("sessions of a provider", () => {
     const [ofProvider, own]: ConnectionEvent[][] = [[], []];
     const provider = createConnectionProvider({
       connections: notebook(server),
-      onEvent: (event) => ofProvider!.push(event),
+      onEvent: { every: (event) => ofProvider!.push(event) },
     });
     await createDurableSessions({ provider, store }).run("a", use, fail);
     expect(typesOf(ofProvider!.splice(0))).toEqual(["started", "tools-changed", "store-failed"]);
@@ -117,7 +117,7 @@ describe("sessions of a provider", () => {
     await createDurableSessions({
       provider,
       store: other.store,
-      onEvent: (event) => own!.push(event),
+      onEvent: { every: (event) => own!.push(event) },
     }).run("b", use, other.fail);
     expect(typesOf(ofProvider!)).toEqual(["started", "tools-changed"]);
     expect(typesOf(own!)).toEqual(["store-failed"]);

@@ -331,7 +331,7 @@ test("a session that is opened when the step is over goes back to the pool", asy
   const provider = createConnectionProvider({
     connections: { notes: notebook(server) },
     pool: {},
-    onEvent: (event) => events.push(event),
+    onEvent: { every: (event) => events.push(event) },
   });
   const sessions = createDurableSessions({ provider, store: held.store });
   await sessions.run("chat", use, ({ registry }) => registry.named.create("a"));

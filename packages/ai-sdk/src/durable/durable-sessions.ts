@@ -1,7 +1,6 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { EventStep } from "../events/step-events.ts";
+import type { OnEvent } from "../events/application-event.ts";
 import type {
   ConnectionProvider,
   ConnectionProviderOptions,
@@ -58,7 +57,7 @@ export interface StoredSessionsOptions {
    * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
    * @default the provider's; without one, warns on the console as a provider does
    */
-  onEvent?: ((event: ConnectionEvent, step?: EventStep) => void) | undefined;
+  onEvent?: OnEvent | undefined;
   /**
    * The clock, in milliseconds since 1970-01-01 UTC, for the times in the store too. Not with a `provider`, which has
    * one. @default Date.now

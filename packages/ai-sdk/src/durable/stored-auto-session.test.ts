@@ -33,7 +33,7 @@ function startScript(
     connections: { notes: notebook(server) },
     store,
     autoSession: { ...nightly, ...options },
-    onEvent: (event) => events.push(event),
+    onEvent: { every: (event) => events.push(event) },
   });
   running.push(sessions);
   return { sessions, events, types: () => events.map(({ type }) => type) };

@@ -5,7 +5,7 @@ import {
   type UnavailableReason,
 } from "@durable-mcp/core";
 import { describeFailure } from "@durable-mcp/core/internal";
-import { cannotAsk } from "../events/warn-on-console.ts";
+import { cannotAsk } from "../events/application-event.ts";
 import {
   causesOf,
   isQuestion,

@@ -80,7 +80,7 @@ describe("an event log", () => {
 
   test("leaves out what servers have said, links, and ids of shared sessions", () => {
     const path = nextPath();
-    const log = createEventLog({ path });
+    const { every: log } = createEventLog({ path });
     const error = new McpSessionError("AUTHORIZATION_REQUIRED", "said by a server", {
       data: { status: 401 },
     });
@@ -108,7 +108,7 @@ describe("an event log", () => {
   test("cuts texts that are long, and lists", () => {
     const path = nextPath();
     const tools = Array.from({ length: 100 }, () => "x".repeat(10_000));
-    createEventLog({ path })({
+    createEventLog({ path }).every({
       type: "tools-unmatched",
       connection: "a",
       option: "tools.allow",
@@ -120,7 +120,7 @@ describe("an event log", () => {
   test("goes on in a line of its own after one that broke off", () => {
     const path = nextPath();
     appendFileSync(path, '{"v":1,"time":"20');
-    createEventLog({ path })(resumed);
+    createEventLog({ path }).every(resumed);
     expect(linesOf(path)).toHaveLength(2);
     expect(JSON.parse(linesOf(path)[1]!)).toMatchObject({ event: "resumed" });
   });
@@ -129,7 +129,7 @@ describe("an event log", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     const inFolder = join(folder, "later");
     const path = join(inFolder, "events.jsonl");
-    const log = createEventLog({ path });
+    const { every: log } = createEventLog({ path });
     log(resumed);
     log(resumed);
     expect(warn.mock.calls).toHaveLength(1);

@@ -3,8 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import * as z from "zod/mini";
 import { checkOptions, text } from "../base/check-options.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { EventStep } from "../events/step-events.ts";
+import type { EventObserver } from "../events/application-event.ts";
 import { gapLine, logLine } from "./log-line.ts";
 
 /** Options of `createEventLog`. */
@@ -29,15 +28,13 @@ const eventLogSchema = z.strictObject({ path: text });
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
-export function createEventLog(
-  options: EventLogOptions,
-): (event: ConnectionEvent, step?: EventStep) => void {
+export function createEventLog(options: EventLogOptions): EventObserver {
   const path = resolve(checkOptions(eventLogSchema, options).path);
   // Processes in containers often have the same number.
   const name = `${process.pid}-${randomBytes(3).toString("hex")}`;
   let isWarned = false;
   let lost = 0;
-  return (event, step) => {
+  const every: EventObserver["every"] = (event, step) => {
     const origin = { time: Date.now(), process: name, step };
     try {
       const gap = lost > 0 ? gapLine(lost, origin) : "";
@@ -52,6 +49,7 @@ export function createEventLog(
       );
     }
   };
+  return { every };
 }
 
 /** Appends whole lines with one write, so that lines of several processes never mix. */

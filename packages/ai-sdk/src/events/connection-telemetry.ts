@@ -1,5 +1,6 @@
 import { guarded, isRecord } from "@durable-mcp/core/internal";
 import type { WaitingEvent } from "@durable-mcp/core/waiting";
+import { forApplication, type OnEvent } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { type OperationName, tellOperation } from "./operation-events.ts";
 import type { EventStep, Tell } from "./step-events.ts";
@@ -146,16 +147,18 @@ function parseMessage(body: unknown): object | undefined {
 }
 
 /**
- * A function that passes events to the telemetry, and then to the application. Their errors are dropped.
+ * A function that passes events to the telemetry, and then those of the application to it. Their errors are dropped.
  */
 export function createTeller(
   telemetry: ConnectionTelemetry | undefined,
-  onEvent: Tell = warnOnConsole(),
+  onEvent: OnEvent = warnOnConsole(),
 ): Tell {
   const measure = guarded((event: ConnectionEvent) => telemetry?.observe?.(event));
-  const observe = guarded(({ event, step }: { event: ConnectionEvent; step?: EventStep }) =>
-    onEvent(event, step),
-  );
+  const observe = guarded(({ event, step }: { event: ConnectionEvent; step?: EventStep }) => {
+    if (typeof onEvent === "object") return onEvent.every(event, step);
+    const told = forApplication(event);
+    return told && onEvent(told, step);
+  });
   const unusedSessions = new Set<string>();
   return (event, step) => {
     if (event.type === "session-unused") {

@@ -23,7 +23,7 @@ async function startNotes(pool?: object) {
   const provider = createConnectionProvider({
     connections: { notes },
     ...(pool && { pool }),
-    onEvent: (event, step) => told.push({ event, step }),
+    onEvent: { every: (event, step) => told.push({ event, step }) },
   });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
   const run = async <T>(

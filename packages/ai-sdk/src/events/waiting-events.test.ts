@@ -8,7 +8,7 @@ import { alice, callTool } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import type { ConnectionEvent } from "./connection-event.ts";
+import type { OnEvent } from "./application-event.ts";
 
 const use = { principal: alice };
 const state = { data: { reason: "invalid_request_state" }, code: -32602, message: "Too late." };
@@ -18,7 +18,7 @@ const state = { data: { reason: "invalid_request_state" }, code: -32602, message
  * does not wait for it.
  */
 async function start(
-  onEvent: ((event: ConnectionEvent) => void) | undefined,
+  onEvent: OnEvent | undefined,
   reply: AnswerLeg | "never" = () => undefined,
   options: Partial<McpClientConnectionOptions> = {},
 ) {

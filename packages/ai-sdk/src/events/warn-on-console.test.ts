@@ -10,6 +10,7 @@ import type { McpClientConnectionOptions } from "../connection/connection-option
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import type { OnEvent } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 const warn = vi.spyOn(console, "warn");
@@ -21,7 +22,7 @@ const define = (url: string, options: Partial<McpClientConnectionOptions> = {}) 
   defineMcpClientConnection({ url, description: "Notes.", session: "stateful", ...options });
 
 /** A server that only has `/mcp`, and an application that wrote `/mpc`. */
-async function startWrong(onEvent?: (event: ConnectionEvent) => void) {
+async function startWrong(onEvent?: OnEvent) {
   const server = await startNotebookServer();
   let status = 404;
   server.intercept((_, response) => void response.writeHead(status).end("Not here."));
@@ -93,7 +94,7 @@ test.each(filters)("a filter (%s) that names no tool is an event", async (_, opt
   const events: ConnectionEvent[] = [];
   const provider = createConnectionProvider({
     connections: { notes: define(server.url, options) },
-    onEvent: (event) => void (event.type === "tools-unmatched" && events.push(event)),
+    onEvent: { every: (event) => void (event.type === "tools-unmatched" && events.push(event)) },
   });
   const { session } = await provider.run({ session: {}, principal: alice }, listTwice);
   const [option, tools] = told;
@@ -130,7 +131,7 @@ test("active tools of an agent that name no tool of a connection are an event", 
   const agent = createDurableAgent({
     connections: { notes: define(server.url), down: define("http://127.0.0.1:1/mcp") },
     store: createMemoryStore(),
-    onEvent: (event) => void (event.type === "tools-unmatched" && events.push(event)),
+    onEvent: { every: (event) => void (event.type === "tools-unmatched" && events.push(event)) },
     model: scriptedModel("Done."),
     activeTools: ["notes__add_note", "notes__ad_note", "down__x"] as any,
   });

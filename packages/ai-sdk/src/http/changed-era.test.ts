@@ -104,7 +104,7 @@ test.each(["discovered", "remembered"])("and back, where the client had %s", asy
   const events: string[] = [];
   const sessions = createDurableSessions({
     ...{ connections, store: createMemoryStore() },
-    onEvent: ({ type }) => void events.push(type),
+    onEvent: { every: ({ type }) => void events.push(type) },
   });
   const run = <T>(use: Parameters<typeof sessions.run<T>>[2]) =>
     sessions.run("chat", { principal: alice }, use);

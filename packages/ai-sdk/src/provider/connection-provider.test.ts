@@ -207,8 +207,10 @@ test("an observer that throws changes nothing", async () => {
   const application = startApplication(
     { notes: notebook(server.url) },
     {
-      onEvent() {
-        throw new Error("observer");
+      onEvent: {
+        every() {
+          throw new Error("observer");
+        },
       },
     },
   );

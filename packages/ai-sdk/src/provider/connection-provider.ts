@@ -2,8 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 import type { ClaimLeg } from "@durable-mcp/core/waiting";
 import type { CarriedWaiting } from "./carried-waiting.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { EventStep } from "../events/step-events.ts";
+import type { OnEvent } from "../events/application-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { ConnectionPoolOptions } from "../pool/connection-pool.ts";
 import type { AutoSessionOptions } from "../registry/auto-session.ts";
@@ -49,11 +48,11 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   closeTimeoutMs?: number | undefined;
   /**
    * Gets the events of connections, of their sessions, and of durable sessions and their store, each with the step
-   * in which it came.
+   * in which it came: a function those that an application acts on, `{ every }` all, as an event log does.
    * @default warns on the console of store failures, of connections that are down and of filters of tools
    *   that match nothing
    */
-  onEvent?: ((event: ConnectionEvent, step?: EventStep) => void) | undefined;
+  onEvent?: OnEvent | undefined;
   /** Measures the operations of connections: `openTelemetry()`, for example. @default none */
   telemetry?: ConnectionTelemetry | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */

@@ -5,6 +5,7 @@ import {
   isFunction,
   onUnavailable,
   optionalOptions,
+  eventObserver,
   someFunction,
   someObject,
   text,
@@ -24,7 +25,7 @@ export const ownProviderFields = {
     (value) => isFunction((value as { trace?: unknown } | null)?.trace),
     "must have a function trace, such as openTelemetry() has",
   ),
-  onEvent: someFunction,
+  onEvent: eventObserver,
   now: someFunction,
 };
 export const providerSchema = optionalOptions({

@@ -3,7 +3,8 @@ import { invalidOption } from "@durable-mcp/core/internal";
 import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { createTeller } from "../events/connection-telemetry.ts";
-import { createStepEvents, type Tell } from "../events/step-events.ts";
+import type { OnEvent } from "../events/application-event.ts";
+import { createStepEvents } from "../events/step-events.ts";
 import { createConnectionPool } from "../pool/connection-pool.ts";
 import { createSessionPool } from "../pool/session-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
@@ -75,7 +76,7 @@ export function createInternals<CONNECTIONS extends Connections>(
     emit,
     telemetry,
     /** An `emit` that tells `onEvent` instead of the provider's own. */
-    emitTo: (observe: Tell) => createTeller(telemetry, observe),
+    emitTo: (observe: OnEvent) => createTeller(telemetry, observe),
     now,
   };
 }

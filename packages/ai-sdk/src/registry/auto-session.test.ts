@@ -49,7 +49,7 @@ async function startScript(
   const provider = createConnectionProvider({
     connections: { notes: define(server) },
     autoSession: { principal: app, ...options },
-    onEvent: (event) => events.push(event),
+    onEvent: { every: (event) => events.push(event) },
   });
   providers.push(provider);
   /** The types of the events of its sessions. */

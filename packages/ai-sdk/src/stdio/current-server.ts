@@ -1,3 +1,5 @@
+import { abortable, within, withTimeLimit } from "@durable-mcp/core/internal";
+import type { ConnectionManagement } from "../connection/connection-management.ts";
 import type { LiveProcess, ProcessStatus } from "../connection/live-connection.ts";
 import { closeServers, type OpenServer, type StdioParts } from "./stdio-server.ts";
 
@@ -5,10 +7,12 @@ import { closeServers, type OpenServer, type StdioParts } from "./stdio-server.t
  * The server that runs now.
  *
  * @param forgetClient makes the next use start another
+ * @param ask asks the running process. Rejects with the reason why it did not answer
  */
 export function createCurrentServer(
   { options, context, life, servers, errors, now, emit }: StdioParts,
   forgetClient: () => void,
+  ask: (signal: AbortSignal) => Promise<void>,
 ) {
   const { maxAgeMs = Infinity } = options.session ?? {};
   let current: (OpenServer & { readonly startedAt: number }) | undefined;
@@ -28,8 +32,40 @@ export function createCurrentServer(
     forgetClient();
     await closeServers(servers);
   };
+  const management: ConnectionManagement = {
+    inspect() {
+      const { isRunning = false, startedAt, ...details } = status() ?? {};
+      const lastUsedAt = life.lastUsedAt();
+      return {
+        connected: isRunning,
+        ...(isRunning && startedAt !== undefined && { connectedSince: startedAt }),
+        ...details,
+        ...(lastUsedAt !== undefined && { lastUsedAt }),
+        ...(life.isLost() && { kind: "lost" as const }),
+      };
+    },
+    async check(timeoutMs) {
+      if (life.isLost()) return { alive: false, reason: "lost" };
+      if (status()?.isRunning !== true) return { alive: false, reason: "not-connected" };
+      const signal = withTimeLimit(timeoutMs, context.abortSignal);
+      try {
+        await abortable(ask(signal), signal);
+        return { alive: true };
+      } catch {
+        return { alive: false, reason: signal.aborted ? "timeout" : "unreachable" };
+      }
+    },
+    async restart(timeoutMs) {
+      if (status() === undefined) return { ended: true };
+      const isEnded = await within(timeoutMs, end("restart"));
+      return isEnded ? { ended: true } : { ended: false, reason: "timeout" };
+    },
+    // No list is kept: each listing asks the process.
+    forgetTools: () => undefined,
+  };
   return {
     process: { status, end } satisfies LiveProcess,
+    management,
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if the process was ended meanwhile */
     async open(start: () => Promise<OpenServer>): Promise<OpenServer> {
       const before = endings;

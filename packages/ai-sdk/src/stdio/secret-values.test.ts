@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { secretValues } from "./secret-values.ts";
+import { secretValues } from "./server-environment.ts";
 
 test.each([
   [["--api-key=abc"], ["abc"]],

@@ -1,5 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import type { ConnectionStart } from "../connection/connection-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
@@ -11,7 +13,6 @@ import { withSessionErrors } from "../errors/client-errors.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
-import { manageStdio } from "./manage-stdio.ts";
 import { createCurrentServer } from "./current-server.ts";
 import {
   closeServers,
@@ -22,7 +23,6 @@ import {
   type StdioServer,
   type StdioStep,
 } from "./stdio-server.ts";
-import { prepareServer } from "./prepare-server.ts";
 import { describeEnd, stdioOrigin } from "./stdio-errors.ts";
 
 /**
@@ -48,7 +48,8 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     step.now,
   );
 
-  const server = createCurrentServer(parts, () => client.replace());
+  const probe = async (signal: AbortSignal) => await askServer(await client.get(), signal);
+  const server = createCurrentServer(parts, () => client.replace(), probe);
   let uses = 0;
 
   const connection: LiveConnection = {
@@ -85,19 +86,14 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
         uses -= 1;
       }
     },
-    async probe(signal) {
-      const current = await client.get();
-      // There is nothing smaller that the client sends.
-      if (current.initializeResult.capabilities.tools == null) return;
-      await current.listTools({ options: { signal } });
-    },
+    probe,
     // Nothing is kept, so every listing asks the process.
     ask: () => Promise.resolve(),
     restoreError,
     tell: (error) => tellIfUnavailable(step.emit, name, error),
     renew: () => undefined,
     ...{ ...toldElsewhere, credentials: () => [], keptAs: step.keptAs },
-    manage: manageStdio(parts, server.process, (signal) => connection.probe(signal)),
+    manage: server.management,
     openings: client.openings,
     async settle() {
       // There is nothing to save: whoever is still waiting waits for nothing.
@@ -109,6 +105,12 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     },
   };
   return connection;
+}
+
+/** Sends the smallest request that the client has. */
+async function askServer(client: MCPClient, signal: AbortSignal): Promise<void> {
+  if (client.initializeResult.capabilities.tools == null) return;
+  await client.listTools({ options: { signal } });
 }
 
 function createStdioTracer({ telemetry, emit, context, sessionName }: StdioStep) {
@@ -189,6 +191,35 @@ async function openServer(parts: StdioParts): Promise<OpenServer> {
   const { protocolVersion } = client.initializeResult;
   emit({ type: reason, connection, protocolVersion, changed: life.opened(client) });
   return opened;
+}
+
+/**
+ * Runs `session.onStart` before anything else is sent.
+ *
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
+ */
+async function prepareServer(
+  { options, context, errors }: StdioParts,
+  { server, client }: OpenServer,
+  reason: ConnectionStart["reason"],
+): Promise<void> {
+  const { session, timeouts } = options;
+  if (session?.onStart === undefined) return;
+  const startMs = timeouts?.startMs ?? 60_000;
+  const abortSignal = withTimeLimit(startMs, context.abortSignal);
+  try {
+    const hook = session.onStart({ ...context, reason, client, abortSignal });
+    await abortable(Promise.race([hook, server.ended]), abortSignal);
+    // The hook may have caught the error of a request that met the server's end.
+    if (server.end !== undefined) throw new Error(`The server ${describeEnd(server.end)}.`);
+  } catch (cause) {
+    const isLate = abortSignal.aborted && !context.abortSignal.aborted;
+    const why = isLate ? `did not end within ${startMs} ms` : "failed";
+    throw errors.unavailable(
+      `was not prepared: onStart ${why}; the cause says more. Its process was ended, and the next use starts another.`,
+      { cause, field: "onStart", output: server.output() },
+    );
+  }
 }
 
 /** Waits for the server's end, and reports it as a loss if the server ended by itself. */

@@ -9,8 +9,7 @@ import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
 import { addTraceContext } from "../events/connection-telemetry.ts";
-import { secretValues } from "./secret-values.ts";
-import { resolveEnvironment } from "./server-environment.ts";
+import { resolveEnvironment, secretValues } from "./server-environment.ts";
 import type { DropReason } from "./server-message.ts";
 import {
   createOutputTail,

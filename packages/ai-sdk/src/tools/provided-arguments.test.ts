@@ -160,7 +160,7 @@ describe("provided arguments", () => {
       connections: { shop: shop(server, { tools: { allow: ["refuse"] } }) },
       store: createMemoryStore(),
       telemetry: openTelemetry(),
-      onEvent: (event) => events.push(event),
+      onEvent: { every: (event) => events.push(event) },
     });
     const model = scriptedModel([{ tool: "shop__refuse", input: { text: "milk" } }], "Done.");
     const agent = createDurableAgent({ sessions, model });

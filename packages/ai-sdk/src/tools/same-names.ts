@@ -1,7 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { collisionInWords } from "../events/warn-on-console.ts";
+import { collisionInWords } from "../events/application-event.ts";
 
 /** A tool of a connection, under its name for the model. */
 export interface ListedTool {

@@ -190,7 +190,7 @@ test("an agent's activeTools are compared with the names that the model sees", a
   const sessions = createDurableSessions({
     connections,
     store: createMemoryStore(),
-    onEvent: (event) => event.type === "tools-unmatched" && events.push(event),
+    onEvent: { every: (event) => event.type === "tools-unmatched" && events.push(event) },
   });
   const model = scriptedModel([{ tool: "search" }], [{ tool: "post_send" }], "Done.");
   const agent = createDurableAgent({

@@ -9,3 +9,7 @@ export class CommandFailure extends Error {
     this.exitCode = options.exitCode;
   }
 }
+
+export function wrongUsage(message: string): CommandFailure {
+  return new CommandFailure(message, { exitCode: 2 });
+}

@@ -1,4 +1,4 @@
-import { unprintable } from "@durable-mcp/core/internal";
+import { oneLine, unprintable } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
 
 /** Writes a text and a new line to stdout. */
@@ -24,4 +24,19 @@ function escaped(character: string): string {
 /** Writes a text and a new line to stderr: progress, warnings. */
 export function tell(command: Command, text: string): void {
   command.configureOutput().writeErr?.(`${text}\n`);
+}
+
+/** What is being done now, on stderr. */
+export interface Progress {
+  readonly show: (text: string) => void;
+  /** Takes it off the terminal. */
+  readonly clear: () => void;
+}
+
+/** On a terminal it is one line, which is overwritten; elsewhere a line for each. */
+export function createProgress(command: Command): Progress {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { show: (text) => tell(command, `… ${text}`), clear: () => undefined };
+  const clear = () => stderr.write("\r\u001B[K");
+  return { show: (text) => stderr.write(`\r\u001B[K… ${oneLine(text)}`), clear };
 }

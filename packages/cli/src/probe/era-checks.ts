@@ -2,12 +2,12 @@ import { pathHint } from "@durable-mcp/ai-sdk/internal";
 import { isRecord, startLimit } from "@durable-mcp/core/internal";
 import type { CheckResult, ProbeContext } from "./checks.ts";
 import type { Facts } from "./findings.ts";
-import { clientInfo, type Handshake, newestWithSessions, textOf } from "./open-sessions.ts";
+import { clientInfo, type Handshake, textOf } from "./open-sessions.ts";
 import { wordsOf } from "./refusal.ts";
 import type { Answer, OwnMessage, RequestUse, Wire } from "./wire.ts";
 
 /** The first revision without sessions. */
-const modernVersion = "2026-07-28";
+export const modernVersion = "2026-07-28";
 const unsupportedVersion = -32022;
 
 const metaPrefix = "io.modelcontextprotocol/";
@@ -36,7 +36,7 @@ export async function askModern(wire: Wire): Promise<Answer> {
 }
 
 /** The versions without sessions that a server speaks, of its answer to `server/discover`. */
-export function modernVersionsIn({ response }: Answer): string[] {
+export function modernVersionsIn({ response }: Pick<Answer, "response">): string[] {
   const { supportedVersions } = response?.result ?? {};
   const { supported } = isRecord(response?.error?.data) ? response.error.data : {};
   const isRefusal = response?.error?.code === unsupportedVersion;
@@ -48,8 +48,8 @@ export function modernVersionsIn({ response }: Answer): string[] {
 
 /** What a first handshake shows. `undefined` if it could not be made, and nothing is wrong with that. */
 export function describeServer(
-  discovered: Answer | undefined,
-  first: Handshake | undefined,
+  discovered: Pick<Answer, "response"> | undefined,
+  first: Pick<Handshake, "result" | "session"> | undefined,
 ): CheckResult {
   const modern = discovered === undefined ? [] : modernVersionsIn(discovered);
   const { result } = first ?? {};
@@ -70,7 +70,6 @@ export function describeServer(
     ...(result !== undefined && {
       handshake: {
         version: result.protocolVersion,
-        versions: [result.protocolVersion],
         hasSession: first?.session !== undefined,
       },
     }),
@@ -123,26 +122,4 @@ async function isOldTransport(wire: Wire): Promise<boolean> {
     stop();
     over.abort();
   }
-}
-
-const olderVersions = ["2025-06-18", "2025-03-26"];
-
-/** Which other revisions of the session era it takes. */
-export async function checkVersions(
-  { wire, sessions }: ProbeContext,
-  facts: Facts,
-): Promise<CheckResult> {
-  const versions = [...(facts.handshake?.versions ?? [])];
-  for (const version of olderVersions.filter((each) => !versions.includes(each))) {
-    const { result, session } = await sessions.open(wire, version);
-    if (session !== undefined) await sessions.end(wire, session);
-    if (result?.protocolVersion === version) versions.push(version);
-  }
-  const all = [...(facts.modern?.versions ?? []), ...versions];
-  const isNewest = versions.includes(newestWithSessions) || facts.modern !== undefined;
-  return {
-    outcome: isNewest ? "ok" : "note",
-    says: `${all.join(", ")}.`,
-    facts: facts.handshake && { handshake: { ...facts.handshake, versions } },
-  };
 }

@@ -17,7 +17,7 @@ export interface Facts {
   /** An answer to `server/discover`. */
   modern?: { versions: readonly string[] };
   /** An answer to `initialize`. */
-  handshake?: { version: string; versions: readonly string[]; hasSession: boolean };
+  handshake?: { version: string; hasSession: boolean };
   /** The transport of 2024-11-05. */
   oldTransport?: true;
   /** It answered, and not as an MCP server. */
@@ -32,7 +32,6 @@ export interface Facts {
   endedId?: Refusal & { ending: Ending };
   events?: "none" | "without ids" | "refused" | "accepted" | "replayed";
   listening?: { offered: boolean; survives?: boolean };
-  equalIds?: "crossed" | "not seen to cross";
   /** Requests of a resumed step that makes one call. */
   resumedRequests?: number;
   authorization?: AuthorizationFacts;

@@ -1,6 +1,7 @@
+import { addHeader } from "../credentials.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { CommandFailure } from "../output/command-failure.ts";
-import type { ProbeOptions } from "./probe-options.ts";
+import { wrongUsage } from "../output/command-failure.ts";
+import type { ProbeOptions } from "./read-target.ts";
 
 const example = `
 Examples:
@@ -20,7 +21,7 @@ export function addProbe(program: Command): void {
     .description("Ask an MCP server what it is, and what durable-mcp will do with it.")
     .argument("<target...>", "a URL, or after -- a command and its arguments")
     .option("--json", "print one JSON document")
-    .option("--call <name>", "call this tool: once alone, and once beside another request")
+    .option("--call <name>", "call this tool: once alone, and once while a stream is open")
     .option("--args <json>", "the arguments of the call, a JSON object", readArguments)
     .option("--header-env <name=VARIABLE>", "send a header with the value of a variable", addHeader)
     .option("--env <VARIABLE>", "hand a variable on to the command", addName)
@@ -56,19 +57,7 @@ function readArguments(text: string): Record<string, unknown> {
   throw new InvalidArgumentError(`A JSON object is meant, such as '{"action":"list"}'.`);
 }
 
-function addHeader(text: string, before: Record<string, string> = {}): Record<string, string> {
-  const [, name, variable] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([A-Za-z_]\w*)$/.exec(text) ?? [];
-  if (name !== undefined && variable !== undefined) return { ...before, [name]: variable };
-  // The parser would repeat what may be a secret.
-  throw new CommandFailure(
-    "--header-env takes NAME=VARIABLE: the name of a header, and of the environment variable with its value.",
-    { exitCode: 2 },
-  );
-}
-
 function addName(name: string, before: readonly string[] = []): string[] {
   if (/^[A-Za-z_]\w*$/.test(name)) return [...before, name];
-  throw new CommandFailure("--env takes the name of an environment variable, without a value.", {
-    exitCode: 2,
-  });
+  throw wrongUsage("--env takes the name of an environment variable, without a value.");
 }

@@ -1,10 +1,10 @@
-import { letGo, wait, within } from "@durable-mcp/core/internal";
+import { isRecord, letGo, wait, within } from "@durable-mcp/core/internal";
 import { createParser } from "eventsource-parser";
-import { answerTo } from "./answer-to.ts";
 import type { CheckResult, ProbeContext } from "./checks.ts";
 import type { ProbeSession } from "./open-sessions.ts";
 import { refusalOf } from "./refusal.ts";
-import type { Wire } from "./wire.ts";
+import type { CallToMake } from "./tool-checks.ts";
+import type { OwnMessage, Wire } from "./wire.ts";
 
 /** How long a stream is open before it is closed, in milliseconds. */
 const openMs = 300;
@@ -16,12 +16,12 @@ const headersMs = 3_000;
 /**
  * Whether a session survives a listening stream that closes.
  *
- * @param beforeClosing what is done with the session while the stream is open
+ * @param call is made while the stream is open: some servers look after their clients only once a tool was called
  */
 export async function checkListening(
   { wire, signal, limits }: ProbeContext,
   session: ProbeSession,
-  beforeClosing?: () => Promise<void>,
+  call?: CallToMake,
 ): Promise<CheckResult> {
   const closing = new AbortController();
   const stream = await openStream(wire, session, AbortSignal.any([signal, closing.signal]));
@@ -30,10 +30,16 @@ export async function checkListening(
   if (stream !== undefined && !stream.ok) {
     letGo(stream);
     const says = `GET: ${stream.status}. It offers no stream to listen on.`;
-    await beforeClosing?.();
     return { outcome: "ok", says, facts: { listening: { offered: false } } };
   }
-  await beforeClosing?.();
+  if (call !== undefined) {
+    const { name, args, timeoutMs } = call;
+    const params = { name, arguments: args };
+    // Whether it answers is the matter of another check.
+    await wire
+      .post({ id: "call", method: "tools/call", params }, { ...session, timeoutMs })
+      .catch(() => signal.throwIfAborted());
+  }
   await wait(Math.min(openMs, limits.watchMs), signal);
   if (await isGone(wire, session)) {
     const says = "The session ended while its listening stream was open.";
@@ -52,7 +58,7 @@ export async function checkListening(
     };
   }
   const untouched =
-    beforeClosing === undefined
+    call === undefined
       ? " Some servers, Playwright's among them, look after their clients only once a tool was called: --call."
       : "";
   return {
@@ -98,4 +104,23 @@ async function isGone(wire: Wire, session: ProbeSession): Promise<boolean> {
   const answer = await wire.post({ id: `ping-${Date.now()}`, method: "ping" }, session);
   const { loss, status } = refusalOf(answer, session.sessionId);
   return status >= 400 && loss !== "none";
+}
+
+const methodNotFound = -32601;
+
+/** Our answer to a request of the server: to a ping, and otherwise a refusal. `undefined` for any other message. */
+function answerTo(text: string): OwnMessage | undefined {
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(message) || message["jsonrpc"] !== "2.0") return undefined;
+  const { id, method } = message;
+  if ((typeof id !== "string" && typeof id !== "number") || typeof method !== "string") {
+    return undefined;
+  }
+  if (method === "ping") return { id, result: {} };
+  return { id, error: { code: methodNotFound, message: "The probe does not answer this." } };
 }

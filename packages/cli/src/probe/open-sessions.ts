@@ -3,7 +3,7 @@ import type { InitializeResult } from "@durable-mcp/core";
 import type { Answer, Wire } from "./wire.ts";
 
 /** The newest revision that has sessions. */
-export const newestWithSessions = "2025-11-25";
+const newestWithSessions = "2025-11-25";
 
 /** How the probe names itself to servers. */
 export const clientInfo = { name: "durable-mcp-probe", version: "1.0.0" };

@@ -40,7 +40,6 @@ test("a program is asked, ended, and told that its words do not belong on stdout
     "server: ok",
     "tools: ok",
     "stdout: warning",
-    "what the probe leaves: ok",
   ]);
   expect(judgeCommand(facts).isUsable).toBe(true);
 });
@@ -49,11 +48,12 @@ test("a program that ends says why, without its secrets", async () => {
   const code = 'console.error("bad key", process.env.API_KEY); process.exit(3)';
   const { facts, rows } = await probe([process.execPath, "-e", code], { API_KEY: "key-of-mine" });
   expect(rows).toEqual([expect.objectContaining({ check: "server", outcome: "failed" })]);
-  expect(rows[0]?.says).toMatch(/exit code 3.*bad key <secret>.*--env NAME/s);
+  expect(rows[0]?.says).toMatch(/exit code 3.*bad key.*--env NAME/s);
+  expect(rows[0]?.says).not.toContain("key-of-mine");
   expect(judgeCommand(facts).isUsable).toBe(false);
 });
 
 test("a program that is not there is named as such", async () => {
   const { rows } = await probe(["no-such-program-here"]);
-  expect(rows[0]?.says).toBe("There is no such program on PATH.");
+  expect(rows[0]?.says).toContain("there is no command no-such-program-here");
 });

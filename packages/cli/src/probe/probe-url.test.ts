@@ -26,8 +26,8 @@ describe("a server with sessions", () => {
     expect(facts).toMatchObject({
       server: { name: "notes-server", title: "Notes", version: "1.2.3" },
       handshake: {
+        version: "2025-11-25",
         hasSession: true,
-        versions: ["2025-11-25", "2025-06-18", "2025-03-26"],
       },
       tools: { names: ["wait"], listChanged: true },
       manySessions: true,
@@ -35,7 +35,6 @@ describe("a server with sessions", () => {
       endedId: { status: 404, loss: "definite", ending: 200 },
       events: "without ids",
       listening: { offered: true, survives: true },
-      equalIds: "not seen to cross",
       resumedRequests: 1,
     });
     expect(judgeServer(facts)).toMatchObject({ isUsable: true, session: "stateful" });
@@ -46,13 +45,10 @@ describe("a server with sessions", () => {
     expect(server.open()).toBe(0);
   });
 
-  test("is called twice at most, and then callers with equal ids are seen to cross", async () => {
+  test("is called twice at most", async () => {
     const server = await startSessionServer({ toolMs: 200 });
     const { facts, rows } = await probe(server.url, { call });
-    expect(facts).toMatchObject({
-      call: { name: "wait", isError: false },
-      equalIds: "crossed",
-    });
+    expect(facts).toMatchObject({ call: { name: "wait", isError: false } });
     expect(rows.find(({ check }) => check === "call wait")?.says).toContain("waited");
     expect(server.calls()).toBe(2);
     expect(server.open()).toBe(0);
@@ -102,7 +98,7 @@ describe("a server with sessions", () => {
     const server = await startSessionServer();
     const interruption = new AbortController();
     const reason = new Error("Interrupted.");
-    const onStart = (check: string) => check === "equal request ids" && interruption.abort(reason);
+    const onStart = (check: string) => check === "an ended id" && interruption.abort(reason);
     const running = probe(server.url, { signal: interruption.signal, onStart });
     await expect(running).rejects.toBe(reason);
     expect(server.made()).toBeGreaterThan(2);

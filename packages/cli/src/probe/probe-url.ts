@@ -1,13 +1,12 @@
 import { wantsAuthorization, checkAuthorization } from "./authorization.ts";
-import { type Checklist, createChecklist, type Limits, type ProbeContext } from "./checks.ts";
-import { checkEqualIds } from "./equal-ids.ts";
 import {
-  askModern,
-  checkVersions,
-  describeServer,
-  modernVersionsIn,
-  whyNoHandshake,
-} from "./era-checks.ts";
+  type Checklist,
+  createChecklist,
+  createSecretScrubber,
+  type Limits,
+  type ProbeContext,
+} from "./checks.ts";
+import { askModern, describeServer, modernVersionsIn, whyNoHandshake } from "./era-checks.ts";
 import type { Facts, Row } from "./findings.ts";
 import { checkListening } from "./listening-check.ts";
 import {
@@ -18,7 +17,6 @@ import {
   type ProbeSession,
 } from "./open-sessions.ts";
 import { checkResumedStep } from "./resumed-step.ts";
-import { createSecretScrubber } from "./secrets.ts";
 import { checkEndedId, checkEvents, checkUnknownId } from "./session-checks.ts";
 import { type CallToMake, checkCall, checkTools } from "./tool-checks.ts";
 import { type Answer, createWire } from "./wire.ts";
@@ -74,9 +72,6 @@ async function askAll(
     return;
   }
   if (session !== undefined) await list.run("many sessions", (c) => checkMany(c, result));
-  await list.run("versions", (c) =>
-    list.facts.manySessions === false ? onlyVersion(list.facts) : checkVersions(c, list.facts),
-  );
   const isAnswered = await askTools(list, session, call);
   if (!isAnswered) return;
   if (session !== undefined || list.facts.modern === undefined) {
@@ -136,11 +131,6 @@ function sessionRow({ handshake }: Facts) {
   return { outcome: "note", says } as const;
 }
 
-async function onlyVersion({ handshake }: Facts) {
-  const says = `${handshake?.version}. Others were not asked for: it gives no second session.`;
-  return { outcome: "note", says } as const;
-}
-
 async function checkMany(
   { wire, sessions }: ProbeContext,
   { protocolVersion }: { protocolVersion: string },
@@ -191,33 +181,17 @@ async function askOfSession(
     return opened;
   };
   await list.run("an unknown id", (c) => checkUnknownId(c, session));
-  const callMs = call?.timeoutMs ?? 0;
-  const equalIds = (own: ProbeSession | undefined) =>
-    list.run(
-      "equal request ids",
-      async (c) => checkEqualIds(c, own ?? (await another(c)), call && slowRequest(call)),
-      { limitMs: 10 * requestMs + callMs },
-    );
   const watched = list.run(
     "a listening stream that closes",
-    async (c) => {
-      const own = await another(c);
-      // The call is made while the stream is open, so that it is made once.
-      return await checkListening(c, own, call && (async () => void (await equalIds(own))));
-    },
-    { limitMs: watchMs + 10 * requestMs + callMs },
+    async (c) => await checkListening(c, await another(c), call),
+    { limitMs: watchMs + 10 * requestMs + (call?.timeoutMs ?? 0) },
   );
   // It is awaited below, unless something ends the probe before.
   watched.catch(() => undefined);
   // A session that is the only one may be gone after that.
   if (isOnly) await watched;
-  if (call === undefined) await equalIds(undefined);
   await list.run("an ended id", async (c) => checkEndedId(c, await another(c)));
   await watched;
-}
-
-function slowRequest({ name, args, timeoutMs }: CallToMake) {
-  return { message: { method: "tools/call", params: { name, arguments: args } }, timeoutMs };
 }
 
 function endingsRow(sessions: OpenSessions): Row | undefined {

@@ -1,18 +1,15 @@
+import { bearerVariable, headersOf, variableOf } from "../credentials.ts";
 import { endpointName } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
-import { print, printJson, tell } from "../output/print.ts";
-import { createProgress } from "../output/progress.ts";
+import { createProgress, print, printJson, tell } from "../output/print.ts";
+import { renderTable } from "../output/table.ts";
 import { defineForCommand, defineForUrl } from "./definition.ts";
-import type { ProbeOptions } from "./probe-options.ts";
+import type { Outcome, Row } from "./findings.ts";
 import { probeCommand } from "./probe-command.ts";
 import { probeUrl } from "./probe-url.ts";
-import { readTarget } from "./read-target.ts";
-import { showProbe } from "./show.ts";
-import { judgeCommand, judgeServer } from "./verdict.ts";
-
-/** The variable of the bearer token. */
-const bearerVariable = "DURABLE_MCP_BEARER";
+import { type ProbeOptions, readTarget } from "./read-target.ts";
+import { judgeCommand, judgeServer, type Verdict } from "./verdict.ts";
 
 /** @throws {CommandFailure} for wrong usage, and for a server that durable-mcp cannot use */
 export async function runProbe(
@@ -52,11 +49,7 @@ type Common = Pick<Parameters<typeof probeUrl>[0], "limits" | "call" | "signal" 
 
 async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, common: Common) {
   const headerVariables = options.headerEnv ?? {};
-  const headers = Object.fromEntries(
-    Object.entries(headerVariables).map(([name, variable]) => [name, valueOf(variable)]),
-  );
-  const bearer = process.env[bearerVariable];
-  if (bearer) headers["authorization"] = `Bearer ${bearer}`;
+  const headers = headersOf(headerVariables);
   const isPlain = url.protocol === "http:" && !/^(?:localhost|127\.|\[::1\])/.test(url.hostname);
   if (isPlain && Object.keys(headers).length > 0) {
     tell(command, "Warning: credentials go to this http URL unencrypted.");
@@ -67,7 +60,7 @@ async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, co
   const definition = isThere
     ? defineForUrl(url, {
         ...{ verdict, server: facts.server, headerVariables },
-        bearerVariable: bearer ? bearerVariable : undefined,
+        bearerVariable: process.env[bearerVariable] ? bearerVariable : undefined,
       })
     : undefined;
   return { shown: endpointName(url), facts, rows, verdict, definition };
@@ -75,7 +68,7 @@ async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, co
 
 async function probeTheCommand(words: readonly string[], options: ProbeOptions, common: Common) {
   const variables = options.env ?? [];
-  const env = Object.fromEntries(variables.map((name) => [name, valueOf(name)]));
+  const env = Object.fromEntries(variables.map((name) => [name, variableOf("--env", name)]));
   const { facts, rows } = await probeCommand({ words, env, ...common });
   const verdict = judgeCommand(facts);
   const definition = verdict.isUsable
@@ -84,10 +77,29 @@ async function probeTheCommand(words: readonly string[], options: ProbeOptions, 
   return { shown: words.join(" "), facts, rows, verdict, definition };
 }
 
-function valueOf(variable: string): string {
-  const value = process.env[variable];
-  if (value) return value;
-  throw new CommandFailure(`The environment has no ${variable}. Set it, and try again.`, {
-    exitCode: 2,
-  });
+const marks: Readonly<Record<Outcome, string>> = {
+  ok: "✓",
+  note: "i",
+  warning: "!",
+  failed: "✗",
+};
+
+/** What a probe has seen, for people: a table, a verdict, and the definition to paste. */
+function showProbe(seen: {
+  readonly target: string;
+  readonly rows: readonly Row[];
+  readonly verdict: Verdict;
+  /** `undefined` if there is nothing to connect to. */
+  readonly definition: string | undefined;
+}): string {
+  const { target, rows, verdict, definition } = seen;
+  const table = renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
+  return [
+    target,
+    table,
+    "",
+    "Verdict",
+    ...verdict.sentences.map((sentence, index) => (index === 0 ? sentence : `- ${sentence}`)),
+    ...(definition === undefined ? [] : ["", "To paste", definition]),
+  ].join("\n");
 }

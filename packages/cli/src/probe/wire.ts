@@ -22,7 +22,7 @@ export interface RequestUse {
 }
 
 /** A JSON-RPC response. */
-export interface RpcResponse {
+interface RpcResponse {
   readonly id?: unknown;
   readonly result?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
@@ -189,7 +189,7 @@ export async function readEvents(
 }
 
 /** The JSON-RPC response in a text. */
-export function responseIn(text: string, scrub: (text: string) => string): RpcResponse | undefined {
+function responseIn(text: string, scrub: (text: string) => string): RpcResponse | undefined {
   try {
     const message: unknown = JSON.parse(text);
     if (!isRecord(message) || message["jsonrpc"] !== "2.0" || "method" in message) return undefined;

@@ -1,9 +1,9 @@
 import { oneLine } from "@durable-mcp/core/internal";
 import { type CallRow, isOpen, type SessionRow } from "../store/look.ts";
-import { count, printBytes, printDuration, printTime } from "../store/print-values.ts";
+import { count, printBytes, printDuration, printTime } from "../output/print-values.ts";
 
 /** What a session's last steps left, in words. */
-export function outcomeOf({ details, isSealed }: SessionRow): string {
+function outcomeOf({ details, isSealed }: SessionRow): string {
   const { kind, stillToEnd, refusedSince, replacesLost } = details;
   if (isSealed) return "sealed: --key-env opens it";
   const words = [outcomes[kind]];
@@ -30,12 +30,12 @@ export function connectionOf({ of: { connection, name, shared } }: SessionRow): 
 }
 
 /** The agent session of a row, for a table. */
-export function placeOf({ agentSession }: SessionRow | CallRow): string {
+function placeOf({ agentSession }: SessionRow | CallRow): string {
   return agentSession ?? "shared";
 }
 
 /** The open calls of a session's connection. A call names none of its connection's named sessions. */
-export function callsOf(row: SessionRow, calls: readonly CallRow[]): CallRow[] {
+function callsOf(row: SessionRow, calls: readonly CallRow[]): CallRow[] {
   return calls.filter(
     (each) =>
       isOpen(each) &&

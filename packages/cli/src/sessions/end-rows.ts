@@ -1,13 +1,11 @@
 import { endForOperator, inParallel, removeRecord } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import type { SessionRow } from "../store/look.ts";
-import type { OpenedStore } from "../store/open-store.ts";
-import { reread } from "../store/reread.ts";
+import { type OpenedStore, reread } from "../store/open-store.ts";
 import type { ServerAccess } from "../store/server-access.ts";
-import { wrongUsage } from "../store/store-options.ts";
 import { connectionOf } from "./describe-session.ts";
 
 /** What became of a row. */
@@ -23,7 +21,7 @@ export interface RowEnd {
 }
 
 interface EndRowsUse {
-  readonly mode: "end" | "sweep" | "delete";
+  readonly mode: "end" | "sweep";
   /** `undefined` to remove records, and tell no server. */
   readonly access: ServerAccess | undefined;
 }
@@ -95,25 +93,20 @@ function wordsOf({ ended, removed, reason, status }: RowEnd): string {
   if (reason === "gone" || reason === "used" || reason === "newer") return words;
   return removed
     ? `removed; ${words}${answer}`
-    : `${words}${answer}; the record stays for another attempt (--force removes it)`;
+    : `${words}${answer}; the record stays for another attempt (--records-only removes it)`;
 }
 
 /** Prints what became of rows. @throws {CommandFailure} if a server could not be told, or a row stays */
 export function printEnds(
   command: Command,
-  {
-    ends,
-    waitingCalls,
-    more = false,
-  }: { ends: readonly RowEnd[]; waitingCalls: number; more?: boolean },
+  { ends, waitingCalls }: { ends: readonly RowEnd[]; waitingCalls: number },
   { json, isTold }: { readonly json: true | undefined; readonly isTold: boolean },
 ): void {
-  if (json) printJson(command, { sessions: ends, waitingCalls, more });
+  if (json) printJson(command, { sessions: ends, waitingCalls });
   else {
     if (ends.length > 0)
       print(command, renderTable(ends.map((end) => [end.row, end.connection, wordsOf(end)])));
     if (waitingCalls > 0) print(command, `Waiting calls deleted: ${waitingCalls}.`);
-    if (more) print(command, "There may be more: run it again.");
   }
   const failed = ends.filter(
     ({ reason }) => reason !== undefined && reason !== "gone" && (isTold || reason !== "not-told"),

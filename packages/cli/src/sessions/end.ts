@@ -1,3 +1,4 @@
+import { wrongUsage } from "../output/command-failure.ts";
 import { deleteUnusedCalls } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
@@ -5,11 +6,10 @@ import { tell } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import { filterLook, hasFilter, type RowFilter, rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, type Look, lookInto, type SessionRow } from "../store/look.ts";
-import { withStore } from "../store/open-store.ts";
-import { count } from "../store/print-values.ts";
-import { reread } from "../store/reread.ts";
+import { type OpenedStore, reread, withStore } from "../store/open-store.ts";
+import { count } from "../output/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
-import { type StoreOptions, wrongUsage } from "../store/store-options.ts";
+import type { StoreOptions } from "../store/store-options.ts";
 import { sessionCells, sessionHead } from "./describe-session.ts";
 import { endRows, originsOf, printEnds } from "./end-rows.ts";
 
@@ -18,9 +18,7 @@ export interface EndingOptions extends StoreOptions, ServerOptions {
   readonly yes?: true;
 }
 
-interface EndOptions extends EndingOptions, RowFilter {
-  readonly force?: true;
-}
+type EndOptions = EndingOptions & RowFilter;
 
 /** Ends sessions that rows or options choose; with options, their waiting calls too. */
 export async function endSessions(
@@ -34,43 +32,58 @@ export async function endSessions(
     );
   }
   await withStore(options, async (opened) => {
-    const look = await lookInto(opened, command);
-    const { sessions, calls } = chosen(look, names, options);
-    if (sessions.length + calls.length === 0) {
-      printEnds(command, { ends: [], waitingCalls: 0 }, { json: options.json, isTold: true });
-      tell(command, "There is nothing to end.");
-      return;
-    }
-    const access = await confirmEnd({ sessions, calls, options, command });
-    // Calls are deleted without a read before it.
-    if (calls[0]) await reread(opened, calls[0]);
-    const ends = await endRows(opened, sessions, {
-      mode: options.force ? "delete" : "end",
-      access,
+    const rows = chosen(await lookInto(opened, command), names, options);
+    await endChosen(opened, rows, {
+      options,
+      command,
+      mode: "end",
+      ifNone: "There is nothing to end.",
     });
-    const waitingCalls = await deleteUnusedCalls(
-      opened,
-      calls.map(({ stored }) => stored),
-    );
-    const isTold = access !== undefined;
-    printEnds(command, { ends, waitingCalls }, { json: options.json, isTold });
   });
 }
 
-function chosen(look: Look, names: readonly string[], options: EndOptions) {
+function chosen(look: Look, names: readonly string[], options: EndOptions): Chosen {
   if (names.length > 0) return { sessions: rowsNamed(look.sessions, names), calls: [] };
   return filterLook(look, options);
 }
 
-interface Ending {
+/** The rows that end. */
+export interface Chosen {
   readonly sessions: readonly SessionRow[];
   readonly calls: readonly CallRow[];
+}
+
+interface EndUse {
   readonly options: EndingOptions;
   readonly command: Command;
+  readonly mode: "end" | "sweep";
+  /** Said if nothing was chosen. */
+  readonly ifNone: string;
+  /** Chooses of these rows once more: the answer to the question may have taken a while. */
+  readonly recheck?: (rows: Chosen) => Promise<Chosen>;
+}
+
+/** Shows what was chosen, asks, and ends it: on its servers, if they may be told, and in the store. */
+export async function endChosen(opened: OpenedStore, rows: Chosen, use: EndUse): Promise<void> {
+  const { options, command, mode, ifNone, recheck } = use;
+  const { json } = options;
+  if (rows.sessions.length + rows.calls.length === 0) {
+    printEnds(command, { ends: [], waitingCalls: 0 }, { json, isTold: true });
+    tell(command, ifNone);
+    return;
+  }
+  const access = await confirmEnd(rows, use);
+  const { sessions, calls } = recheck ? await recheck(rows) : rows;
+  // Calls are deleted without a read before it.
+  if (calls[0]) await reread(opened, calls[0]);
+  const ends = await endRows(opened, sessions, { mode, access });
+  const storedCalls = calls.map(({ stored }) => stored);
+  const waitingCalls = await deleteUnusedCalls(opened, storedCalls);
+  printEnds(command, { ends, waitingCalls }, { json, isTold: access !== undefined });
 }
 
 /** Shows what will end, and asks. @returns how servers are reached; `undefined` if none is told */
-export async function confirmEnd({ sessions, calls, options, command }: Ending) {
+async function confirmEnd({ sessions, calls }: Chosen, { options, command }: EndUse) {
   const isAsked = !options.yes && hasPerson();
   const now = Date.now();
   const rows = sessions.map((row) => sessionCells(row, [], now));

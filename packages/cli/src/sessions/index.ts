@@ -3,7 +3,7 @@ import { addRowFilter } from "../store/choose-rows.ts";
 import { addServerOptions } from "../store/server-access.ts";
 import { addStoreOptions } from "../store/store-options.ts";
 
-/** Adds `sessions list | show | end | sweep`. */
+/** Adds `sessions list | end | sweep`. */
 export function addSessions(program: Command): void {
   const sessions = program
     .command("sessions")
@@ -11,18 +11,9 @@ export function addSessions(program: Command): void {
 
   addRowFilter(addStoreOptions(sessions.command("list")))
     .description("List the sessions of a store, those that were used last first.")
-    .option("--limit <number>", "how many rows at most", "100")
     .action(async (options, command: Command) => {
       const { listSessions } = await import("./list.ts");
       await listSessions(options, command);
-    });
-
-  addStoreOptions(sessions.command("show"))
-    .argument("<row>", "the name of the row in a list, or its first characters")
-    .description("Show one session.")
-    .action(async (row: string, options, command: Command) => {
-      const { showSession } = await import("./show.ts");
-      await showSession(row, options, command);
     });
 
   addEnding(addRowFilter(addStoreOptions(sessions.command("end"))))
@@ -30,7 +21,6 @@ export function addSessions(program: Command): void {
     .description(
       "End sessions, on their servers and in the store. With an option, waiting calls too.",
     )
-    .option("--force", "remove the record too if its server could not be told")
     .action(async (rows: string[], options, command: Command) => {
       const { endSessions } = await import("./end.ts");
       await endSessions(rows, options, command);

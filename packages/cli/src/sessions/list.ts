@@ -4,30 +4,29 @@ import { renderTable } from "../output/table.ts";
 import { filterLook, hasFilter, type RowFilter } from "../store/choose-rows.ts";
 import { isOpen, lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count, printBytes } from "../store/print-values.ts";
-import { type StoreOptions, typed, wrongUsage } from "../store/store-options.ts";
+import { count, printBytes } from "../output/print-values.ts";
+import { type StoreOptions, typed } from "../store/store-options.ts";
 import { sessionCells, sessionHead, sessionJson } from "./describe-session.ts";
 
-export interface ListOptions extends StoreOptions, RowFilter {
-  readonly limit: string;
-}
+/** A table of more rows says nothing to a person. */
+const mostRows = 100;
 
 /** Lists the sessions of a store, those that were used last first. */
-export async function listSessions(options: ListOptions, command: Command): Promise<void> {
-  const limit = Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1)
-    throw wrongUsage("--limit must be a whole number from 1");
+export async function listSessions(
+  options: StoreOptions & RowFilter,
+  command: Command,
+): Promise<void> {
   await withStore(options, async (opened) => {
     const look = filterLook(await lookInto(opened, command), options);
     const { sessions, calls, signIns } = look;
     const now = Date.now();
-    const shown = sessions.slice(0, limit);
+    const shown = sessions.slice(0, mostRows);
     const waiting = calls.filter(isOpen).length;
     const bytes = sessions.reduce((sum, row) => sum + row.bytes, 0);
     if (options.json) {
       printJson(command, {
         store: opened.name,
-        sessions: shown.map((row) => sessionJson(row, calls, now)),
+        sessions: sessions.map((row) => sessionJson(row, calls, now)),
         ...{ total: sessions.length, bytes, waiting, signIns },
       });
       return;
@@ -49,7 +48,7 @@ export async function listSessions(options: ListOptions, command: Command): Prom
       const more = sessions.length - shown.length;
       print(
         command,
-        `${count(sessions.length, "session")} of ${count(owners, "owner")}, ${printBytes(bytes)}${more > 0 ? `; ${more} not shown (--limit)` : ""}.`,
+        `${count(sessions.length, "session")} of ${count(owners, "owner")}, ${printBytes(bytes)}${more > 0 ? `; ${more} not shown (--json has all)` : ""}.`,
       );
     }
     const open = count(waiting, "call");

@@ -1,13 +1,11 @@
-import { deleteUnusedCalls, leastIdleMs } from "@durable-mcp/ai-sdk/internal";
+import { wrongUsage } from "../output/command-failure.ts";
+import { leastIdleMs } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
-import { tell } from "../output/print.ts";
 import { filterLook, type RowFilter } from "../store/choose-rows.ts";
 import { lookInto } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
-import { parseDuration, printDuration } from "../store/print-values.ts";
-import { wrongUsage } from "../store/store-options.ts";
-import { confirmEnd, type EndingOptions } from "./end.ts";
-import { endRows, printEnds } from "./end-rows.ts";
+import { parseDuration, printDuration } from "../output/print-values.ts";
+import { type Chosen, endChosen, type EndingOptions } from "./end.ts";
 
 interface SweepOptions extends EndingOptions, Pick<RowFilter, "agent"> {
   readonly idle: string;
@@ -27,24 +25,17 @@ export async function sweepSessions(options: SweepOptions, command: Command): Pr
   }
   await withStore(options, async (opened) => {
     const idle = async () => await findIdle(opened, options, command, Date.now() - idleForMs);
-    const seen = await idle();
-    if (seen.sessions.length + seen.calls.length === 0) {
-      printEnds(command, { ends: [], waitingCalls: 0 }, { json: options.json, isTold: true });
-      tell(command, `Nothing was unused for ${options.idle}.`);
-      return;
-    }
-    const access = await confirmEnd({ ...seen, options, command });
-    // A mark of use keeps the revision, and the answer may have taken a while.
-    const still = new Set((await idle()).all.map(({ stored }) => stored.key));
-    const sessions = seen.sessions.filter(({ stored }) => still.has(stored.key));
-    const calls = seen.calls.filter(({ stored }) => still.has(stored.key));
-    const ends = await endRows(opened, sessions, { mode: "sweep", access });
-    const waitingCalls = await deleteUnusedCalls(
-      opened,
-      calls.map(({ stored }) => stored),
-    );
-    const isTold = access !== undefined;
-    printEnds(command, { ends, waitingCalls }, { json: options.json, isTold });
+    const recheck = async (rows: Chosen) => {
+      // A mark of use keeps the revision.
+      const now = await idle();
+      const still = new Set([...now.sessions, ...now.calls].map(({ stored }) => stored.key));
+      return {
+        sessions: rows.sessions.filter(({ stored }) => still.has(stored.key)),
+        calls: rows.calls.filter(({ stored }) => still.has(stored.key)),
+      };
+    };
+    const ifNone = `Nothing was unused for ${options.idle}.`;
+    await endChosen(opened, await idle(), { options, command, mode: "sweep", ifNone, recheck });
   });
 }
 
@@ -60,7 +51,7 @@ async function findIdle(
     ({ lastUsedAt, details }) => lastUsedAt <= idleSince && details.kind !== "newer",
   );
   const calls = look.calls.filter(({ lastUsedAt, isNewer }) => lastUsedAt <= idleSince && !isNewer);
-  return { sessions, calls, all: [...sessions, ...calls] };
+  return { sessions, calls };
 }
 
 function durationOf(option: string, text: string): number {

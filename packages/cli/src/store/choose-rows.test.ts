@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { rowsNamed } from "./choose-rows.ts";
 import type { Row } from "./look.ts";
-import { commonLength } from "./short-names.ts";
 
 const rows = ["abcdef", "abcdxy", "zyxwvu"].map((row) => ({ row }) as Row);
 const named = (...names: string[]) => rowsNamed(rows, names).map(({ row }) => row);
@@ -17,10 +16,4 @@ describe("rows are chosen", () => {
     expect(() => named("qqqqqq")).toThrow("There is no row of that name");
     expect(() => named("zyx")).toThrow("4 characters or more");
   });
-});
-
-test("names are as long as it takes to tell them apart", () => {
-  expect(commonLength(["abcdefgh", "abcdefxy", "zzzzzzzz"])).toBe(7);
-  expect(commonLength(["abcdefgh", "abcdefgh"])).toBe(6);
-  expect(commonLength([])).toBe(6);
 });

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import type { Look, Row } from "./look.ts";
-import { wrongUsage } from "./store-options.ts";
 
 /** The options that choose rows. */
 export interface RowFilter {

@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import type { StorePlace } from "./place.ts";
-import { wrongUsage } from "./store-options.ts";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 
 /** Opens a SQLite file that is there. It makes no file and no table. */
 export async function openSqlite(path: string, table = "mcp_sessions"): Promise<StorePlace> {

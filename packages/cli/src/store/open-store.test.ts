@@ -77,7 +77,7 @@ describe("the store of a command", () => {
     ["postgres://me@db:5432/agents", "postgres://me@db:5432/agents"],
     ["sqlite:it's here.db", `'sqlite:it'\\''s here.db'`],
   ])("is repeated in the next command to type, but for a password: %s", (store, shown) => {
-    const options = { store, keyEnv: "KEY", headerEnv: ["a=A"], limit: "3", json: true };
+    const options = { store, keyEnv: "KEY", headerEnv: { a: "A" }, json: true };
     const line = typed(["sessions", "end", "4dfm"], options, ["http://a$(b).example"]);
     const flags = `--store ${shown} --key-env KEY --header-env a=A`;
     expect(line).toBe(`durable-mcp sessions end 4dfm ${flags} --server 'http://a$(b).example'`);

@@ -1,8 +1,8 @@
-import { McpSessionError, type SessionStore } from "@durable-mcp/core";
-import { CommandFailure } from "../output/command-failure.ts";
+import { McpSessionError, type SessionStore, type StoredValue } from "@durable-mcp/core";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import type { StorePlace } from "./place.ts";
 import { openSeals, type Seals } from "./seals.ts";
-import { type StoreOptions, storeAddress, wrongUsage } from "./store-options.ts";
+import { type StoreOptions, storeAddress } from "./store-options.ts";
 
 /** A store that a command looks into. */
 export interface OpenedStore extends Pick<StorePlace, "name" | "close">, Seals {
@@ -84,4 +84,16 @@ function refuse(
 function checkUrl(address: string, example: string): void {
   if (URL.canParse(address)) return;
   throw wrongUsage(`--store is no URL. It should be like ${example}, with % codes in a password.`);
+}
+
+/** Reads a row's record again, as it is now; `undefined` if another process has removed it. */
+export async function reread(
+  { store, missing }: OpenedStore,
+  { stored: { key } }: { readonly stored: { readonly key: string } },
+): Promise<StoredValue | undefined> {
+  const found = await store.get(key);
+  if (found !== undefined) return found;
+  const failure = missing();
+  if (failure !== undefined) throw failure;
+  return undefined;
 }

@@ -1,7 +1,8 @@
+import { variableOf } from "../credentials.ts";
 import type { SessionStore, StoredRecord } from "@durable-mcp/core";
 import { encryptStore, encryptValues, type SealingKeys } from "@durable-mcp/core/sealing";
-import type { CommandFailure } from "../output/command-failure.ts";
-import { type StoreOptions, variableOf, wrongUsage } from "./store-options.ts";
+import { type CommandFailure, wrongUsage } from "../output/command-failure.ts";
+import type { StoreOptions } from "./store-options.ts";
 
 /** A store whose seals are open, as far as there are keys. */
 export interface Seals {

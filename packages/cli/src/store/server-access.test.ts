@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { addHeader } from "../credentials.ts";
 import { accessTo } from "./server-access.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -33,12 +34,12 @@ describe("the servers that are told", () => {
 
   test("get headers whose variables are there", () => {
     vi.stubEnv("EXAMPLE_KEY", "a-secret");
-    const { headers } = accessTo([one], { headerEnv: ["X-Api-Key=EXAMPLE_KEY"] }, asked);
+    const { headers } = accessTo([one], { headerEnv: addHeader("X-Api-Key=EXAMPLE_KEY") }, asked);
     expect(headers).toEqual({ "x-api-key": "a-secret" });
-    expect(() => accessTo([one], { headerEnv: ["x-api-key=NO_SUCH"] }, asked)).toThrow("NO_SUCH");
-    expect(() => accessTo([one], { headerEnv: ["x-api-key: a-secret"] }, asked)).toThrow(
-      "--header-env must be NAME=VARIABLE",
+    expect(() => accessTo([one], { headerEnv: { "x-api-key": "NO_SUCH" } }, asked)).toThrow(
+      "NO_SUCH",
     );
+    expect(() => addHeader("x-api-key: a-secret")).toThrow("--header-env must be NAME=VARIABLE");
     expect(() => accessTo([one], { server: ["one.example"] }, asked)).toThrow("must be a URL");
   });
 });

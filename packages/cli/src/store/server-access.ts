@@ -1,10 +1,11 @@
+import { wrongUsage } from "../output/command-failure.ts";
+import { addHeader, bearerVariable, headersOf } from "../credentials.ts";
 import type { Command } from "commander";
-import { variableOf, wrongUsage } from "./store-options.ts";
 
 /** The options that say which servers are told, and how. */
 export interface ServerOptions {
   readonly server?: readonly string[];
-  readonly headerEnv?: readonly string[];
+  readonly headerEnv?: Readonly<Record<string, string>>;
 }
 
 /** How servers are reached. */
@@ -16,9 +17,6 @@ export interface ServerAccess {
   readonly withWhat: string;
 }
 
-/** The bearer token of a server, as `probe` takes it. */
-const bearerVariable = "DURABLE_MCP_BEARER";
-
 const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
 export function addServerOptions(command: Command): Command {
@@ -27,7 +25,7 @@ export function addServerOptions(command: Command): Command {
     .option(
       "--header-env <name=VARIABLE>",
       `send a header with the value of a variable (${bearerVariable} is the bearer token)`,
-      collect,
+      addHeader,
     );
 }
 
@@ -51,7 +49,7 @@ export function accessTo(
       `--server is missing for ${unnamed.join(", ")}. A record alone does not decide where something is sent: name the servers that may be told${otherwise}.`,
     );
   }
-  const headers = headersOf(options);
+  const headers = headersOf(options.headerEnv);
   const names = Object.keys(headers);
   if (all.size > 1 && names.length > 0) {
     throw wrongUsage(
@@ -65,18 +63,4 @@ export function accessTo(
 function originOf(text: string): string {
   if (/^https?:/.test(text) && URL.canParse(text)) return new URL(text).origin;
   throw wrongUsage("--server must be a URL, such as https://browser.example");
-}
-
-function headersOf({ headerEnv = [] }: ServerOptions): Record<string, string> {
-  const headers = headerEnv.map((given) => {
-    const [, name, variable] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([A-Za-z_]\w*)$/.exec(given) ?? [];
-    if (name === undefined || variable === undefined)
-      throw wrongUsage(
-        "--header-env must be NAME=VARIABLE: a header, and the environment variable with its value",
-      );
-    return [name.toLowerCase(), variableOf("--header-env", variable)] as const;
-  });
-  const bearer = process.env[bearerVariable];
-  const authorization = bearer ? { authorization: `Bearer ${bearer}` } : {};
-  return { ...authorization, ...Object.fromEntries(headers) };
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { CommandFailure } from "../output/command-failure.ts";
+import { wrongUsage } from "../output/command-failure.ts";
 
 /** The options of each command that looks into a store. */
 export interface StoreOptions {
@@ -40,13 +40,20 @@ const lasting = /^(store|table|schema|prefix|\w*[kK]eyEnv|server|headerEnv)$/;
 /** A command to type next, with the options of this one that last. An address with a password is left out. */
 export function typed(words: readonly string[], options: object, server: readonly string[] = []) {
   const given = Object.entries({ ...options, server }).filter(([name]) => lasting.test(name));
-  const flags = given.flatMap(([name, values]: [string, string | readonly string[]]) =>
-    [values].flat().flatMap((value) => {
+  const flags = given.flatMap(([name, values]: [string, string | object]) =>
+    textsOf(values).flatMap((value) => {
       const isSecret = /^\w+:\/\/(.*:.*@|.*password)/i.test(value);
       return [`--${name.replaceAll(/[A-Z]/g, "-$&").toLowerCase()}`, isSecret ? "…" : value];
     }),
   );
   return ["durable-mcp", ...words, ...flags].map(quoted).join(" ");
+}
+
+/** What was given for an option: once, several times, or as pairs. */
+function textsOf(values: string | object): string[] {
+  if (typeof values === "string") return [values];
+  if (Array.isArray(values)) return values;
+  return Object.entries(values).map(([name, value]) => `${name}=${value}`);
 }
 
 /** The address of the store, which may hold a password. */
@@ -56,17 +63,4 @@ export function storeAddress({ store }: Pick<StoreOptions, "store">): string {
   throw wrongUsage(
     `--store is missing: give it, or set ${addressVariable}, such as --store sqlite:sessions.db`,
   );
-}
-
-/** The value of an environment variable that an option names. */
-export function variableOf(option: string, name: string): string {
-  const value = process.env[name];
-  if (value !== undefined && value !== "") return value;
-  throw wrongUsage(
-    `${option}: the environment has no variable ${name}. Give the variable's name, not its value.`,
-  );
-}
-
-export function wrongUsage(message: string): CommandFailure {
-  return new CommandFailure(message, { exitCode: 2 });
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { TimelineOptions } from "./timeline-options.ts";
+import type { TimelineOptions } from "./write-timeline.ts";
 
 /** Adds `timeline`: the picture of what an event log tells. */
 export function addTimeline(program: Command): void {

@@ -1,13 +1,20 @@
+import { count } from "../output/print-values.ts";
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { drawPicture } from "./drawing/draw-session.ts";
-import type { TimelineOptions } from "./timeline-options.ts";
 import { type AgentSession, findAgentSessions } from "./life/agent-session.ts";
-import { countText } from "./life/words.ts";
 import { type ReadLog, readLog } from "./log/read-log.ts";
 import { timelinePage } from "./page/timeline-page.ts";
+
+/** The options of `timeline`, as the command line has them. */
+export interface TimelineOptions {
+  readonly out: string;
+  readonly svg?: string;
+  readonly session?: string;
+  readonly json?: boolean;
+}
 
 /** A page with more steps takes a browser long to show. */
 const mostSteps = 300;
@@ -45,7 +52,7 @@ export async function writeTimeline(
   for (const note of notes) tell(command, note);
   const steps = sessions.reduce((sum, each) => sum + each.steps.length, 0);
   const of = sessions.length === 1 ? "an agent session" : `${sessions.length} agent sessions`;
-  print(command, `${target} shows ${countText(steps, "step")} of ${of}. Open it in a browser.`);
+  print(command, `${target} shows ${count(steps, "step")} of ${of}. Open it in a browser.`);
 }
 
 function choose(all: readonly AgentSession[], digest: string | undefined, path: string) {
@@ -72,13 +79,13 @@ function logNotes({ foreignLines, isCutOff, lostEvents }: ReadLog): string[] {
   return [
     ...(foreignLines > 0
       ? [
-          `${countText(foreignLines, "line")} of the log ${foreignLines === 1 ? "is" : "are"} not of an event log, and left out.`,
+          `${count(foreignLines, "line")} of the log ${foreignLines === 1 ? "is" : "are"} not of an event log, and left out.`,
         ]
       : []),
     ...(isCutOff ? ["The last line of the log has no end, and is left out."] : []),
     ...(lostEvents > 0
       ? [
-          `The log says that ${countText(lostEvents, "event")} could not be written, so something may be missing.`,
+          `The log says that ${count(lostEvents, "event")} could not be written, so something may be missing.`,
         ]
       : []),
   ];
@@ -90,16 +97,14 @@ function shorten(all: readonly AgentSession[], notes: readonly string[]) {
   const said = [...notes];
   if (latest.length < all.length) {
     said.push(
-      `The log has ${countText(all.length, "agent session")}. The ${mostSessions} that began last are shown; --session chooses another.`,
+      `The log has ${count(all.length, "agent session")}. The ${mostSessions} that began last are shown; --session chooses another.`,
     );
   }
   const sessions = latest.map((session) => {
     if (session.steps.length <= mostSteps) return session;
     const who =
       session.digest === "" ? "Steps without an agent session" : `Agent session ${session.digest}`;
-    said.push(
-      `${who}: the last ${mostSteps} of ${countText(session.steps.length, "step")} are shown.`,
-    );
+    said.push(`${who}: the last ${mostSteps} of ${count(session.steps.length, "step")} are shown.`);
     return { ...session, steps: session.steps.slice(-mostSteps) };
   });
   return { sessions, notes: said };

@@ -107,14 +107,6 @@ describe("waiting answer", () => {
     expect(over.json.calls).toMatchObject([{ state: "settled" }]);
   });
 
-  test("goes on with the next round", async () => {
-    const { answer, server } = await startAnswering({}, "order_twice");
-    const first = await answer({ ok: true });
-    expect(first.stdout).toContain("The server asks more, in round 2");
-    expect((await answer({ ok: true })).stdout).toContain("The server has answered");
-    expect(server.legs).toHaveLength(3);
-  });
-
   test("checks answers against the form before anything is sent, and repeats no value", async () => {
     const { answer, server, row, inStore, origin } = await startAnswering();
     const wrong = await answer({ ok: "a-secret-answer" });
@@ -133,7 +125,8 @@ describe("waiting answer", () => {
 
   test("goes to no server that the command line does not name", async () => {
     const { row, inStore, server, origin } = await startAnswering();
-    const declined = ["waiting", "answer", row, ...inStore, "--decline"];
+    const no = JSON.stringify({ confirm: { action: "decline" } });
+    const declined = ["waiting", "answer", row, ...inStore, "--data", no];
     const unnamed = await runCli(...declined);
     expect(unnamed).toMatchObject({ exitCode: 2 });
     expect(unnamed.stderr).toContain(`--server is missing for ${origin}`);

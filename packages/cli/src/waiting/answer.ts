@@ -8,14 +8,14 @@ import { McpSessionError } from "@durable-mcp/core";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, lookInto } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
-import { printTime } from "../store/print-values.ts";
+import { printTime } from "../output/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
-import { type StoreOptions, typed, wrongUsage } from "../store/store-options.ts";
+import { type StoreOptions, typed } from "../store/store-options.ts";
 import { askAll } from "./ask-form.ts";
 import {
   calledOf,
@@ -30,7 +30,6 @@ import { operate } from "./operator-sessions.ts";
 
 interface AnswerOptions extends StoreOptions, ServerOptions {
   readonly data?: string;
-  readonly decline?: true;
   readonly askAgain?: true;
   readonly yes?: true;
 }
@@ -41,10 +40,8 @@ export async function answerWaiting(
   options: AnswerOptions,
   command: Command,
 ): Promise<void> {
-  if (options.decline && options.data !== undefined)
-    throw wrongUsage("--decline says no to all questions: leave out --data.");
   await withStore(options, async (opened) => {
-    const isAsked = options.data === undefined && !options.decline && hasPerson();
+    const isAsked = options.data === undefined && hasPerson();
     const answerNext = async (): Promise<WaitingCall> => {
       const { calls } = await lookInto(opened, command);
       const [row] = rowsNamed(calls, [name]);
@@ -135,10 +132,9 @@ function checkResponses({ requests }: WaitingRecord, responses: InputResponses):
   }
 }
 
-/** The answers of `--data`, or a no to each question. */
-function givenResponses(call: WaitingRecord, { data, decline }: AnswerOptions): InputResponses {
+/** The answers of `--data`. */
+function givenResponses(call: WaitingRecord, { data }: AnswerOptions): InputResponses {
   const keys = Object.keys(call.requests);
-  if (decline) return Object.fromEntries(keys.map((key) => [key, { action: "decline" }]));
   const text = data === "-" ? readFileSync(0, "utf8") : (data ?? "");
   const example = JSON.stringify({ [keys[0] ?? "key"]: { action: "accept", content: {} } });
   if (text.trim() === "")

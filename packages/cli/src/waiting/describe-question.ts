@@ -2,7 +2,7 @@ import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import type { FormField, InputRequest } from "@durable-mcp/core/waiting";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { CallRow } from "../store/look.ts";
-import { printTime } from "../store/print-values.ts";
+import { printTime } from "../output/print-values.ts";
 
 /** A question of a server, as a person reads it. */
 export interface Question {

@@ -24,7 +24,6 @@ export function addWaiting(program: Command): void {
       "--data <json>",
       "the answers under the server's keys, instead of questions; - for stdin",
     )
-    .option("--decline", "say no to all questions")
     .option("--ask-again", "if the time of the questions is up, start the call over")
     .option("--yes", "do not ask before the answers are sent")
     .action(async (row: string, options, command: Command) => {

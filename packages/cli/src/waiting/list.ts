@@ -4,7 +4,7 @@ import { renderTable } from "../output/table.ts";
 import { filterLook, type RowFilter } from "../store/choose-rows.ts";
 import { type CallRow, isOpen, lookInto, toAnswer } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count, printDuration } from "../store/print-values.ts";
+import { count, printDuration } from "../output/print-values.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { calledOf, callJson, stateOf, whatToDo } from "./describe-question.ts";
 

@@ -2,11 +2,9 @@ import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/a
 import { parseRecordOwner } from "@durable-mcp/ai-sdk/internal";
 import type { Principal } from "@durable-mcp/core";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import type { CallRow } from "../store/look.ts";
-import type { OpenedStore } from "../store/open-store.ts";
-import { reread } from "../store/reread.ts";
-import { wrongUsage } from "../store/store-options.ts";
+import { type OpenedStore, reread } from "../store/open-store.ts";
 
 /** A waiting call, and the sessions through which it is answered or taken back. */
 export interface OperatedCall {

@@ -4,7 +4,7 @@ import { print, printJson, tell } from "../output/print.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
 import { lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count } from "../store/print-values.ts";
+import { count } from "../output/print-values.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { calledOf, whatToDo } from "./describe-question.ts";
 import { operate } from "./operator-sessions.ts";

@@ -13,7 +13,9 @@ const [url = "", item = ""] = process.argv.slice(2);
 const setting = (name: string): string | undefined => process.env[name];
 const token = setting("CART_TOKEN");
 const signal: AbortSignal | undefined = undefined;
-const onEvent = setting("DEBUG") ? (event: ConnectionEvent) => console.error(event) : undefined;
+const onEvent = setting("DEBUG")
+  ? { every: (event: ConnectionEvent) => console.error(event) }
+  : undefined;
 
 const cart = defineMcpClientConnection({
   url,

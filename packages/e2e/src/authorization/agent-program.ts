@@ -49,7 +49,7 @@ async function carryOut(task: AgentTask): Promise<Partial<AgentReport>> {
   });
   const sessions = createDurableSessions({
     ...{ connections: { notes }, store, agent: task.agent ?? "notes" },
-    ...{ onEvent: print, telemetry: openTelemetry() },
+    ...{ onEvent: { every: print }, telemetry: openTelemetry() },
   });
   const agent = createDurableAgent({ sessions, model, onUnavailable });
   return await workOf(work);

@@ -48,7 +48,7 @@ test.each(presentServers.filter(({ kind }) => kind !== "sessions"))(
 );
 
 test.skipIf(playwright.unavailable !== undefined)(
-  "finds that Playwright's sessions end with their listening stream, and that equal ids cross",
+  "finds that Playwright's sessions end with their listening stream",
   { timeout: 60_000 },
   async () => {
     const server = await playwright.start();
@@ -62,7 +62,6 @@ test.skipIf(playwright.unavailable !== undefined)(
       facts: {
         call: { name: "browser_tabs", isError: false },
         listening: { offered: true, survives: false },
-        equalIds: "crossed",
         resumedRequests: 1,
       },
       definition: expect.stringContaining('session: "stateful"'),
@@ -88,7 +87,7 @@ test("ends its sessions when it is interrupted", { timeout: 60_000 }, async () =
   const count = (match: (request: (typeof requests)[number]) => boolean) =>
     requests.filter(match).length;
   const made = count(({ rpcMethod, status }) => rpcMethod === "initialize" && status === 200);
-  expect(made).toBeGreaterThan(4);
+  expect(made).toBeGreaterThan(3);
   expect(count(({ httpMethod }) => httpMethod === "DELETE")).toBe(made);
 });
 

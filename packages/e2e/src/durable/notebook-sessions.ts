@@ -36,7 +36,7 @@ export function createNotebookSessions({
     },
     store,
     ...clock,
-    onEvent: ({ type }) => isOfProgress(type) || events.push(type),
+    onEvent: { every: ({ type }) => isOfProgress(type) || events.push(type) },
   });
   return { sessions, events };
 }

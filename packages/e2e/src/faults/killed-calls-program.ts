@@ -25,7 +25,7 @@ async function work(sessionId: string): Promise<void> {
       notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
     },
     store,
-    onEvent: ({ type }) => report({ type: "event", sessionId, event: type }),
+    onEvent: { every: ({ type }) => report({ type: "event", sessionId, event: type }) },
   });
   for (let number = 0; ; number += 1) {
     // Steps of three calls each.

@@ -24,7 +24,13 @@ export function createSessions(options: Omit<ChatOptions, "id">, onEvent: OnEven
   const { store, now } = options;
   const { connections, storeTimeoutMs, closeTimeoutMs } = settingsOf(options);
   const limits = { storeTimeoutMs, closeTimeoutMs };
-  return createDurableSessions({ connections, store: store!, ...limits, onEvent, now });
+  return createDurableSessions({
+    connections,
+    store: store!,
+    ...limits,
+    onEvent: onEvent && { every: onEvent },
+    now,
+  });
 }
 
 function settingsOf({ url, session = "stateful", required, times }: Omit<ChatOptions, "id">) {
@@ -52,7 +58,7 @@ export function createOpener(options: ChatOptions): Opener {
   const { connections, closeTimeoutMs } = settingsOf(options);
   let saved: { state?: unknown } = {};
   return async (onEvent) => {
-    const common = { closeTimeoutMs, onEvent, now: options.now };
+    const common = { closeTimeoutMs, onEvent: onEvent && { every: onEvent }, now: options.now };
     const provider = createConnectionProvider({ connections, ...common });
     // As a process reads it from where it was saved.
     const loaded = JSON.parse(JSON.stringify(saved)) as { state?: object };

@@ -23,9 +23,11 @@ const sessions = createDurableSessions({
   },
   store: createSqliteStore({ path }),
   autoSession: nightly,
-  onEvent: (event) => {
-    if (!["started", "resumed", "client", "operation", "step-ended"].includes(event.type))
-      console.log("event", event.type);
+  onEvent: {
+    every: (event) => {
+      if (!["started", "resumed", "client", "operation", "step-ended"].includes(event.type))
+        console.log("event", event.type);
+    },
   },
 });
 

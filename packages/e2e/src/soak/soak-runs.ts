@@ -51,11 +51,18 @@ export function createSoakRuns(
       unexpected.push(`${connection}: ${type}`);
     }
   };
-  const plainProvider = createConnectionProvider({ connections, onEvent });
-  const pooledProvider = createConnectionProvider({ connections, onEvent, pool: { max: 6 } });
+  const plainProvider = createConnectionProvider({ connections, onEvent: { every: onEvent } });
+  const pooledProvider = createConnectionProvider({
+    connections,
+    onEvent: { every: onEvent },
+    pool: { max: 6 },
+  });
   // Of its own: opening a durable session connects all that is declared.
-  const stdioProvider = createConnectionProvider({ connections: { files }, onEvent });
-  const options = { store: createMemoryStore(), onEvent };
+  const stdioProvider = createConnectionProvider({
+    connections: { files },
+    onEvent: { every: onEvent },
+  });
+  const options = { store: createMemoryStore(), onEvent: { every: onEvent } };
   const plain = createDurableSessions({ provider: plainProvider, ...options });
   const pooled = createDurableSessions({ provider: pooledProvider, ...options });
   /** As long as the process: what stays on it stays for good. */

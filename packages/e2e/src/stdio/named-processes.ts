@@ -35,8 +35,10 @@ export function startNamed({
       }),
     },
     now: () => time,
-    onEvent: (event) =>
-      event.type !== "operation" && event.type !== "step-ended" && events.push(event),
+    onEvent: {
+      every: (event) =>
+        event.type !== "operation" && event.type !== "step-ended" && events.push(event),
+    },
     ...(pool && { pool }),
   });
   onTestFinished(() => provider.shutdown());

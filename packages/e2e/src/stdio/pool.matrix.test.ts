@@ -27,7 +27,7 @@ function startPooled(
     },
     pool,
     now,
-    onEvent: (event) => events.push(event),
+    onEvent: { every: (event) => events.push(event) },
   });
   opened.push(() => provider.shutdown());
   const run = async <T>(

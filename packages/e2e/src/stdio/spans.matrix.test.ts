@@ -21,7 +21,7 @@ function openTraced({ manner = "", propagate = false } = {}) {
         timeouts: { closeMs: 200 },
       }),
     },
-    onEvent: ({ type }) => events.push(type),
+    onEvent: { every: ({ type }) => events.push(type) },
     telemetry: openTelemetry({ propagate }),
   });
   return Object.assign(provider.create({}), { events });

@@ -47,9 +47,11 @@ export function openFixture(
       }),
     },
     // Those of clients apart, which each run has, and those of operations left out.
-    onEvent(event) {
-      if (event.type === "client") clientEvents.push(event);
-      else if (event.type !== "operation" && event.type !== "step-ended") events.push(event);
+    onEvent: {
+      every(event) {
+        if (event.type === "client") clientEvents.push(event);
+        else if (event.type !== "operation" && event.type !== "step-ended") events.push(event);
+      },
     },
   });
   const registry = provider.create({});

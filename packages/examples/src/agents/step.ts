@@ -60,15 +60,17 @@ const provider = createConnectionProvider({
     }),
   },
   pool: {},
-  onEvent(event) {
-    const { type, connection, name } = event;
-    if (type === "close-failed") {
-      console.error(`The ${connection} of a helper was not ended.`);
-      process.exitCode = 1;
-    }
-    const isFound = type === "client" && event.action === "hit" && name !== undefined;
-    if (type === "started") sessionsOf[connection]!.made += 1;
-    if (type === "resumed" || isFound) sessionsOf[connection]!.kept += 1;
+  onEvent: {
+    every(event) {
+      const { type, connection, name } = event;
+      if (type === "close-failed") {
+        console.error(`The ${connection} of a helper was not ended.`);
+        process.exitCode = 1;
+      }
+      const isFound = type === "client" && event.action === "hit" && name !== undefined;
+      if (type === "started") sessionsOf[connection]!.made += 1;
+      if (type === "resumed" || isFound) sessionsOf[connection]!.kept += 1;
+    },
   },
 });
 

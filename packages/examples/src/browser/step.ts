@@ -24,7 +24,7 @@ const provider = createConnectionProvider({
       session: "stateful",
     }),
   },
-  onEvent: ({ type }) => events.add(type),
+  onEvent: { every: ({ type }) => events.add(type) },
 });
 
 const loaded = loadSession(sessionFile);

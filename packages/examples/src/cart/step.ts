@@ -30,9 +30,11 @@ const sessions = createDurableSessions({
     }),
   },
   store,
-  onEvent(event, ofStep) {
-    events.add(event.type);
-    log?.(event, ofStep);
+  onEvent: {
+    every(event, ofStep) {
+      events.add(event.type);
+      log?.every(event, ofStep);
+    },
   },
 });
 

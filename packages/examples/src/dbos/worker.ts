@@ -29,7 +29,7 @@ const runAgent = registerAgentWorkflow({
       }),
     },
     // What becomes of the sessions. The others come in every step.
-    onEvent: ({ type }) => ofEveryStep.has(type) || print({ event: type }),
+    onEvent: { every: ({ type }) => ofEveryStep.has(type) || print({ event: type }) },
   }),
   keys: { current: process.env["SEALING_KEY"] ?? "" },
   issuer,

@@ -39,7 +39,7 @@ const sessions = createDurableSessions({
     }),
   },
   store,
-  onEvent: ({ type }) => events.add(type),
+  onEvent: { every: ({ type }) => events.add(type) },
 });
 
 // A server makes it once, at start; each run of it finds its own session.

@@ -1,5 +1,5 @@
 import { type SealingKeys, type UnsealStateReason } from "@durable-mcp/core/sealing";
-import { type ConnectionEvent, McpSessionError } from "@durable-mcp/ai-sdk";
+import { type ApplicationEvent, type ConnectionEvent, McpSessionError } from "@durable-mcp/ai-sdk";
 import {
   anything,
   checkConnections,
@@ -8,11 +8,12 @@ import {
   isPausing,
   isTold,
   optionalOptions,
+  eventObserver,
   someFunction,
   someObject,
   someStore,
   text,
-  warnOnConsole,
+  createTeller,
   wholeNumber,
 } from "@durable-mcp/ai-sdk/internal";
 import type { SessionStore } from "@durable-mcp/core";
@@ -45,7 +46,7 @@ export interface SlotRefusedEvent {
 }
 
 /** An event in a step. No event holds a session id, a token or a principal. */
-export type StepEvent = ConnectionEvent | SlotRefusedEvent;
+export type StepEvent = ApplicationEvent | SlotRefusedEvent;
 
 /** Options of `createConnectionSteps`. */
 export interface ConnectionStepsOptions {
@@ -63,7 +64,10 @@ export interface ConnectionStepsOptions {
   /** With `store`: the agent that owns the sessions, as in `createDurableSessions`. @default "default" */
   readonly agent?: string | undefined;
   /** Gets the events of connections, sessions and slots. @default warns on the console as a provider does */
-  readonly onEvent?: ((event: StepEvent) => void) | undefined;
+  readonly onEvent?:
+    | ((event: StepEvent) => void)
+    | { readonly every: (event: ConnectionEvent | SlotRefusedEvent) => void }
+    | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -73,7 +77,7 @@ export interface ConnectionSteps extends ConnectionStepFunctions, RunQuestions {
 
 const optionsSchema = optionalOptions({
   ...{ connections: anything, keys: someObject, store: someStore, agent: text },
-  ...{ onEvent: someFunction, now: someFunction },
+  ...{ onEvent: eventObserver, now: someFunction },
   expiresInMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });
 
@@ -103,12 +107,13 @@ const defaultExpiresInMs = 365 * 24 * 3_600_000;
 export function createConnectionSteps(options: ConnectionStepsOptions): ConnectionSteps {
   const checked = checkOptions(optionsSchema, options);
   const { connections, keys, expiresInMs = defaultExpiresInMs, onEvent, now = Date.now } = checked;
-  const warn = warnOnConsole();
-  const warnOfConnections = (event: StepEvent) => {
-    if (event.type !== "slot-refused") warn(event);
-  };
+  const tell = createTeller(undefined, onEvent);
+  const tellOfSlots = guarded((event: SlotRefusedEvent) =>
+    typeof onEvent === "object" ? onEvent.every(event) : onEvent?.(event),
+  );
+  const emit = (event: ConnectionEvent | SlotRefusedEvent) =>
+    event.type === "slot-refused" ? tellOfSlots(event) : tell(event);
   if (typeof connections !== "function") checkConnections(connections);
-  const emit = guarded(onEvent ?? warnOfConnections);
   const sessions = createSessions(checked, { expiresInMs, emit, now });
   const said = createSaidThroughHook(keys, expiresInMs, now);
 
@@ -171,7 +176,11 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
 /** Sessions in the store, if there is one, or sealed in the event log. */
 function createSessions(
   { store, agent, keys }: ConnectionStepsOptions,
-  parts: { expiresInMs: number; emit: (event: StepEvent) => void; now: () => number },
+  parts: {
+    expiresInMs: number;
+    emit: (event: ConnectionEvent | SlotRefusedEvent) => void;
+    now: () => number;
+  },
 ): StepSessions {
   const { expiresInMs, emit, now } = parts;
   if (store !== undefined) return createStoredSessions({ store, agent, emit, now });

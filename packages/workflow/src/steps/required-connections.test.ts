@@ -1,8 +1,12 @@
-import { defineMcpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
+import {
+  type ConnectionEvent,
+  defineMcpClientConnection,
+  McpSessionError,
+} from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
 import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { openDurableConnections } from "../run/open-durable-connections.ts";
-import { createConnectionSteps, type StepEvent } from "./create-connection-steps.ts";
+import { createConnectionSteps, type SlotRefusedEvent } from "./create-connection-steps.ts";
 
 const principal = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
 const keys = { current: "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8" };
@@ -13,7 +17,7 @@ const signIn = { startUrl: "https://app.test/start", scopes: ["notes"] };
 async function startSteps(required: boolean) {
   const server = await startNotebookServer();
   const user = { isSignedIn: true };
-  const events: StepEvent[] = [];
+  const events: (ConnectionEvent | SlotRefusedEvent)[] = [];
   const notes = defineMcpClientConnection({
     url: server.url,
     description: "Notes.",
@@ -29,7 +33,7 @@ async function startSteps(required: boolean) {
   const steps = createConnectionSteps({
     connections: { notes },
     keys,
-    onEvent: (event) => events.push(event),
+    onEvent: { every: (event) => events.push(event) },
   });
   const { notes: opened } = await steps.sessions({ ...open, slots: {} });
   server.requests.length = 0;

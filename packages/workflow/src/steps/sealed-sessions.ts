@@ -96,7 +96,7 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       if (!kept) return;
       const connections = { [connection]: definition };
       const provider = createConnectionProvider({
-        ...{ connections, onEvent: emit, now, claim: stepIsClaim },
+        ...{ connections, onEvent: { every: emit }, now, claim: stepIsClaim },
       });
       const { results } = await provider.end(stateOf(step, kept), { principal });
       for (const { ended, status, reason } of results) {
@@ -180,7 +180,10 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
     const { connection, principal } = step;
     const { seen, onEvent } = watchEvents(emit);
     const connections = { [connection]: definition };
-    const provider = createConnectionProvider({ connections, onEvent, now, claim: stepIsClaim });
+    const provider = createConnectionProvider({
+      ...{ connections, now, claim: stepIsClaim },
+      onEvent: { every: onEvent },
+    });
     const registry = provider.create({ ...session, principal, sessionId: step.sessionId });
     let result: T;
     try {

@@ -42,7 +42,7 @@ test("a run that begins without a sign-in has no stand-in for the tools", async 
   const app = await startLockedShop();
   const steps = createConnectionSteps({
     ...{ connections: { work: app.connection() }, keys },
-    onEvent: ({ type }) => void types.push(type),
+    onEvent: { every: ({ type }) => void types.push(type) },
   });
   const types: string[] = [];
   const request = { connections: ["work"], principal, sessionId: "run", slots: {} };

@@ -33,7 +33,13 @@ export function createStoredSessions({
     inStore = store,
   ) => {
     const connections = { [connection]: definition };
-    return createDurableSessions({ connections, store: inStore, agent, onEvent, now });
+    return createDurableSessions({
+      connections,
+      store: inStore,
+      agent,
+      now,
+      onEvent: { every: onEvent },
+    });
   };
   const run = async <T>(
     { connection, principal, ...step }: StepConnection,

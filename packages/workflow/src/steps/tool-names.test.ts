@@ -1,8 +1,8 @@
-import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { type ConnectionEvent, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
 import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { openDurableConnections } from "../run/open-durable-connections.ts";
-import { createConnectionSteps, type StepEvent } from "./create-connection-steps.ts";
+import { createConnectionSteps, type SlotRefusedEvent } from "./create-connection-steps.ts";
 
 const principal = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
 const keys = { current: "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8" };
@@ -16,11 +16,11 @@ async function startSteps() {
       session: "stateful",
       toolNames: { prefix },
     });
-  const events: StepEvent[] = [];
+  const events: (ConnectionEvent | SlotRefusedEvent)[] = [];
   const steps = createConnectionSteps({
     connections: { first: notes(false), second: notes(false), other: notes("other_") },
     keys,
-    onEvent: (event) => void events.push(event),
+    onEvent: { every: (event) => void events.push(event) },
   });
   return { server, steps, events };
 }

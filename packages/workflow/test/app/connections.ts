@@ -6,7 +6,9 @@ import {
 } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
-import { createConnectionSteps, type StepEvent } from "@durable-mcp/workflow/steps";
+import { createConnectionSteps, type SlotRefusedEvent } from "@durable-mcp/workflow/steps";
+
+type StepEvent = ConnectionEvent | SlotRefusedEvent;
 
 /** What a test sets for the steps of its runs, which are in the same process. */
 export interface StepSettings {
@@ -44,8 +46,9 @@ function declared(): Record<string, McpConnection> {
 
 const options = {
   connections: declared,
-  onEvent: (event: StepEvent | ConnectionEvent) =>
-    settings.workflowTestSettings?.events.push(event),
+  onEvent: {
+    every: (event: StepEvent) => settings.workflowTestSettings?.events.push(event),
+  },
 };
 
 export const sealed = createConnectionSteps({

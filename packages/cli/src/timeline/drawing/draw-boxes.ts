@@ -1,5 +1,6 @@
+import { count } from "../../output/print-values.ts";
 import type { AgentSession, Step } from "../life/agent-session.ts";
-import { countText, durationText, processText } from "../life/words.ts";
+import { durationText, processText } from "../life/words.ts";
 import { type Markup, markup } from "../text/markup.ts";
 import { type Column, lineHeight, placeIn, type Row } from "./layout.ts";
 import type { EventLine } from "./step-lines.ts";
@@ -58,10 +59,10 @@ function barWidth(column: Column, { from = 0, until = 0 }: EventLine): number {
 function drawRequests(step: Step, x: number, y: number, width: number): Markup {
   if (!step.isEnded)
     return markup`<text class="line bad" x="${x + 10}" y="${y}">${fit("no end in the log", width - 20)}</text>`;
-  const count = [...step.requests.values()].reduce((sum, sent) => sum + sent, 0);
-  const text = countText(count, "request");
+  const sent = [...step.requests.values()].reduce((sum, each) => sum + each, 0);
+  const text = count(sent, "request");
   const room = width - 20 - widthOfText(text) - 6;
-  const dots = count * 8 <= room ? count : 0;
+  const dots = sent * 8 <= room ? sent : 0;
   const circles = Array.from(
     { length: dots },
     (_, index) => markup`<circle class="dot" cx="${x + 13 + index * 8}" cy="${y - 4}" r="3"/>`,
@@ -72,7 +73,7 @@ function drawRequests(step: Step, x: number, y: number, width: number): Markup {
 /** The title of what the page shows of a step. */
 function describe(step: Step): string {
   const requests = [...step.requests.values()].reduce((sum, sent) => sum + sent, 0);
-  const sent = step.isEnded ? countText(requests, "request") : "no end in the log";
+  const sent = step.isEnded ? count(requests, "request") : "no end in the log";
   const what = step.isAnswer ? "Answer" : "Step";
   return `${what} ${step.number}, process ${processText(step.process)}, ${durationText(step.until - step.from)}, ${sent}`;
 }

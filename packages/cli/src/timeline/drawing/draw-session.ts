@@ -1,5 +1,5 @@
+import { count } from "../../output/print-values.ts";
 import type { AgentSession } from "../life/agent-session.ts";
-import { countText } from "../life/words.ts";
 import { Markup, markup } from "../text/markup.ts";
 import { drawBox } from "./draw-boxes.ts";
 import { drawGap, drawLanes, drawWaits } from "./draw-lanes.ts";
@@ -16,7 +16,7 @@ export function drawSession(session: AgentSession, measures: Measures, className
 export function drawPicture(session: AgentSession, title: string): string {
   const { width, height, content } = draw(session, wide, false);
   const style = `:root{${colours}}@media (prefers-color-scheme:dark){:root{${darkColours}}}${pictureStyle}`;
-  const description = `${countText(session.steps.length, "step")} of an agent session in the order of time, each with its process, what it called, and how many HTTP requests it sent; below them the MCP sessions that the steps used.`;
+  const description = `${count(session.steps.length, "step")} of an agent session in the order of time, each with its process, what it called, and how many HTTP requests it sent; below them the MCP sessions that the steps used.`;
   const edge = 14;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title text" viewBox="${-edge} ${-edge} ${width + 2 * edge} ${height + 2 * edge}" width="${width + 2 * edge}" height="${height + 2 * edge}"><title id="title">${title}</title><desc id="text">${description}</desc><style>${new Markup(style)}</style><rect class="ground" x="${-edge}" y="${-edge}" width="${width + 2 * edge}" height="${height + 2 * edge}" rx="10"/>${content}</svg>
 `.text;

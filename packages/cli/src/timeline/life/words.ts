@@ -25,10 +25,6 @@ function inUnits(seconds: number, units: readonly (readonly [number, string])[])
   return rest && count < 10 ? `${count} ${unit} ${rest} ${next[1]}` : `${count} ${unit}`;
 }
 
-export function countText(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-}
-
 /** The number of a process, without what tells it from others of that number. */
 export function processText(process: string): string {
   return process.replace(/-[\da-f]+$/, "");

@@ -1,14 +1,8 @@
+import { count } from "../../output/print-values.ts";
 import { rowId } from "../drawing/draw-boxes.ts";
 import { waitText } from "../drawing/draw-lanes.ts";
 import type { AgentSession, Step } from "../life/agent-session.ts";
-import {
-  countText,
-  durationText,
-  eventText,
-  operationText,
-  outcomeText,
-  processText,
-} from "../life/words.ts";
+import { durationText, eventText, operationText, outcomeText, processText } from "../life/words.ts";
 import { type Markup, markup } from "../text/markup.ts";
 
 /** The same as the picture, in words, with all that the log says of each step. */
@@ -21,8 +15,8 @@ ${waitList(session)}`;
 }
 
 function stepRow(session: AgentSession, step: Step, several: boolean): Markup {
-  const sent = [...step.requests].map(([connection, count]) =>
-    several ? `${count} to ${connection}` : `${count}`,
+  const sent = [...step.requests].map(([connection, number]) =>
+    several ? `${number} to ${connection}` : `${number}`,
   );
   return markup`<tr role="row" id="${rowId(session, step)}"><th role="rowheader" scope="row">${step.isAnswer ? "Answer" : "Step"} ${step.number}</th><td role="cell" data-label="Process">${processText(step.process)}</td><td role="cell" data-label="Began">${timeText(step.from)}</td><td role="cell" class="number" data-label="Took">${durationText(step.until - step.from)}</td><td role="cell" class="number" data-label="Requests">${sent.length > 0 ? sent.join(", ") : "not known"}</td><td role="cell"><ul class="did">${did(step, several)}${!step.isEnded && markup`<li class="bad">The log has no end of this step: it is under way, or its process died.</li>`}${step.isFailed && markup`<li class="bad">The step failed, such as its model.</li>`}</ul></td></tr>
 `;
@@ -63,7 +57,7 @@ function did(step: Step, several: boolean): Markup[] {
   return [
     ...items.slice(0, mostLines).map(({ item }) => item),
     ...(more > 0
-      ? [markup`<li class="quiet">and ${countText(more, "line")} more in the log</li>`]
+      ? [markup`<li class="quiet">and ${count(more, "line")} more in the log</li>`]
       : []),
   ];
 }

@@ -23,7 +23,7 @@ export function printTime(ms: number): string {
 
 /** A number and its noun, such as "1 session" and "2 sessions". */
 export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 const lengths: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -1,0 +1,91 @@
+import type { ConnectionEvent } from "./connection-event.ts";
+import type { EventStep, Tell } from "./step-events.ts";
+
+/** The events that change what a user gets, or what the application has to do. */
+const applicationTypes = [
+  ...(["lost", "restored", "recovered", "discarded", "start-failed"] as const),
+  ...(["unavailable", "authorization-required", "tools-changed", "notification"] as const),
+  ...(["waiting-call", "conflict", "not-ended", "close-failed", "store-failed"] as const),
+] satisfies ConnectionEvent["type"][];
+
+/** Events that say what is wrong with a definition, a server or the application's code. */
+type WarningReason = Extract<
+  ConnectionEvent["type"],
+  | ("tools-unmatched" | "tools-need-tasks" | "tools-collide" | "capabilities-missing")
+  | ("ids-vary" | "cannot-wait" | "cannot-ask" | "session-unused" | "used-after-run")
+>;
+
+/**
+ * An event that an application's `onEvent` gets. The other ones of `ConnectionEvent` only say that something was done:
+ * an event log and telemetry get them, and whoever gives `onEvent` as `{ every }`.
+ *
+ * `warning`: something is wrong with the definition of a connection, its server or the application's code. `reason` is
+ * the type of the whole event, and `message` says what to do.
+ */
+export type ApplicationEvent =
+  | Extract<ConnectionEvent, { type: (typeof applicationTypes)[number] }>
+  | (Pick<ConnectionEvent, "connection" | "name" | "shared"> & {
+      readonly type: "warning";
+      readonly reason: WarningReason;
+      readonly message: string;
+    });
+
+/** Gets each event, as an event log does. */
+export interface EventObserver {
+  readonly every: Tell;
+}
+
+/** What listens to events: a function gets those for applications, and `every` gets all. */
+export type OnEvent = ((event: ApplicationEvent, step?: EventStep) => void) | EventObserver;
+
+/** The event as an application gets it; `undefined` for one that only a log and telemetry get. */
+export function forApplication(event: ConnectionEvent): ApplicationEvent | undefined {
+  const message = warningOf(event);
+  if (message === undefined) {
+    const isOwn = applicationTypes.some((type) => type === event.type);
+    return isOwn ? (event as ApplicationEvent) : undefined;
+  }
+  const { connection, name, shared } = event;
+  const about = { connection, ...(name !== undefined && { name }), ...(shared && { shared }) };
+  return { ...about, type: "warning", reason: event.type as WarningReason, message };
+}
+
+/** What an event and an error say of a call whose server asks a person. */
+export const cannotAsk =
+  'the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add input: "pause" (in place of session), and calls wait; or answer within the step with onElicitation.';
+
+/** What is wrong, and what to do; `undefined` for an event that is no warning. */
+function warningOf(event: ConnectionEvent): string | undefined {
+  switch (event.type) {
+    case "ids-vary":
+      return "the server names another session with each answer, so a lost session would not be noticed. If it runs in replicas that do not share sessions, send all requests of a session to one replica.";
+    case "cannot-wait":
+      return `input "pause" has no effect: the server only speaks revision ${event.protocolVersion}, in which it asks on an open stream. Answer within the step with onElicitation and session: "stateful".`;
+    case "cannot-ask":
+      return cannotAsk;
+    case "session-unused":
+      return 'the server gives session ids, and this connection keeps none: add session: "stateful", or "stateless" if each step may begin anew.';
+    case "used-after-run":
+      return "a tool was called after its run was over, and failed. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.";
+    case "capabilities-missing":
+      // A session that was replaced is told by another event.
+      if (event.isRestarted) return undefined;
+      return `the kept session was made without ${event.capabilities.join(", ")}, and goes on without. Restart it, or set session.restartOnNewCapabilities.`;
+    case "tools-collide":
+      return `${collisionInWords(event.toolName, event.tools)} None of them is offered.`;
+    case "tools-need-tasks":
+      return `tools that the server only runs as tasks, which this version cannot follow, are not offered: ${event.tools.join(", ")}.`;
+    case "tools-unmatched":
+      return `${event.option} names tools that there are none of: ${event.tools.join(", ")}. Compare it with the server's own names of its tools.`;
+  }
+  return undefined;
+}
+
+/** Says which tools of connections have one name for the model, and what to do about it. */
+export function collisionInWords(
+  name: string,
+  tools: readonly { readonly connection: string; readonly tool: string }[],
+): string {
+  const own = tools.map(({ connection, tool }) => `${tool} of connection ${connection}`);
+  return `Tools of several connections have the same name ${JSON.stringify(name)}: ${own.join(", ")}. Give one of the connections another toolNames.prefix, or leave the tool out with tools.block.`;
+}
