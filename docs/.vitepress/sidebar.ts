@@ -28,37 +28,37 @@ function rest(folder: string, above: readonly string[] = []): string[] {
 
 /** Paths in the order in which somebody needs them, by group. */
 const guides = {
-  Steps: [
-    "guides/connections",
+  Tasks: [
     "guides/durable-sessions",
+    "guides/carry-the-state",
+    "guides/questions",
+    "guides/sign-in",
+    "guides/manage-sessions",
+  ],
+  Guides: [
+    "guides/connections",
+    "guides/servers-without-sessions",
     "guides/streaming",
     "guides/tools",
     "guides/when-a-server-forgets-you",
-    "guides/named-sessions",
-    "guides/carry-the-state",
-    "guides/memory",
+    "guides/runs-and-names",
+    "guides/stdio",
+    "guides/choosing-a-store",
+    "guides/sealing",
+    "guides/observability",
+    "guides/probe",
   ],
-  "People in between": ["guides/questions", "guides/sign-in"],
-  "In one process": ["guides/sub-agents", "guides/run-scopes", "guides/stdio", "guides/pool"],
-  Frameworks: [
-    "guides/next-chat",
-    "guides/migrating",
+  Clients: [
+    "clients",
     "guides/langchain",
+    "guides/migrating",
     "guides/workflow",
     "guides/eve",
     "guides/other-engines",
   ],
-  "In production": [
-    "guides/choosing-a-store",
-    "guides/sign-in-in-production",
-    "guides/observability",
-    "guides/sealing",
-    "guides/cold-starts",
-  ],
   "Your own server": ["guides/server"],
 };
-const tools = ["guides/probe", "guides/look-into-a-store", "guides/timeline"];
-guides["In production"].push(...rest("guides", [...Object.values(guides).flat(), ...tools]));
+guides.Guides.push(...rest("guides", Object.values(guides).flat()));
 
 const group = (text: string, paths: readonly string[]) => ({ text, items: paths.map(page) });
 /** A group that begins folded. It leads to its first page itself: VitePress nests two buttons otherwise. */
@@ -78,19 +78,27 @@ const api = {
 
 /** The order of need: what somebody does, then where it runs, what goes wrong, what it is, why it is so. */
 export const sidebar = [
-  group("Start", ["getting-started", ...tools]),
-  group("Steps", guides.Steps),
-  group("People in between", guides["People in between"]),
-  group("In one process", guides["In one process"]),
-  group("In production", guides["In production"]),
+  group("Start", ["getting-started"]),
+  group("Tasks", guides.Tasks),
+  group("Guides", guides.Guides),
+  group("Clients and frameworks", guides.Clients),
   group("Deployment", ["deploy", ...rest("deploy")]),
-  group("Clients", ["clients", ...rest("clients")]),
-  group("Frameworks", guides.Frameworks),
   group("Your own server", guides["Your own server"]),
-  group("Help", ["troubleshooting", "faq"]),
-  group("Reference", ["errors", ...rest("reference")]),
+  group("Help", ["troubleshooting"]),
+  folded("Errors", ["errors", ...rest("errors")]),
+  group("Reference", rest("reference")),
   api,
   group("How it works", ["concepts", "architecture"]),
-  group("Results", ["results", "comparison"]),
+  folded("Evidence", [
+    "comparison",
+    "compatibility",
+    "conformance",
+    "requirements",
+    "reliability",
+    "simulation",
+    "benchmarks",
+    "benchmarks-server",
+  ]),
   folded("Project", ["registry"]),
+  folded("Decisions", ["decisions", ...rest("decisions")]),
 ];

@@ -2,7 +2,7 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import { expect, test, vi } from "vitest";
 import { createOrderingServer } from "../fixtures/ordering-server.ts";
 
-// What docs/guides/server.md tells the authors of servers, with the code that stands there.
+// What docs/guides/server.md tells the authors of servers, with the server that it links to.
 
 const key = "a key that all replicas and restarts share";
 const minutes = 60_000;
