@@ -18,7 +18,7 @@ import {
 } from "./session/session-context.ts";
 import { eraUnsupported } from "./session/session-errors.ts";
 import { type SessionFetchOptions, sessionFetchChecks } from "./session/session-fetch-options.ts";
-import { bindUrl, liveSession, resumeHandshake } from "./session/session-life.ts";
+import { bindUrl, dropSnapshot, liveSession, resumeHandshake } from "./session/session-life.ts";
 import type { LiveSession } from "./session/slot-state.ts";
 import { slotState } from "./session/session-slot.ts";
 import { refusingTasks } from "./session/task-answer.ts";
@@ -108,7 +108,9 @@ function createPipeline(
     exchange: (request, message) => exchange(context, message, request),
   };
 
+  const answerClient = context.session === "stateless" && context.memory?.handshakes(context);
   const answer: Pipeline["answer"] = (request, message) => {
+    if (answerClient) return answerClient(request, message);
     // Without a probe, or after a refused one, `initialize` goes out again: it succeeds, or its error explains.
     const mayKnow = message === undefined || methodOf(message) !== "initialize";
     const isStateless = mayKnow && isKnownStateless(context, statelessMaxAgeMs);
@@ -136,21 +138,28 @@ function createContext(
   const { initializeMs = 30_000, answerMs = 300_000 } = options.timeouts ?? {};
   const bare: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   const url = parseEndpointUrl(options.url);
-  const base = refusingTasks(bare, url, options.slot);
+  const { session = "stateful", memory } = options;
+  const isOwn = session === "stateful";
+  if (!isOwn && memory === undefined) {
+    throw invalid("memory", 'session "stateless" needs memory: createServerMemory().');
+  }
+  const base = refusingTasks(bare, url, options.slot, !isOwn);
+  const state = slotState(options.slot);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
-  const { toolList = {} } = options;
+  const pinned = !isOwn && memory?.pinMs !== undefined && { maxAgeMs: memory.pinMs };
+  const toolList = { ...options.toolList, ...pinned };
   const waiting = options.waiting?.wrap(base) ?? base;
   return {
     ...(options as Omit<SessionFetchOptions, keyof SessionFeatures>),
     ...(options as unknown as SessionFeatures),
     continuity,
     url,
-    fetch:
-      options.memory?.wrap(waiting, { url, slot: options.slot, toolList, emit, now }) ?? waiting,
+    fetch: memory?.wrap(waiting, { url, state, toolList, emit, now }) ?? waiting,
     redirect: options.redirect ?? "refuse",
     refusal: refusalMode(options.fetch),
-    state: slotState(options.slot),
+    state,
+    session,
     ids: createRequestIds(),
     questions,
     pagesBefore: new Map(),
@@ -213,6 +222,7 @@ const unsaved = {
   except: undefined,
   listening: undefined,
   memory: undefined,
+  session: undefined,
 };
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */
@@ -228,6 +238,7 @@ function bindToUrl(context: SessionContext): void {
   const { snapshot } = state;
   if (snapshot === undefined) return;
   if (snapshot.url !== url.href) return discard(context, "url");
+  if (snapshot.kind === "session" && context.session === "stateless") return dropSnapshot(state);
   if (snapshot.kind !== "sessionless" || snapshot.initializeResult === undefined) return;
   if (isFresh(context, snapshot.keptAt ?? 0)) resumeHandshake(state, snapshot.initializeResult);
 }

@@ -27,15 +27,13 @@ export type {
   ToolListOptions,
 } from "./session/session-fetch-options.ts";
 export { createSessionSlot, sessionFailure, type SessionSlot } from "./session/session-slot.ts";
-export type { KeptResult } from "./session/kept-result.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,
   type SessionSnapshot,
-  type LostSessionSnapshot,
   type ActiveSessionSnapshot,
   type SessionlessSnapshot,
-  type RememberedSnapshot,
+  type KeptResult,
   type StatelessSnapshot,
   type ToolDefinition,
   type ToolList,

@@ -103,7 +103,7 @@ describe("a server that only knows HTTP+SSE", () => {
     const server = await startSseServer(404);
     const application = startApplication({ old: define(server) });
     const key = '["old","user","https://idp.test","alice"]';
-    const lost = { version: 1, kind: "lost", url: server.url };
+    const lost = { version: 1, kind: "sessionless", url: server.url, lost: {} };
     const saved = { state: { mcpSessions: { [key]: lost } } };
     await application.step(saved, async (registry) => {
       expect(await callForText(await registry.tools(), "old__greet")).toBe("hello");

@@ -11,7 +11,7 @@ import {
   type SessionSlot,
   type SessionStart,
 } from "@durable-mcp/core";
-import { abortable, anySignal } from "@durable-mcp/core/internal";
+import { abortable, anySignal, isLost } from "@durable-mcp/core/internal";
 import { createApprovedCalls } from "../connection/approved-calls.ts";
 import { createProgressTracker } from "../connection/call-progress.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
@@ -216,7 +216,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */
-    isAfterLoss: slot?.snapshot?.kind === "lost",
+    isAfterLoss: isLost(slot?.snapshot),
     restoreError,
     /** The error of a connection that cannot be used, whatever the reason. */
     unavailable,

@@ -47,7 +47,14 @@ export async function decideAfterLoss(
   if (session.kind === "sessionless") {
     lose(context, session, method, status);
     const mayTry = !attempts.isRecovered && context.resend !== "never";
-    return mayTry ? { ...attempts, isRecovered: true } : toResponseFor(message.id, refusal);
+    if (!mayTry) return toResponseFor(message.id, refusal);
+    if (context.session === "stateless") {
+      // The client made the handshake. If the next one fails, the refusal of its own request says more.
+      const ensured = await ensureSession(context, request).catch(() => undefined);
+      request.signal?.throwIfAborted();
+      if (!ensured || "refused" in ensured) return toResponseFor(message.id, refusal);
+    }
+    return { ...attempts, isRecovered: true };
   }
   const refused = { method, url: context.url, status };
   if (refusal.isOfVersion && isCurrent(context.state, session)) {

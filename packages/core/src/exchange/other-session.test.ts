@@ -130,7 +130,7 @@ test("reports the loss with recover: false, and ends the session that carried th
   expect(await call(step)).toBe(1);
   await expect(step.client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
   await expect.poll(() => step.ended).toEqual(["adopted-1"]);
-  expect(step.slot.snapshot).toMatchObject({ kind: "lost" });
+  expect(step.slot.snapshot).toMatchObject({ kind: "sessionless", lost: {} });
 });
 
 test.each([

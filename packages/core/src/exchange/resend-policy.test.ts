@@ -93,7 +93,7 @@ test.each([
   const { client, server, slot } = await startRefusedStep(refusal, { recover: false });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code });
   expect(server.log).toEqual(["POST tools/call", ...asked]);
-  expect(slot).toMatchObject({ snapshot: { kind: "lost" }, changed: true });
+  expect(slot).toMatchObject({ snapshot: { kind: "sessionless", lost: {} }, changed: true });
 });
 
 test("reports the loss to later requests too with recover: false, and opens nothing", async () => {

@@ -130,7 +130,7 @@ describe("a server that only speaks revisions without sessions", () => {
 
 test.each([true, false])("a lost session leaves its notice, saved as lost: %s", async (isSaved) => {
   const server = await startModernServer();
-  const lost = { version: 1, kind: "lost", url: server.url } as const;
+  const lost = { version: 1, kind: "sessionless", url: server.url, lost: {} } as const;
   const snapshot = isSaved ? lost : sessionSnapshot(server.url);
   server.use(({ headers, message }, response) =>
     headers["mcp-session-id"] !== undefined

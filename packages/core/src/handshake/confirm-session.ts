@@ -72,10 +72,12 @@ export async function useOpened(
       const own = { ...opened, ...standing };
       saved = await startAndSave(context, own, { replacesLost, lists }, request);
     } else {
+      const { kept } = { kept: undefined, ...state.snapshot };
       const snapshot = { version: 1, kind: "sessionless", url: url.href } as const;
+      const own = { ...snapshot, ...(kept && { kept }) };
       const { initializeResult } = opened;
-      const kept = { ...snapshot, initializeResult, keptAt: context.now() };
-      saveSnapshot(state, isKeepable(kept) ? kept : snapshot);
+      const whole = { ...own, initializeResult, keptAt: context.now() };
+      saveSnapshot(state, isKeepable(whole) ? whole : own);
     }
     enterLive(state, saved, replacesLost);
   } catch (error) {
@@ -87,8 +89,9 @@ export async function useOpened(
   void endLost(context, lost, request);
   const live = liveSession(state) ?? opened;
   const { protocolVersion, capabilities } = live.initializeResult;
-  if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
-  else {
+  if (live.kind === "sessionless") {
+    if (context.session === "stateful") emit({ type: "sessionless", protocolVersion });
+  } else {
     const before = (lost ?? opened).initializeResult;
     const changed =
       protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);

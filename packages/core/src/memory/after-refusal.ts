@@ -1,16 +1,15 @@
 import { timeLimited } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
-import type { KeptResult } from "../session/kept-result.ts";
+import { createSharedTask } from "../base/shared-task.ts";
 import { refusesRevision } from "../session/lost-session.ts";
-import type { ToolDefinition } from "../session/session-snapshot.ts";
+import type { MemoryContext } from "../session/session-fetch-options.ts";
+import type { KeptResult, ToolDefinition } from "../session/session-snapshot.ts";
 import { parseMessage, revisionIn } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { type AskAgain, askAgain, listToolsAgain } from "./ask-again.ts";
 import type { KeptResults } from "./kept-results.ts";
 import type { MemoryCall } from "./memory-call.ts";
-import type { MemoryContext } from "./memory-context.ts";
 import { withNewParamHeaders } from "./param-headers.ts";
-import { createRenewal, type Renewal } from "./renewal.ts";
 
 /** The server refuses the headers of a request, or its revision, and has not processed it. */
 const headerMismatch = -32_020;
@@ -101,4 +100,41 @@ export function createAfterRefusal(
 function errorOf(refusal: string): { readonly code?: unknown; readonly data?: unknown } {
   const message = parseMessage(refusal);
   return (message && "error" in message && message.error) || {};
+}
+
+/** Asks the server again, once for all requests that it refused. */
+interface Renewal<T> {
+  /** How often it has been asked. */
+  readonly count: number;
+  /**
+   * Gives the answer; `undefined` if there was none.
+   *
+   * @param since the count when the refused request was sent. If it was asked since, it is not again
+   */
+  run(
+    since: number,
+    start: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T | undefined>;
+}
+
+function createRenewal<T>(): Renewal<T> {
+  const task = createSharedTask<T | undefined>();
+  let last: T | undefined;
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    async run(since, start, signal) {
+      if (count > since) return last;
+      return await task(async (shared) => {
+        const renewed = await start(shared).catch(() => undefined);
+        shared.throwIfAborted();
+        last = renewed;
+        count += 1;
+        return renewed;
+      }, signal);
+    },
+  };
 }

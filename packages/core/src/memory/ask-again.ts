@@ -1,7 +1,7 @@
 import { abortable } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
-import type { KeptMethod } from "../session/kept-result.ts";
+import type { KeptMethod } from "../session/snapshot-shape.ts";
 import type { ToolDefinition } from "../session/session-snapshot.ts";
 import { listPages } from "../tools/list-pages.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";

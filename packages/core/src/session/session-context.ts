@@ -31,11 +31,19 @@ export interface SessionContext
     Readonly<
       Omit<
         SessionFetchOptions,
-        keyof Endpoint | keyof SessionFeatures | "now" | "recover" | "resend" | "toolList"
+        | keyof Endpoint
+        | keyof SessionFeatures
+        | "now"
+        | "recover"
+        | "resend"
+        | "session"
+        | "toolList"
       >
     >,
     SessionFeatures {
   readonly state: SlotState;
+  /** Whether it keeps a session. Otherwise clients keep their own. */
+  readonly session: "stateful" | "stateless";
   readonly ids: RequestIds;
   readonly questions: Questions;
   /** How many pages of a list came before a cursor, under method and cursor as JSON. */
@@ -160,11 +168,12 @@ interface Questions {
 }
 
 /** Reports once for each slot that the session, or the handshake, of an earlier step is in use again. */
-export function announceResumption({ state, emit }: SessionContext): void {
+export function announceResumption({ state, session, emit }: SessionContext): void {
   const resumed = takeResumed(state);
   if (resumed === undefined) return;
   const { protocolVersion } = resumed.initializeResult;
-  emit({ type: resumed.kind === "session" ? "resumed" : "sessionless", protocolVersion });
+  if (resumed.kind === "session") emit({ type: "resumed", protocolVersion });
+  else if (session === "stateful") emit({ type: "sessionless", protocolVersion });
 }
 
 /** Whether what came at `since`, a tool list or a handshake, is still young enough to be used. */

@@ -13,6 +13,7 @@ import {
 import { isRecord } from "../base/json-values.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
+import type { Pipeline, SessionContext } from "./session-context.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
@@ -111,6 +112,12 @@ export interface SessionFetchOptions {
    * `createServerMemory`. @default nothing is kept
    */
   memory?: MemoryFeature | undefined;
+  /**
+   * Whether the fetch keeps a session (`"stateful"`). With `"stateless"`, which needs a `memory`, it opens none:
+   * the sessions of clients are their own, and the memory keeps the handshake with a server without sessions, too.
+   * @default "stateful"
+   */
+  session?: "stateful" | "stateless" | undefined;
   /** Runs around each recovery of a lost session, to measure it. */
   aroundRecovery?: AroundRecovery | undefined;
   /** Gets the events of the session, and the server's notifications. */
@@ -130,22 +137,24 @@ export interface WaitingFeature {
   readonly wrap: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch;
 }
 
-/** Answers requests from what a server allows to keep, beneath a session fetch. */
-export interface MemoryFeature {
-  /** @internal */
+/** Answers requests from what a server allows to keep. */
+export interface MemoryFeature extends SessionFeature<"ServerMemory"> {
+  readonly pinMs?: number | undefined;
+  /** @internal Answers requests beneath a session fetch. */
   readonly wrap: (
     fetch: typeof globalThis.fetch,
-    context: MemoryFeatureContext,
+    context: Omit<MemoryContext, "pinMs">,
   ) => typeof globalThis.fetch;
+  /** @internal Answers the requests of clients that make their handshakes themselves. */
+  readonly handshakes: (context: SessionContext) => Pipeline["answer"];
 }
 
-/** @internal */
-export interface MemoryFeatureContext {
-  readonly url: URL;
-  readonly slot: SessionSlot;
-  readonly toolList: ToolListOptions;
-  readonly emit: (event: SessionEvent) => void;
-  readonly now: () => number;
+/** @internal What all parts of a memory know. */
+export interface MemoryContext extends Pick<
+  SessionContext,
+  "url" | "state" | "toolList" | "emit" | "now"
+> {
+  readonly pinMs: number | undefined;
 }
 
 /**
@@ -211,7 +220,8 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   start: feature("StartHook"),
   onSession: checkFunction,
   waiting: checkedLater,
-  memory: checkedLater,
+  memory: feature("ServerMemory"),
+  session: oneOf("stateful", "stateless"),
   aroundRecovery: checkFunction,
   onEvent: checkFunction,
   now: checkFunction,
