@@ -1,11 +1,7 @@
 import {
   type ActiveSessionSnapshot,
-  createFirstList,
-  createListening,
-  createSecondSession,
   createSessionFetch,
   createSessionSlot,
-  createStartHook,
   type OnSession,
   type SessionEvent,
   type SessionSlot,
@@ -48,33 +44,24 @@ export function createStatefulFetch(
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
   const { definition, exceptSlot, trace, url, onSession, now, approvals } = parts;
-  const { fetch, redirect, timeouts } = definition.options;
+  const { redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition) },
-    statelessMaxAgeMs: session.statelessMaxAgeMs,
     fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
-    allowOtherOrigins: fetch !== undefined,
     // A new session and its tools are one write of the store then.
-    firstList: parts.listsTools ? createFirstList() : undefined,
-    listening: needsListening(definition.options) ? createListening() : undefined,
+    firstList: parts.listsTools,
+    listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
     isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
-    except:
-      exceptSlot &&
-      createSecondSession({
-        slot: exceptSlot,
-        matches: ({ method, params }) =>
-          method === "tools/call" && except.some((tool) => tool === params?.["name"]),
-      }),
-    start:
-      onStart &&
-      createStartHook({
-        onStart: (start) => prepare(parts, onStart, start),
-        timeoutMs: startTimeoutMs(definition),
-      }),
+    except: exceptSlot && {
+      slot: exceptSlot,
+      matches: ({ method, params }) =>
+        method === "tools/call" && except.some((tool) => tool === params?.["name"]),
+    },
+    onStart: onStart && ((start) => prepare(parts, onStart, start)),
     aroundRecovery: (recovery) =>
       trace({ operation: "recover" }, async (note) => {
         note({ refusedStatus: (await recovery()).status });
@@ -82,6 +69,7 @@ export function createStatefulFetch(
     timeouts: {
       initializeMs: connectTimeoutMs(definition),
       answerMs: timeouts?.answerMs,
+      startMs: startTimeoutMs(definition),
     },
   });
 }

@@ -31,6 +31,7 @@ import { dropLate, type OutgoingRequest, sendToEndpoint } from "../wire/server-e
 import { letGo } from "../wire/read-answer.ts";
 import { type Attempts, decideAfterLoss } from "./after-loss.ts";
 import { exchangeOneWay } from "./one-way.ts";
+import { followNamed } from "./other-session.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export function exchange(
@@ -165,7 +166,7 @@ async function sendOnce(
       // It has sessions by now, which are the clients' own.
       const isOwnNow = context.session === "stateless" && namedSession(read) !== undefined;
       if (isOwnNow) lose(context, session, method, read.status);
-      const followed = context.continuity.follow(context, session, method, read, request);
+      const followed = followNamed(context, session, method, read, request);
       if (followed === undefined) noteAnswered(context.state, session);
       carriedOutIn = followed?.session ?? session;
       return openAnswer(context, read, {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { createStartHook } from "../handshake/start-hook.ts";
 import { type McpHandler, sendJson, sendResult, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
 import type { SessionFetchOptions } from "../session/session-fetch-options.ts";
@@ -49,7 +48,7 @@ test("goes on in the session that an answer names, when the server keeps it", as
   const started: string[] = [];
   const saved: unknown[] = [];
   const step = await startAdoptingStep({
-    start: createStartHook({ onStart: ({ reason }) => void started.push(reason) }),
+    onStart: ({ reason }) => void started.push(reason),
     onSession: (snapshot) => void saved.push(snapshot),
   });
   expect([await call(step), await call(step)]).toEqual([1, 2]);

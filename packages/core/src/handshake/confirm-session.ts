@@ -17,9 +17,13 @@ import {
   type StandingRequests,
   standingRequests,
 } from "../session/session-snapshot.ts";
+import { repeatStandingRequests } from "../session/standing-requests.ts";
+import { listFirst } from "../tools/first-list.ts";
+import { relistTools } from "../tools/relist-tools.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endLost, endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
+import { runStartHook } from "./start-hook.ts";
 
 /**
  * Finishes the handshake of the opened session: acknowledges it and puts it into use.
@@ -84,7 +88,12 @@ export async function useOpened(
     leaveOpened(state);
     throw error;
   }
-  if (replacesLost) await context.continuity.restore(context, opened, standing, lost, request);
+  if (replacesLost) {
+    await Promise.all([
+      repeatStandingRequests(context, opened, standing, request),
+      lost && relistTools(context, lost, request),
+    ]);
+  }
   // A server that has not lost it, and whose balancer only chose another replica, would keep it.
   void endLost(context, lost, request);
   const live = liveSession(state) ?? opened;
@@ -110,14 +119,12 @@ async function startAndSave(
   const { state, url, emit, onSession } = context;
   const reason = replacesLost ? "recovered" : "started";
   const snapshot: ActiveSessionSnapshot = { version: 1, url: url.href, ...opened };
-  const listed = await context.start?.prepare(context, snapshot, reason).catch((error: unknown) => {
+  const listed = await runStartHook(context, snapshot, reason).catch((error: unknown) => {
     emit({ type: "start-failed", reason });
     endUnused(context, opened, request);
     throw error;
   });
-  const { firstList } = context;
-  const toolList =
-    listed ?? (lists ? await firstList?.list(context, snapshot, request) : undefined);
+  const toolList = listed ?? (lists ? await listFirst(context, snapshot, request) : undefined);
   const own: ActiveSessionSnapshot = {
     ...snapshot,
     ...(toolList && { toolList }),

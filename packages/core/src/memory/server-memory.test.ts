@@ -38,16 +38,17 @@ test("beneath a session fetch, a later step on a server of 2026-07-28 sends its 
 
 test("a session is asked for again in time, and what is kept stays", async () => {
   let now = 0;
-  const options = { now: () => now, statelessMaxAgeMs: 10 };
-  const server = await startModernServer();
+  const options = { now: () => now };
+  const day = 86_400_000;
+  const server = await startModernServer({ ttlMs: 2 * day });
   const first = startRememberingStep(server, undefined, options);
   await probeListAndCall(first);
   server.takeLog();
-  now = 11;
+  now = day + 1;
   const second = startRememberingStep(server, first.slot.snapshot, options);
   await probeListAndCall(second);
   expect(server.takeLog()).toEqual(["initialize", "tools/call"]);
-  expect(second.slot.snapshot).toMatchObject({ decidedAt: 11, kept: [{}, {}] });
+  expect(second.slot.snapshot).toMatchObject({ decidedAt: day + 1, kept: [{}, {}] });
 });
 
 test("lies above calls that wait, which declare that a person can be asked", async () => {

@@ -1,28 +1,16 @@
-import type {
-  JsonRpcId,
-  JsonRpcMessage,
-  JsonRpcRequest,
-  JsonRpcResponse,
-} from "../wire/json-rpc.ts";
+import type { JsonRpcId, JsonRpcMessage } from "../wire/json-rpc.ts";
 import { type Endpoint, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
 import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
   ResendPolicy,
-  SessionFeature,
   SessionFetchOptions,
   ToolListOptions,
 } from "./session-fetch-options.ts";
 import { headersForMessage, nameSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
-import type { LiveSession, NamedSession, SlotState } from "./slot-state.ts";
-import type {
-  ActiveSessionSnapshot,
-  StandingRequests,
-  ToolDefinition,
-  ToolList,
-} from "./session-snapshot.ts";
+import type { LiveSession, SlotState } from "./slot-state.ts";
 
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */
 export interface SessionContext
@@ -31,16 +19,9 @@ export interface SessionContext
     Readonly<
       Omit<
         SessionFetchOptions,
-        | keyof Endpoint
-        | keyof SessionFeatures
-        | "now"
-        | "recover"
-        | "resend"
-        | "session"
-        | "toolList"
+        keyof Endpoint | "now" | "recover" | "resend" | "session" | "toolList"
       >
-    >,
-    SessionFeatures {
+    > {
   readonly state: SlotState;
   /** Whether it keeps a session. Otherwise clients keep their own. */
   readonly session: "stateful" | "stateless";
@@ -55,98 +36,13 @@ export interface SessionContext
   readonly toolList: ToolListOptions;
   readonly initializeMs: number;
   readonly answerMs: number;
+  readonly startMs: number;
   /** Another session fetch, on another slot and with other options, whose session is not saved. */
   readonly fork: (
     changes: Partial<SessionFetchOptions>,
     questions?: SessionContext["questions"],
   ) => Pipeline;
 }
-
-/** The parts of a session fetch that are passed in, as the others use them. Most of them are optional. */
-export interface SessionFeatures {
-  readonly listening?: {
-    readonly listen: (context: SessionContext, request: OutgoingRequest) => Promise<Response>;
-  };
-  readonly continuity: {
-    /** Notes a request that holds for the rest of the session, once the server has answered it. */
-    readonly observe: (state: SlotState, answer: JsonRpcResponse, request: JsonRpcRequest) => void;
-    /** Reports how a list differs from the one before. */
-    readonly compare: (
-      context: SessionContext,
-      before: readonly ToolDefinition[],
-      tools: readonly ToolDefinition[],
-    ) => void;
-    /** Goes on in the session that a 2xx answer names instead, if it does. */
-    readonly follow: (
-      context: SessionContext,
-      session: LiveSession,
-      method: string,
-      response: Response,
-      request: OwnRequest,
-    ) => { readonly session: LiveSession; readonly whenOver: () => void } | undefined;
-    /** Opens the session that an answer named, if there is one and the server keeps it. */
-    readonly openNamed: (
-      context: SessionContext,
-      request: BoundedRequest,
-    ) => Promise<NamedSession | undefined>;
-    /** Continues an answer's stream that broke; `undefined` if that is impossible. */
-    readonly resume: (
-      context: SessionContext,
-      answered: {
-        readonly session: LiveSession;
-        readonly request: OutgoingRequest;
-        readonly timeout: {
-          readonly signal: AbortSignal;
-          readonly silentMs: number | undefined;
-          readonly heard: () => void;
-        };
-      },
-      over: AbortSignal,
-    ) => (
-      lastEventId: string,
-      retryMs: number | undefined,
-    ) => Promise<ReadableStream<Uint8Array> | undefined>;
-    /** Sends a client's GET that resumes a stream. */
-    readonly resumeStream: (context: SessionContext, request: OutgoingRequest) => Promise<Response>;
-    /** Makes the standing requests again on a new session, and lists the tools of a lost one again. */
-    readonly restore: (
-      context: SessionContext,
-      session: LiveSession,
-      standing: StandingRequests,
-      lost: ActiveSessionSnapshot | undefined,
-      request: BoundedRequest,
-    ) => Promise<unknown>;
-  };
-  readonly except?: {
-    readonly open: (context: SessionContext) => {
-      /** Whether a message goes to the second session. */
-      readonly takes: (message: JsonRpcMessage) => boolean;
-      readonly answer: Pipeline["answer"];
-    };
-  };
-  readonly firstList?: {
-    /** Lists the tools of a session before it is saved. Returns those that can be saved. */
-    readonly list: (
-      context: SessionContext,
-      session: ActiveSessionSnapshot,
-      request: BoundedRequest,
-    ) => Promise<ToolList | undefined>;
-  };
-  readonly start?: {
-    /** Prepares a session before it is saved. Returns the tools that were listed meanwhile. */
-    readonly prepare: (
-      context: SessionContext,
-      snapshot: ActiveSessionSnapshot,
-      reason: "started" | "recovered",
-    ) => Promise<ToolList | undefined>;
-  };
-}
-
-/** A feature with both of its sides: the application's and the one in here. */
-export type FeatureOf<
-  FIELD extends keyof SessionFeatures,
-  NAME extends string,
-> = SessionFeature<NAME> & NonNullable<SessionFeatures[FIELD]>;
 
 /** A session fetch from the inside. */
 export interface Pipeline {

@@ -56,5 +56,5 @@ export function withoutToolList(snapshot: SessionSnapshot): SessionSnapshot | un
   const { toolList, kept, ...others } = { toolList: undefined, kept: undefined, ...snapshot };
   const left = kept?.filter(({ method }) => method !== "tools/list");
   if (toolList === undefined && left?.length === kept?.length) return undefined;
-  return { ...others, ...(left && { kept: left }) } as SessionSnapshot;
+  return { ...others, ...(left && { kept: left }) };
 }

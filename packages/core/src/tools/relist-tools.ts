@@ -1,11 +1,8 @@
 import type { BoundedRequest, SessionContext } from "../session/session-context.ts";
-import type { ToolChanges } from "../session/session-event.ts";
 import { liveSession } from "../session/session-life.ts";
-import type { ActiveSessionSnapshot, ToolDefinition } from "../session/session-snapshot.ts";
-import { scrubStrings } from "../wire/scrub-session-id.ts";
+import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
 import { askForTools } from "./ask-for-tools.ts";
-import { compareTools } from "./compare-tools.ts";
-import { keptList, observeTools } from "./tool-list.ts";
+import { keptList, observeTools, tellChanges } from "./tool-list.ts";
 
 /**
  * Lists the tools of a replacement session, if the lost session had a kept list. Clients with the old
@@ -31,18 +28,4 @@ export async function relistTools(
   }
   const listed = keptList(context)?.tools;
   if (listed) tellChanges(context, "new-session", before.tools, listed);
-}
-
-/** Reports how a list differs from the one before, by the tools' names. */
-export function tellChanges(
-  { state, emit }: SessionContext,
-  reason: "new-list" | "new-session",
-  before: readonly ToolDefinition[],
-  tools: readonly ToolDefinition[],
-): void {
-  const changes = compareTools(before, tools);
-  if (!changes) return;
-  // A server without sessions names none.
-  const { sessionId = "" } = { ...liveSession(state) } as { sessionId?: string };
-  emit({ type: "tools-changed", reason, ...(scrubStrings(changes, sessionId) as ToolChanges) });
 }

@@ -129,7 +129,7 @@ export async function runSimulatedProcess({
       },
       ...(hasSavePoint && { onSession }),
       ...(timeoutMs && { timeouts: { initializeMs: timeoutMs, answerMs: timeoutMs } }),
-      ...(plan.hasStartHook && hasSavePoint && { start: parts.createStartHook({ onStart }) }),
+      ...(plan.hasStartHook && hasSavePoint && { onStart }),
     });
   const shared = createFetch();
   const heldId = () => (slot.snapshot?.kind === "session" ? slot.snapshot.sessionId : undefined);
