@@ -13,6 +13,7 @@ import {
   discard,
   isFresh,
   sendOn,
+  type MemoryParts,
   type Pipeline,
   type SessionContext,
 } from "./session/session-context.ts";
@@ -138,7 +139,9 @@ function createContext(
   const { initializeMs = 30_000, answerMs = 300_000, startMs = 60_000 } = options.timeouts ?? {};
   const bare: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   const url = parseEndpointUrl(options.url);
-  const { session = "stateful", memory } = options;
+  const { session = "stateful" } = options;
+  // The checks of the options let no other in.
+  const memory = options.memory as MemoryParts | undefined;
   const isOwn = session === "stateful";
   if (!isOwn && memory === undefined) {
     throw invalid("memory", 'session "stateless" needs memory: createServerMemory().');
@@ -158,6 +161,7 @@ function createContext(
     refusal: refusalMode(options.fetch),
     state,
     session,
+    memory,
     ids: createRequestIds(),
     questions,
     pagesBefore: new Map(),

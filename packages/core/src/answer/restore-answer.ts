@@ -228,9 +228,8 @@ export function createRestorer(
       // The client gets the error. The next request makes the handshake again.
       if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
       observeTools(context, message, answered?.request);
-      if (answered !== undefined && !("method" in message)) {
-        observeStandingRequests(state, message, answered.request);
-      }
+      if (answered === undefined || "method" in message) return;
+      observeStandingRequests(state, message, answered.request);
     },
     bound: (message, request) =>
       withoutTask(context, boundPage(context, message, request), request),

@@ -2,7 +2,7 @@ import { timeLimited } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { createSharedTask } from "../base/shared-task.ts";
 import { refusesRevision } from "../session/lost-session.ts";
-import type { MemoryContext } from "../session/session-fetch-options.ts";
+import type { MemoryContext } from "../session/session-context.ts";
 import type { KeptResult, ToolDefinition } from "../session/session-snapshot.ts";
 import { parseMessage, revisionIn } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";

@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
-import type { MemoryContext } from "../session/session-fetch-options.ts";
+import type { MemoryContext } from "../session/session-context.ts";
 import { saveSnapshot } from "../session/session-life.ts";
 import {
   isKeepable,

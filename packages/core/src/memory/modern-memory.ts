@@ -1,4 +1,4 @@
-import type { MemoryContext } from "../session/session-fetch-options.ts";
+import type { MemoryContext } from "../session/session-context.ts";
 import type { KeptResult } from "../session/session-snapshot.ts";
 import type { KeptMethod } from "../session/snapshot-shape.ts";
 import { type JsonRpcRequest, resultAnswer } from "../wire/json-rpc.ts";

@@ -1,4 +1,4 @@
-import type { MemoryContext } from "../session/session-fetch-options.ts";
+import type { MemoryContext } from "../session/session-context.ts";
 import type { KeptMethod } from "../session/snapshot-shape.ts";
 import { reportsUnknownTool } from "../tools/unknown-tool.ts";
 import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";

@@ -1,5 +1,6 @@
 import { checkOptions, wholeFrom } from "../base/check-option.ts";
-import type { MemoryContext, MemoryFeature } from "../session/session-fetch-options.ts";
+import type { MemoryContext, MemoryParts } from "../session/session-context.ts";
+import type { MemoryFeature } from "../session/session-fetch-options.ts";
 import { isRequest, mayMention, parseMessage, revisionIn, versionKey } from "../wire/json-rpc.ts";
 import {
   bodyText,
@@ -37,7 +38,7 @@ export interface ServerMemory extends MemoryFeature {
 export function createServerMemory(options: ServerMemoryOptions = {}): ServerMemory {
   checkOptions(options, { pinMs: wholeFrom(1) });
   const { pinMs } = options;
-  return {
+  const memory: MemoryParts & ServerMemory = {
     feature: "ServerMemory",
     pinMs,
     handshakes: createOwnHandshakes,
@@ -55,6 +56,7 @@ export function createServerMemory(options: ServerMemoryOptions = {}): ServerMem
       };
     },
   };
+  return memory;
 }
 
 /** A request of a revision without sessions. With `pinMs` lists of older ones count, too. */

@@ -4,6 +4,7 @@ import type { RequestIds } from "../wire/request-ids.ts";
 import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
+  MemoryFeature,
   ResendPolicy,
   SessionFetchOptions,
   ToolListOptions,
@@ -19,7 +20,7 @@ export interface SessionContext
     Readonly<
       Omit<
         SessionFetchOptions,
-        keyof Endpoint | "now" | "recover" | "resend" | "session" | "toolList"
+        keyof Endpoint | "memory" | "now" | "recover" | "resend" | "session" | "toolList"
       >
     > {
   readonly state: SlotState;
@@ -29,6 +30,7 @@ export interface SessionContext
   readonly questions: Questions;
   /** How many pages of a list came before a cursor, under method and cursor as JSON. */
   readonly pagesBefore: Map<string, number>;
+  readonly memory: MemoryParts | undefined;
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
   readonly recover: boolean;
@@ -42,6 +44,26 @@ export interface SessionContext
     changes: Partial<SessionFetchOptions>,
     questions?: SessionContext["questions"],
   ) => Pipeline;
+}
+
+/** What all parts of a memory know. */
+export interface MemoryContext extends Pick<
+  SessionContext,
+  "url" | "state" | "toolList" | "emit" | "now"
+> {
+  readonly pinMs: number | undefined;
+}
+
+/** A memory from the inside. */
+export interface MemoryParts extends MemoryFeature {
+  readonly pinMs?: number | undefined;
+  /** Answers requests beneath a session fetch. */
+  readonly wrap: (
+    fetch: typeof globalThis.fetch,
+    context: Omit<MemoryContext, "pinMs">,
+  ) => typeof globalThis.fetch;
+  /** Answers the requests of clients that make their handshakes themselves. */
+  readonly handshakes: (context: SessionContext) => Pipeline["answer"];
 }
 
 /** A session fetch from the inside. */

@@ -13,7 +13,6 @@ import {
 import { isRecord } from "../base/json-values.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
-import type { Pipeline, SessionContext } from "./session-context.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
@@ -155,22 +154,6 @@ export interface WaitingFeature {
 /** Answers requests from what a server allows to keep. */
 export interface MemoryFeature {
   readonly feature: "ServerMemory";
-  readonly pinMs?: number | undefined;
-  /** @internal Answers requests beneath a session fetch. */
-  readonly wrap: (
-    fetch: typeof globalThis.fetch,
-    context: Omit<MemoryContext, "pinMs">,
-  ) => typeof globalThis.fetch;
-  /** @internal Answers the requests of clients that make their handshakes themselves. */
-  readonly handshakes: (context: SessionContext) => Pipeline["answer"];
-}
-
-/** @internal What all parts of a memory know. */
-export interface MemoryContext extends Pick<
-  SessionContext,
-  "url" | "state" | "toolList" | "emit" | "now"
-> {
-  readonly pinMs: number | undefined;
 }
 
 /**
