@@ -2,11 +2,11 @@ import { createSessionFetch, type SessionEvent } from "@durable-mcp/core";
 import { refusingTasks } from "@durable-mcp/core/internal";
 import { callTimeoutMs, isStateful } from "../connection/define-connection.ts";
 import { createKeptAnswers } from "../connection/kept-answers.ts";
+import { memoryOf } from "../connection/memory-options.ts";
 import { authorizationSource } from "../connection/pending-sign-ins.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
-import { memoryOf } from "./server-memory.ts";
 import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
 
 /** What a connection's fetches do for calls that wait. */
@@ -29,7 +29,7 @@ export function createFetchSource(
     const own = pausing?.wrap(plain) ?? plain;
     if (slot === undefined) return refusingTasks(own, new URL(parts.url), parts.deliverySlot, true);
     const { url, now } = parts;
-    const memory = memoryOf(definition);
+    const memory = memoryOf(definition.options);
     return createSessionFetch({
       url,
       slot,
@@ -53,7 +53,7 @@ export function createFetchSource(
 /** The fetch of a connection without a session. */
 function createPlainFetch(parts: HttpParts): typeof fetch {
   const isAsked = parts.definition.options.maxRetries !== undefined;
-  return isAsked ? withDefinedRetries(parts) : parts.serverFetch;
+  return isAsked ? withDefinedRetries(parts) : parts.connectionFetch.fetch;
 }
 
 export function createWaitingParts(parts: HttpParts) {

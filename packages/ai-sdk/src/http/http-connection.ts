@@ -16,7 +16,6 @@ import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
 import { track } from "../connection/call-progress.ts";
-import { watchClientVersion } from "./client-version.ts";
 import { ask, probe } from "./ask-server.ts";
 import { withFollowedCalls } from "./followed-calls.ts";
 import { createFetchSource, createWaitingParts, type TakeFetch } from "./client-fetches.ts";
@@ -181,8 +180,7 @@ async function connectClient(
   };
   const ownFetch = () => {
     const hasLogin = authProvider !== undefined;
-    const watched = watchClientVersion(takeFetch(), connection, emit);
-    const traced = withTraceContext(withRefusals(watched, { hasLogin }), telemetry);
+    const traced = withTraceContext(withRefusals(takeFetch(), { hasLogin }), telemetry);
     return withFollowedCalls(traced, progress, (isFollowed) => isFollowed && isPassed());
   };
   const clientFetch = isLeftToClient ? undefined : ownFetch();

@@ -21,6 +21,7 @@ import {
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
+import { memoryOf } from "../connection/memory-options.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
@@ -32,10 +33,8 @@ import {
 } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
-import { handshakeMethod } from "./handshake-method.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
-import { memoryOf } from "./server-memory.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -49,7 +48,7 @@ export function createStatefulFetch(
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
-    ...{ onSession, onEvent, now, memory: memoryOf(definition) },
+    ...{ onSession, onEvent, now, memory: memoryOf(definition.options) },
     fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools,
@@ -75,10 +74,10 @@ export function createStatefulFetch(
 }
 
 /** The fetch of a definition, with its `maxRetries`. */
-export function withDefinedRetries({ definition, serverFetch }: HttpParts): typeof fetch {
+export function withDefinedRetries({ definition, connectionFetch }: HttpParts): typeof fetch {
   const { maxRetries, timeouts } = definition.options;
   const { answerMs = 300_000 } = timeouts ?? {};
-  return withRetries(serverFetch, {
+  return withRetries(connectionFetch.fetch, {
     maxRetries,
     connectMs: connectTimeoutMs(definition),
     callMs: Math.min(callTimeoutMs(definition) ?? answerMs, answerMs),
@@ -127,28 +126,6 @@ export interface HttpConnectionOptions extends ConnectionStep {
 
 export type HttpParts = ReturnType<typeof createHttpParts>;
 
-/** Counts the requests to the server, and tells of a session that the definition says nothing of. */
-function countRequests(options: HttpConnectionOptions, fetch: typeof globalThis.fetch) {
-  const { connection } = options.context;
-  const { session, input } = options.definition.options;
-  const isUndecided = session === undefined && input === undefined;
-  /** When the last request was sent, and how many. */
-  const use: { lastAt?: number; requests: number } = { requests: 0 };
-  /** For requests to the server. */
-  const serverFetch: typeof fetch = async (...request) => {
-    use.lastAt = options.now();
-    use.requests += 1;
-    options.countRequest(connection);
-    const response = await fetch(...request);
-    const isBegun = isUndecided && response.ok && response.headers.has("mcp-session-id");
-    if (isBegun && handshakeMethod(request[1]?.body) === "initialize") {
-      options.emit({ type: "session-unused", connection });
-    }
-    return response;
-  };
-  return { use, serverFetch };
-}
-
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, onSession, listsTools, telemetry, now, sessionName } = options;
@@ -157,8 +134,20 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { origin, pathname } = new URL(url);
   const endpoint = `${origin}${pathname}`;
   const { paused, limited } = createPausableLimits();
+  /** When the last request was sent, and how many. */
+  const use: { lastAt?: number; requests: number } = { requests: 0 };
+  const { session, input } = definition.options;
+  const isUndecided = session === undefined && input === undefined;
   const connectionFetch = createConnectionFetch(definition.options, context, {
     ...{ now, paused },
+    onRequest() {
+      use.lastAt = now();
+      use.requests += 1;
+      options.countRequest(connection);
+    },
+    onSession() {
+      if (isUndecided) options.emit({ type: "session-unused", connection });
+    },
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
   });
@@ -198,7 +187,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     endpoint,
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
-    ...countRequests(options, connectionFetch.fetch),
+    use,
     approvals:
       typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
     /** The slot of the session for the tools in `session.except`. */
