@@ -47,14 +47,17 @@ export function createStatefulFetch(
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
-    ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
+    ...{ url, slot, redirect, toolList, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition.options) },
     fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools,
     listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
-    isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
+    resend:
+      resend === "always" || resend === "never"
+        ? resend
+        : (request) => mayRunTwice(request, session, slot.snapshot),
     except: exceptSlot && {
       slot: exceptSlot,
       matches: ({ method, params }) =>
@@ -135,18 +138,19 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const endpoint = `${origin}${pathname}`;
   const { paused, limited } = createPausableLimits();
   /** When the last request was sent, and how many. */
-  const use: { lastAt?: number; requests: number } = { requests: 0 };
-  const { session, input } = definition.options;
-  const isUndecided = session === undefined && input === undefined;
+  const sent: { lastAt?: number; requests: number } = { requests: 0 };
   const connectionFetch = createConnectionFetch(definition.options, context, {
     ...{ now, paused },
     onRequest() {
-      use.lastAt = now();
-      use.requests += 1;
+      sent.lastAt = now();
+      sent.requests += 1;
       options.countRequest(connection);
     },
     onSession() {
-      if (isUndecided) options.emit({ type: "session-unused", connection });
+      const { session, input } = definition.options;
+      // The definition says nothing of sessions.
+      if (session === undefined && input === undefined)
+        options.emit({ type: "session-unused", connection });
     },
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
@@ -187,7 +191,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     endpoint,
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
-    use,
+    use: sent,
     approvals:
       typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
     /** The slot of the session for the tools in `session.except`. */

@@ -98,14 +98,13 @@ export async function decideAfterLoss(
 }
 
 export function maySendAgain(
-  { resend, isSafeToResend }: Pick<SessionContext, "resend" | "isSafeToResend">,
+  { resend }: Pick<SessionContext, "resend">,
   request: JsonRpcRequest,
   loss: SessionLoss,
 ): boolean {
-  if (resend !== "safe") return resend === "always";
-  return (
-    loss === "definite" || safeMethods.has(request.method) || isSafeToResend?.(request) === true
-  );
+  if (resend === "always" || resend === "never") return resend === "always";
+  if (loss === "definite" || safeMethods.has(request.method)) return true;
+  return typeof resend === "function" && resend(request);
 }
 
 /** Whether the server, or the replica that answers this time, knows the session. */

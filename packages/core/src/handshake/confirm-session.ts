@@ -18,8 +18,7 @@ import {
   standingRequests,
 } from "../session/session-snapshot.ts";
 import { repeatStandingRequests } from "../session/standing-requests.ts";
-import { listFirst } from "../tools/first-list.ts";
-import { relistTools } from "../tools/relist-tools.ts";
+import { listFirst, relistTools } from "../tools/own-lists.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endLost, endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";

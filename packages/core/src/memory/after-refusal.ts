@@ -1,14 +1,17 @@
-import { timeLimited } from "../base/bounded-wait.ts";
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
+import { randomToken } from "../base/random-token.ts";
 import { isRecord } from "../base/json-values.ts";
 import { createSharedTask } from "../base/shared-task.ts";
 import { refusesRevision } from "../session/lost-session.ts";
 import type { MemoryContext } from "../session/session-context.ts";
 import type { KeptResult, ToolDefinition } from "../session/session-snapshot.ts";
-import { parseMessage, revisionIn } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/server-endpoint.ts";
-import { type AskAgain, askAgain, listToolsAgain } from "./ask-again.ts";
+import type { KeptMethod } from "../session/snapshot-shape.ts";
+import { listPages } from "../tools/list-pages.ts";
+import { type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
+import { letGo, readAnswer } from "../wire/read-answer.ts";
+import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import type { KeptResults } from "./kept-results.ts";
-import type { MemoryCall } from "./memory-call.ts";
+import { type MemoryCall, ownParams, type SendRequest } from "./memory-call.ts";
 import { withNewParamHeaders } from "./param-headers.ts";
 
 /** The server refuses the headers of a request, or its revision, and has not processed it. */
@@ -138,3 +141,45 @@ function createRenewal<T>(): Renewal<T> {
     },
   };
 }
+
+/** Asks the server in a client's place, because it refused what was made with kept results. */
+interface AskAgain {
+  readonly call: MemoryCall;
+  readonly send: SendRequest;
+  /** Keeps what may be kept of the answer. */
+  readonly observe: (response: Response, message: JsonRpcRequest) => Response;
+  readonly signal: AbortSignal;
+}
+
+/** All tools, in the order of their pages. */
+async function listToolsAgain(by: AskAgain): Promise<ToolDefinition[]> {
+  const pages = await listPages("tools/list", (cursor) => askAgain(by, "tools/list", cursor));
+  return pages.flatMap(({ tools }: { tools?: unknown }) =>
+    Array.isArray(tools) ? (tools.filter(isRecord) as ToolDefinition[]) : [],
+  );
+}
+
+/** @throws if there is no result */
+async function askAgain(
+  { call, send, observe, signal }: AskAgain,
+  method: KeptMethod,
+  cursor?: string,
+): Promise<Record<string, unknown>> {
+  const id = randomToken();
+  const params = ownParams(call.message, cursor);
+  const message: JsonRpcRequest = { jsonrpc: "2.0", id, method, params };
+  const { request } = call;
+  const headers = new Headers([...request.headers].filter(([name]) => !ofTool.test(name)));
+  headers.set("mcp-method", method);
+  const own = { ...request, headers, body: JSON.stringify(message), signal };
+  const response = await answerOrReason(send(own), signal);
+  const answer = response.ok
+    ? await abortable(readAnswer(observe(response, message), id), signal)
+    : undefined;
+  if (answer?.result !== undefined) return answer.result;
+  letGo(response);
+  throw new Error(`The server did not answer ${method}.`);
+}
+
+/** The headers of one call. */
+const ofTool = /^mcp-(?:name|param-.*)$/;

@@ -32,7 +32,7 @@ describe("createSessionFetch refuses", () => {
     ["cancelOnAbort", { cancelOnAbort: "yes" }],
     ["recover", { recover: 0 }],
     ["resend", { resend: "safely" }],
-    ["isSafeToResend", { isSafeToResend: ["tools/call"] }],
+    ["resend", { resend: ["tools/call"] }],
     ["classifyLoss", { classifyLoss: {} }],
     ["retrySameId", { retrySameId: 1 }],
     ["except", { except: true }],

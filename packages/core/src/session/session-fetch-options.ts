@@ -54,11 +54,6 @@ export interface SessionFetchOptions {
   /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
   resend?: ResendPolicy | undefined;
   /**
-   * With `resend: "safe"`: whether a request may run twice. Called after a probable loss, for requests
-   * other than lists, reads and pings. @default none may
-   */
-  isSafeToResend?: ((request: JsonRpcRequest) => boolean) | undefined;
-  /**
    * Decides whether an answer that is not 2xx means a loss, for servers with a dialect of their own.
    * `undefined` leaves it to the built-in rule.
    */
@@ -160,11 +155,12 @@ export interface MemoryFeature {
  * Whether a request that met a lost session is sent again on the replacement.
  *
  * - `"safe"`: after a definite loss always, because the server refused it unprocessed; after a probable
- *   loss only lists, reads and pings, and requests that `isSafeToResend` allows.
+ *   loss only lists, reads and pings.
+ * - a function: as `"safe"`, and after a probable loss other requests for which it returns `true`.
  * - `"always"`: after any loss.
  * - `"never"`: after no loss; the session is replaced, and the request fails.
  */
-export type ResendPolicy = "safe" | "always" | "never";
+export type ResendPolicy = "safe" | "always" | "never" | ((request: JsonRpcRequest) => boolean);
 
 /** Limits of a kept tool list, and of the kept handshake of a server without sessions. */
 export interface ToolListOptions {
@@ -194,6 +190,8 @@ export type AroundRecovery = (recover: () => Promise<RecoveryOutcome>) => Promis
 
 const flagOrFunction: OptionCheck = (value, field) =>
   typeof value === "function" || flag(value, field);
+const policyOrFunction: OptionCheck = (value, field) =>
+  typeof value === "function" || oneOf("safe", "always", "never")(value, field);
 const anyMemory = mustBe(
   "from createServerMemory",
   (value) => isRecord(value) && value["feature"] === "ServerMemory",
@@ -215,8 +213,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   firstList: flag,
   cancelOnAbort: flagOrFunction,
   recover: flag,
-  resend: oneOf("safe", "always", "never"),
-  isSafeToResend: checkFunction,
+  resend: policyOrFunction,
   classifyLoss: checkFunction,
   retrySameId: flag,
   except: anyException,
