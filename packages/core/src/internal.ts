@@ -34,7 +34,7 @@ export { isRecord, sameJson } from "./base/json-values.ts";
 export { tryInsistently } from "./base/try-insistently.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
-export { randomToken } from "./base/random-token.ts";
+export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
