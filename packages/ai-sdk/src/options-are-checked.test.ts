@@ -80,7 +80,7 @@ const table: Record<string, Checked> = {
       ...{ retrySameId: 1, restartOnNewCapabilities: 1, "toolList.maxLength": -1, shared: "" },
       maxAgeMs: 999,
     },
-    times: ["statelessMaxAgeMs", "toolList.maxAgeMs"],
+    times: ["toolList.maxAgeMs"],
     prefix: "session.",
   },
   fromMcpServers: {

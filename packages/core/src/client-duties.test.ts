@@ -11,7 +11,6 @@ import {
 import { createRpcClient, readMessages } from "../test/rpc-client.ts";
 import { saveSession, startHeldStep, startStep } from "../test/step.ts";
 import { endSession } from "./handshake/end-session.ts";
-import { createListening } from "./answer/inbound-stream.ts";
 
 const revisions = ["2025-03-26", "2025-06-18", "2025-11-25"];
 const accept = "application/json, text/event-stream";
@@ -117,7 +116,7 @@ describe.each(revisions)("a session of %s", (revision) => {
 
 test("greets the server before anything else, whatever the client asks for first (S1, S2, S5, S6)", async () => {
   const server = await startMcpServer();
-  const { client, fetch } = startStep(server, { listening: createListening() });
+  const { client, fetch } = startStep(server, { listening: true });
   const stream = fetch(server.url, { headers: { accept: "text/event-stream" } });
   const answers = [client.request("tools/call"), client.request("tools/list")];
   expect(await Promise.all(answers)).toMatchObject([{ result: {} }, { result: {} }]);

@@ -72,7 +72,7 @@ test("never uses a snapshot for another URL", async () => {
   ]) {
     const { client, events, slot } = startStep(server, { snapshot: sessionSnapshot(url) });
     // What the session kept is gone, and somebody has to be told.
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: server.url, lost: {} });
     expect(events).toEqual([{ type: "discarded", reason: "url" }]);
     await client.handshake();
     expect(slot.snapshot).toMatchObject({ url: server.url });

@@ -1,5 +1,6 @@
 import { checkedClock, checkOptions, invalid } from "./base/check-option.ts";
-import { continuity } from "./continuity.ts";
+import { listen } from "./answer/inbound-stream.ts";
+import { resumeStream } from "./answer/resume-stream.ts";
 import { guarded } from "./base/observe.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
@@ -12,15 +13,16 @@ import {
   discard,
   isFresh,
   sendOn,
+  type MemoryParts,
   type Pipeline,
   type SessionContext,
-  type SessionFeatures,
 } from "./session/session-context.ts";
 import { eraUnsupported } from "./session/session-errors.ts";
 import { type SessionFetchOptions, sessionFetchChecks } from "./session/session-fetch-options.ts";
-import { bindUrl, liveSession, resumeHandshake } from "./session/session-life.ts";
+import { bindUrl, dropSnapshot, liveSession, resumeHandshake } from "./session/session-life.ts";
 import type { LiveSession } from "./session/slot-state.ts";
 import { slotState } from "./session/session-slot.ts";
+import { openSecondSession } from "./second-session.ts";
 import { refusingTasks } from "./session/task-answer.ts";
 import { toolsFor } from "./tools/tool-list.ts";
 import {
@@ -78,10 +80,9 @@ function createPipeline(
 ): Pipeline {
   const context = createContext(options, questions);
   const { url, state } = context;
-  const { statelessMaxAgeMs = 86_400_000 } = options;
-  const allowOtherOrigins = options.allowOtherOrigins ?? options.fetch !== undefined;
+  const allowOtherOrigins = options.fetch !== undefined;
   bindToUrl(context);
-  const excepted = context.except?.open(context);
+  const excepted = context.except && openSecondSession(context, context.except);
   const isExcepted = (message: JsonRpcMessage) => excepted?.takes(message) === true;
 
   const handlers: Readonly<Record<Route, Handler>> = {
@@ -93,8 +94,8 @@ function createPipeline(
     },
     "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),
-    listen: (request) => context.listening?.listen(context, request) ?? emptyAnswer(405),
-    resume: (request) => context.continuity.resumeStream(context, request),
+    listen: (request) => (context.listening ? listen(context, request) : emptyAnswer(405)),
+    resume: (request) => resumeStream(context, request),
     except: (request, message) => excepted!.answer(request, message),
     probe: async (request, message) =>
       (await answerProbe(context, message, request)) ?? (await pass(context, request, message)),
@@ -108,10 +109,12 @@ function createPipeline(
     exchange: (request, message) => exchange(context, message, request),
   };
 
+  const answerClient = context.session === "stateless" && context.memory?.handshakes(context);
   const answer: Pipeline["answer"] = (request, message) => {
+    if (answerClient) return answerClient(request, message);
     // Without a probe, or after a refused one, `initialize` goes out again: it succeeds, or its error explains.
     const mayKnow = message === undefined || methodOf(message) !== "initialize";
-    const isStateless = mayKnow && isKnownStateless(context, statelessMaxAgeMs);
+    const isStateless = mayKnow && isKnownStateless(context);
     const route = routeMessage(request, message, isStateless, isExcepted);
     // Handlers that read a request's fields only get requests.
     return handlers[route](request, message as JsonRpcRequest);
@@ -133,24 +136,32 @@ function createContext(
   options: SessionFetchOptions,
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
-  const { initializeMs = 30_000, answerMs = 300_000 } = options.timeouts ?? {};
+  const { initializeMs = 30_000, answerMs = 300_000, startMs = 60_000 } = options.timeouts ?? {};
   const bare: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   const url = parseEndpointUrl(options.url);
-  const base = refusingTasks(bare, url, options.slot);
+  const { session = "stateful" } = options;
+  // The checks of the options let no other in.
+  const memory = options.memory as MemoryParts | undefined;
+  const isOwn = session === "stateful";
+  if (!isOwn && memory === undefined) {
+    throw invalid("memory", 'session "stateless" needs memory: createServerMemory().');
+  }
+  const base = refusingTasks(bare, url, options.slot, !isOwn);
+  const state = slotState(options.slot);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
-  const { toolList = {} } = options;
+  const pinned = !isOwn && memory?.pinMs !== undefined && { maxAgeMs: memory.pinMs };
+  const toolList = { ...options.toolList, ...pinned };
   const waiting = options.waiting?.wrap(base) ?? base;
   return {
-    ...(options as Omit<SessionFetchOptions, keyof SessionFeatures>),
-    ...(options as unknown as SessionFeatures),
-    continuity,
+    ...options,
     url,
-    fetch:
-      options.memory?.wrap(waiting, { url, slot: options.slot, toolList, emit, now }) ?? waiting,
+    fetch: memory?.wrap(waiting, { url, state, toolList, emit, now }) ?? waiting,
     redirect: options.redirect ?? "refuse",
     refusal: refusalMode(options.fetch),
-    state: slotState(options.slot),
+    state,
+    session,
+    memory,
     ids: createRequestIds(),
     questions,
     pagesBefore: new Map(),
@@ -161,6 +172,7 @@ function createContext(
     toolList,
     initializeMs,
     answerMs,
+    startMs,
     fork: (changes, own) => createPipeline({ ...options, ...unsaved, ...changes }, own),
   };
 }
@@ -200,11 +212,14 @@ async function passStateless(
   return toResponse(refusal);
 }
 
+/** After this time, in milliseconds (1 day), a server without sessions is asked for one again. */
+const statelessMaxAgeMs = 86_400_000;
+
 /** Whether the server reported recently that it has no sessions. */
-function isKnownStateless({ state: { phase }, now }: SessionContext, maxAgeMs: number): boolean {
+function isKnownStateless({ state: { phase }, now }: SessionContext): boolean {
   if (phase.name !== "stateless") return false;
   const age = now() - phase.decidedAt;
-  return age >= 0 && age <= maxAgeMs;
+  return age >= 0 && age <= statelessMaxAgeMs;
 }
 
 /** Options of a fetch whose session is not kept. */
@@ -213,6 +228,7 @@ const unsaved = {
   except: undefined,
   listening: undefined,
   memory: undefined,
+  session: undefined,
 };
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */
@@ -228,6 +244,7 @@ function bindToUrl(context: SessionContext): void {
   const { snapshot } = state;
   if (snapshot === undefined) return;
   if (snapshot.url !== url.href) return discard(context, "url");
+  if (snapshot.kind === "session" && context.session === "stateless") return dropSnapshot(state);
   if (snapshot.kind !== "sessionless" || snapshot.initializeResult === undefined) return;
   if (isFresh(context, snapshot.keptAt ?? 0)) resumeHandshake(state, snapshot.initializeResult);
 }

@@ -21,21 +21,21 @@ export type {
   AroundRecovery,
   OnSession,
   RecoveryOutcome,
+  OnStart,
   ResendPolicy,
-  SessionFeature,
+  SecondSession,
   SessionFetchOptions,
+  SessionStart,
   ToolListOptions,
 } from "./session/session-fetch-options.ts";
 export { createSessionSlot, sessionFailure, type SessionSlot } from "./session/session-slot.ts";
-export type { KeptResult } from "./session/kept-result.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,
   type SessionSnapshot,
-  type LostSessionSnapshot,
   type ActiveSessionSnapshot,
   type SessionlessSnapshot,
-  type RememberedSnapshot,
+  type KeptResult,
   type StatelessSnapshot,
   type ToolDefinition,
   type ToolList,
@@ -52,13 +52,4 @@ export type {
   StorePage,
   StorePutOptions,
 } from "./stores/session-store.ts";
-export { createFirstList } from "./tools/first-list.ts";
-export { createListening } from "./answer/inbound-stream.ts";
-export { createSecondSession, type SecondSessionOptions } from "./second-session.ts";
-export {
-  createStartHook,
-  type OnStart,
-  type SessionStart,
-  type StartHookOptions,
-} from "./handshake/start-hook.ts";
 export { endSession, type EndSessionOptions, type SessionEnd } from "./handshake/end-session.ts";

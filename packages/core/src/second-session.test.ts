@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { eventText, startEvents, startMcpServer } from "../test/mcp-server.ts";
 import { saveSession, startStep } from "../test/step.ts";
 import type { JsonRpcRequest } from "./wire/json-rpc.ts";
-import { createSecondSession } from "./second-session.ts";
 import { createSessionSlot } from "./session/session-slot.ts";
 
 const matches = ({ params }: JsonRpcRequest) => params?.["name"] === "screenshot";
@@ -12,7 +11,7 @@ const startWithException = async (options: Parameters<typeof startStep>[1] = {})
   const aside = createSessionSlot();
   const step = startStep(server, {
     snapshot: await saveSession(server),
-    except: createSecondSession({ slot: aside, matches }),
+    except: { slot: aside, matches },
     ...options,
   });
   const sessionsOf = (name: string) =>

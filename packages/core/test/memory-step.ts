@@ -1,20 +1,25 @@
-import { createMemoryFetch, type MemoryFetchOptions } from "../src/memory/memory-fetch.ts";
+import { createSessionFetch } from "../src/create-session-fetch.ts";
+import { createServerMemory } from "../src/memory/server-memory.ts";
 import type { SessionEvent } from "../src/session/session-event.ts";
+import type { SessionFetchOptions } from "../src/session/session-fetch-options.ts";
 import { createSessionSlot } from "../src/session/session-slot.ts";
 import { parseSessionSnapshot } from "../src/session/session-snapshot.ts";
 import { createModernClient } from "./memory-server.ts";
 import { createRpcClient } from "./rpc-client.ts";
 
-/** A step with a memory fetch, as in a process of its own: it knows the saved snapshot, and nothing else. */
+/** A step with memory and no session, as in a process of its own: it knows the saved snapshot, and nothing else. */
 export function startMemoryStep(
   { url }: { url: string },
   saved?: unknown,
-  options: Partial<MemoryFetchOptions> = {},
+  options: Partial<SessionFetchOptions> = {},
 ) {
   const slot = createSessionSlot(saved === undefined ? undefined : parseSessionSnapshot(saved));
   const events: SessionEvent[] = [];
   const onEvent = (event: SessionEvent) => void events.push(event);
-  const fetch = createMemoryFetch({ url, slot, onEvent, ...options });
+  const fetch = createSessionFetch({
+    ...{ url, slot, onEvent, session: "stateless", memory: createServerMemory() },
+    ...options,
+  });
   const client = createRpcClient(fetch, url, { "mcp-protocol-version": "2025-11-25" });
   const save = () => slot.snapshot && (JSON.parse(JSON.stringify(slot.snapshot)) as unknown);
   return { slot, events, fetch, client, save, modern: createModernClient(fetch, url) };

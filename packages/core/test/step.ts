@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
 import { createSessionFetch } from "../src/create-session-fetch.ts";
-import { createStartHook, type OnStart } from "../src/handshake/start-hook.ts";
 import type { SessionFetchOptions } from "../src/session/session-fetch-options.ts";
 import type { SessionEvent } from "../src/session/session-event.ts";
 import { createSessionSlot } from "../src/session/session-slot.ts";
@@ -13,14 +12,12 @@ export { sessionSnapshot } from "./session-snapshot.ts";
 
 interface StepOptions extends Partial<SessionFetchOptions> {
   readonly snapshot?: SessionSnapshot;
-  readonly onStart?: OnStart | undefined;
-  readonly startMs?: number;
 }
 
 /** A step on a server: a slot, a session fetch on it, a client, and the events so far. */
 export function startStep(
   server: Pick<TestMcpServer, "url">,
-  { snapshot, onStart, startMs, ...options }: StepOptions = {},
+  { snapshot, ...options }: StepOptions = {},
 ) {
   const slot = createSessionSlot(snapshot);
   const events: SessionEvent[] = [];
@@ -28,7 +25,6 @@ export function startStep(
     url: server.url,
     slot,
     onEvent: (event) => events.push(event),
-    ...(onStart && { start: createStartHook({ onStart, timeoutMs: startMs }) }),
     ...options,
   });
   return { slot, events, fetch, client: createRpcClient(fetch, server.url) };

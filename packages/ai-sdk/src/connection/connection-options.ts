@@ -156,11 +156,6 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    * `registry.fetch` then have to declare the same capabilities. @default false
    */
   readonly restartOnNewCapabilities?: boolean | undefined;
-  /**
-   * After this time, in milliseconds, a server without sessions is asked for one again.
-   * @default 86400000 (1 day)
-   */
-  readonly statelessMaxAgeMs?: number | undefined;
 }
 
 /** The options of a connection over Streamable HTTP. */

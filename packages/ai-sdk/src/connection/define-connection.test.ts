@@ -30,7 +30,6 @@ describe("accepts", () => {
         session: {
           mode: "stateful",
           toolList: { maxAgeMs: 1, maxLength: 0 },
-          statelessMaxAgeMs: 30 * 86_400_000,
         },
       },
     ],

@@ -112,7 +112,6 @@ const sessionSchema = z.union(
       toolList: z.optional(
         optionalOptions({ maxAgeMs: age, maxLength: wholeNumber(0, Number.MAX_SAFE_INTEGER) }),
       ),
-      statelessMaxAgeMs: z.optional(age),
       ...replacementFields,
       classifyLoss: z.optional(someFunction),
       retrySameId: z.optional(flag),

@@ -186,7 +186,9 @@ describe("in carried state", () => {
     expect(stateful.events).toEqual([]);
 
     const kept = {
-      state: { mcpSessions: { [key]: { version: 1, kind: "lost", url: server.url } } },
+      state: {
+        mcpSessions: { [key]: { version: 1, kind: "sessionless", url: server.url, lost: {} } },
+      },
     };
     expect(await remembering.step(kept, () => undefined)).toEqual({ state: {} });
     expect(remembering.events).toEqual([]);

@@ -1,3 +1,4 @@
+import { createServerMemory, type ServerMemory } from "@durable-mcp/core/memory";
 import * as z from "zod/mini";
 import { age } from "../base/check-options.ts";
 
@@ -15,3 +16,8 @@ export const memorySchema = z.union(
   [z.literal("server"), z.strictObject({ pinMs: age })],
   'must be "server" or { pinMs: <milliseconds> }',
 );
+
+/** The memory of a connection, if it has one. */
+export function memoryOf({ memory }: MemoryOptions): ServerMemory | undefined {
+  return memory && createServerMemory(memory === "server" ? {} : memory);
+}

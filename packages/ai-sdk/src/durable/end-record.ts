@@ -1,4 +1,5 @@
 import type { ActiveSessionSnapshot, SessionStore, StoredValue } from "@durable-mcp/core";
+import { isLost } from "@durable-mcp/core/internal";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { afterEnd, type EndUse, lostSnapshot, planEnd } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
@@ -40,7 +41,7 @@ export async function endRecord(
     if (act === "leave") return planned;
     if (act === "forget") return (await cell.delete()) ? { ...planned, removed: true } : undefined;
 
-    const wasTried = cell.record!.snapshot.kind === "lost";
+    const wasTried = isLost(cell.record!.snapshot);
     if (!(await claim(sessions.map(withoutContents)))) return undefined;
     const use = { definition: definition!, connection: name.connection, principal, now };
     const ends = await Promise.all(sessions.map((snapshot) => endMcpSession({ ...use, snapshot })));

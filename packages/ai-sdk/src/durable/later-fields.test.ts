@@ -50,7 +50,7 @@ test("survive a lost session, but for those of its snapshot", async () => {
   expect(snapshot.kind).toBe("session");
   expect(snapshot).not.toHaveProperty("hint");
   await sessions.restart("chat", ofAlice);
-  expect(await stored()).toMatchObject({ hint, snapshot: { kind: "lost" } });
+  expect(await stored()).toMatchObject({ hint, snapshot: { kind: "sessionless", lost: {} } });
 });
 
 const visit = (registry: ConnectionRegistry<any>) =>
@@ -75,7 +75,7 @@ test("survive the steps of a named session in a state", async () => {
     ((await application.step(session, use)).state as any).mcpSessions[key];
   expect(await after(visit)).toMatchObject({ hint, snapshot: { kind: "session", hint } });
   const restarted = await after((registry) => registry.named.restart("research"));
-  expect(restarted).toMatchObject({ hint, snapshot: { kind: "lost" } });
+  expect(restarted).toMatchObject({ hint, snapshot: { kind: "sessionless", lost: {} } });
   server.forgetSessions();
   const recovered = await after((registry) =>
     registry.named.run("research", async (own) => callTool(await own.tools(), "notes__one")),

@@ -114,7 +114,7 @@ describe("two openers", () => {
   });
 
   test.each([
-    ["lost", { kind: "lost" }],
+    ["lost", { kind: "sessionless", lost: {} }],
     ["sessionless", { kind: "sessionless" }],
     ["stateless", { kind: "stateless", decidedAt: 1 }],
   ])("do not adopt a record that says %s", async (_, kind) => {

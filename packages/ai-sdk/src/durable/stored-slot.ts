@@ -5,7 +5,7 @@ import {
   type SessionSnapshot,
   type StoredValue,
 } from "@durable-mcp/core";
-import { abortable, newerFormat, sameJson } from "@durable-mcp/core/internal";
+import { abortable, isLost, newerFormat, sameJson } from "@durable-mcp/core/internal";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import { hasSession } from "../connection/mcp-connection.ts";
 import { beginSession } from "../slots/begin-session.ts";
@@ -140,7 +140,7 @@ async function markAsUsed(
   await cell.update((record) => {
     isDue = mark.isDue(record);
     // The session in the place of a lost one is saved with its mark.
-    if (!isDue || record === undefined || record.snapshot.kind === "lost") return "leave";
+    if (!isDue || record === undefined || isLost(record.snapshot)) return "leave";
     const users = withNewUser(record.users, sharedBy, record.startedAt);
     return createRecord({ ...record, ...mark.fieldsOf(record), users });
   });

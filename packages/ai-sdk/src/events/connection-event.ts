@@ -54,7 +54,6 @@ import type { OperationEvent } from "./operation-events.ts";
  *   `McpSessionError`, if it failed with one.
  * - `step-ended`: a step that used the connection is over, after `durationMs`. It sent `requests` HTTP requests to
  *   the connection's server. `outcome` is there if its function or its stream failed, such as with its model.
- * - `peer-version`: `@ai-sdk/mcp` has an untested version, `"unknown"` if it does not say which.
  *
  * And the events between durable sessions and their store:
  *
@@ -142,12 +141,6 @@ export type ConnectionEvent = {
       readonly requests: number;
       readonly durationMs: number;
       readonly outcome?: "failed";
-    }
-  | {
-      readonly type: "peer-version";
-      readonly package: string;
-      readonly version: string;
-      readonly tested: string;
     }
   | { readonly type: "adopted" }
   | { readonly type: "conflict"; readonly stored: "newer-session" | "nothing" }

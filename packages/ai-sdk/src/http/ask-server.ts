@@ -61,7 +61,7 @@ async function askKept(
 
 /** Asks the server beneath what is kept of it. */
 async function askWithoutSession(
-  { url, serverFetch, definition }: HttpParts,
+  { url, connectionFetch, definition }: HttpParts,
   protocolVersion: string,
   signal: AbortSignal,
 ): Promise<Asked> {
@@ -73,7 +73,7 @@ async function askWithoutSession(
     [`${start}/clientCapabilities`]: {},
     [`${start}/clientInfo`]: clientInfo(definition.options),
   };
-  const response = await serverFetch(new URL(url), {
+  const response = await connectionFetch.fetch(new URL(url), {
     method: "POST",
     headers: {
       "content-type": "application/json",

@@ -1,13 +1,12 @@
-import type { SessionEvent, SessionSlot } from "@durable-mcp/core";
+import { createSessionFetch, type SessionEvent } from "@durable-mcp/core";
 import { refusingTasks } from "@durable-mcp/core/internal";
-import { createMemoryFetch } from "@durable-mcp/core/memory";
 import { callTimeoutMs, isStateful } from "../connection/define-connection.ts";
 import { createKeptAnswers } from "../connection/kept-answers.ts";
+import { memoryOf } from "../connection/memory-options.ts";
 import { authorizationSource } from "../connection/pending-sign-ins.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
-import { memoryOf } from "./server-memory.ts";
 import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
 
 /** What a connection's fetches do for calls that wait. */
@@ -28,8 +27,18 @@ export function createFetchSource(
     }
     const plain = createPlainFetch(parts);
     const own = pausing?.wrap(plain) ?? plain;
-    const fetch = refusingTasks(own, new URL(parts.url), parts.deliverySlot, true);
-    return slot === undefined ? fetch : withMemory(parts, { slot, fetch, onEvent });
+    if (slot === undefined) return refusingTasks(own, new URL(parts.url), parts.deliverySlot, true);
+    const { url, now } = parts;
+    const memory = memoryOf(definition.options);
+    return createSessionFetch({
+      url,
+      slot,
+      fetch: own,
+      session: "stateless",
+      memory,
+      onEvent,
+      now,
+    });
   };
   const create = () => keptAnswers?.wrap(createOwn()) ?? createOwn();
   // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
@@ -41,23 +50,10 @@ export function createFetchSource(
   };
 }
 
-/** The fetch of a connection without a session that remembers what its server allows to keep. */
-function withMemory(
-  parts: HttpParts,
-  beneath: {
-    readonly slot: SessionSlot;
-    readonly fetch: typeof fetch;
-    readonly onEvent: (event: SessionEvent) => void;
-  },
-): typeof fetch {
-  const { definition, url, now } = parts;
-  return createMemoryFetch({ ...beneath, url, memory: memoryOf(definition), now });
-}
-
 /** The fetch of a connection without a session. */
 function createPlainFetch(parts: HttpParts): typeof fetch {
   const isAsked = parts.definition.options.maxRetries !== undefined;
-  return isAsked ? withDefinedRetries(parts) : parts.serverFetch;
+  return isAsked ? withDefinedRetries(parts) : parts.connectionFetch.fetch;
 }
 
 export function createWaitingParts(parts: HttpParts) {

@@ -26,6 +26,10 @@ interface FetchUse {
   readonly now: () => number;
   readonly sessionId?: string | undefined;
   readonly paused?: PausableLimits["paused"];
+  /** Called before each request to the connection's URL. */
+  readonly onRequest?: () => void;
+  /** Called when the server has named a session in its answer to `initialize`. */
+  readonly onSession?: () => void;
 }
 
 /**
@@ -36,7 +40,7 @@ interface FetchUse {
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  { now, sessionId, paused }: FetchUse,
+  { now, sessionId, paused, onRequest, onSession }: FetchUse,
 ) {
   const { connection } = context;
   const url = new URL(options.url);
@@ -77,7 +81,10 @@ export function createConnectionFetch(
       } catch (error) {
         throw isRedirectError(error) ? redirectRefused(connection, url.origin) : error;
       }
-      if (handshakeMethod(init.body) === "initialize") initializeStatus = response.status;
+      if (handshakeMethod(init.body) === "initialize") {
+        initializeStatus = response.status;
+        if (response.ok && response.headers.has("mcp-session-id")) onSession?.();
+      }
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
     };
@@ -118,6 +125,7 @@ export function createConnectionFetch(
   const tokensOfProvider = () =>
     ask("authProvider", context, async () => await (await authProvider())?.tokens());
   const sendWithTokens: Send = async (input, init, headers) => {
+    onRequest?.();
     const isSigned = headers.has("authorization") || (await isSignedByHeaders());
     const issued = isSigned ? undefined : await inOwnTime("authProvider", tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);

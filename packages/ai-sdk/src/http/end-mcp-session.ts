@@ -9,7 +9,7 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import { abortable, readText, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, isLost, readText, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import {
   endpointOf,
@@ -105,7 +105,7 @@ export async function pingSession(
       return { connection, alive: false, reason: "authorization-required" };
     }
     const status = (error as { data?: { status?: number } }).data?.status;
-    const reason = slot.snapshot?.kind === "lost" ? "lost" : "unreachable";
+    const reason = isLost(slot.snapshot) ? "lost" : "unreachable";
     return { connection, alive: false, reason, ...(status !== undefined && { status }) };
   }
 }

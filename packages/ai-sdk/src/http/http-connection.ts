@@ -1,6 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/core";
-import { scrubJson } from "@durable-mcp/core/internal";
+import { isLost, scrubJson } from "@durable-mcp/core/internal";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import { type LiveConnection, toldElsewhere } from "../connection/live-connection.ts";
 import type { ConnectionState } from "../connection/connection-management.ts";
@@ -16,7 +16,6 @@ import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
 import { track } from "../connection/call-progress.ts";
-import { watchClientVersion } from "./client-version.ts";
 import { ask, probe } from "./ask-server.ts";
 import { withFollowedCalls } from "./followed-calls.ts";
 import { createFetchSource, createWaitingParts, type TakeFetch } from "./client-fetches.ts";
@@ -174,11 +173,14 @@ async function connectClient(
   const isLeftToClient = !isOurs && authProvider !== undefined && fetch === undefined;
   const mayHaveSession = isStateful(definition);
   // Of the calls on a session the session fetch tells.
-  const isPassed = () => !mayHaveSession || slot?.snapshot?.kind === "stateless";
+  const isPassed = () => {
+    const { snapshot } = slot ?? {};
+    const isKept = snapshot?.kind === "sessionless" && snapshot.initializeResult !== undefined;
+    return mayHaveSession ? snapshot?.kind === "stateless" : !isKept;
+  };
   const ownFetch = () => {
     const hasLogin = authProvider !== undefined;
-    const watched = watchClientVersion(takeFetch(), connection, emit);
-    const traced = withTraceContext(withRefusals(watched, { hasLogin }), telemetry);
+    const traced = withTraceContext(withRefusals(takeFetch(), { hasLogin }), telemetry);
     return withFollowedCalls(traced, progress, (isFollowed) => isFollowed && isPassed());
   };
   const clientFetch = isLeftToClient ? undefined : ownFetch();
@@ -188,17 +190,17 @@ async function connectClient(
       return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
     }
     const { initializeStatus } = connectionFetch;
-    const known = (mayHaveSession && slot?.snapshot?.kind) || "sessionless";
+    const { snapshot } = slot ?? {};
+    const known = mayHaveSession && snapshot !== undefined && snapshot.kind !== "sessionless";
     // A session of this step says that the server speaks Streamable HTTP. One lost before may be outdated.
-    const isUnknown = known === "sessionless" || (known === "lost" && parts.isAfterLoss);
+    const isUnknown = !known && (!isLost(snapshot) || parts.isAfterLoss);
     const isOwnError = McpSessionError.isInstance(restoreSessionError(error, connection, slot));
     return isUnknown && !isOwnError && isOldServerStatus(initializeStatus);
   };
 
   try {
     // The session fetch has a limit for the handshake, which would count the time for a token as the server's.
-    if (slot?.snapshot === undefined || slot.snapshot.kind === "lost")
-      await connectionFetch.ready();
+    if (slot?.snapshot === undefined || isLost(slot.snapshot)) await connectionFetch.ready();
     const client = await openClient({
       definition,
       context,

@@ -2,6 +2,7 @@ import {
   abortable,
   forgetTools,
   giveUpSession,
+  isLost,
   within,
   withTimeLimit,
 } from "@durable-mcp/core/internal";
@@ -55,7 +56,7 @@ export function manageHttp(
         const { alive, reason, status } = await pingSession({ ...use, snapshot, timeoutMs });
         return { alive, ...(reason && { reason }), ...(status !== undefined && { status }) };
       }
-      if (client.isBegun() && snapshot?.kind !== "lost") return await askLive(timeoutMs);
+      if (client.isBegun() && !isLost(snapshot)) return await askLive(timeoutMs);
       return { alive: false, reason: isStateful(definition) ? "no-session" : "not-connected" };
     },
     async restart(timeoutMs) {

@@ -55,20 +55,6 @@ describe("a server that only knows revisions without sessions", () => {
     expect(JSON.stringify(session)).toContain(String(now));
   });
 
-  test("is asked for a session again after statelessMaxAgeMs", async () => {
-    const server = await startModernServer();
-    let now = 1_000_000;
-    const session = { mode: "stateful", statelessMaxAgeMs: 1_000 } as const;
-    const application = startApplication(
-      { modern: define(server, { session }) },
-      { now: () => now },
-    );
-    const saved = await application.step({}, (registry) => registry.client("modern"));
-    now += 1_001;
-    await application.step(saved, (registry) => registry.client("modern"));
-    expect(server.log.filter((line) => line === "POST initialize")).toHaveLength(2);
-  });
-
   test("is used by a stateless connection without any of that", async () => {
     const server = await startModernServer();
     const application = startApplication({ modern: define(server, { session: "stateless" }) });
@@ -103,7 +89,7 @@ describe("a server that only knows HTTP+SSE", () => {
     const server = await startSseServer(404);
     const application = startApplication({ old: define(server) });
     const key = '["old","user","https://idp.test","alice"]';
-    const lost = { version: 1, kind: "lost", url: server.url };
+    const lost = { version: 1, kind: "sessionless", url: server.url, lost: {} };
     const saved = { state: { mcpSessions: { [key]: lost } } };
     await application.step(saved, async (registry) => {
       expect(await callForText(await registry.tools(), "old__greet")).toBe("hello");

@@ -1,17 +1,13 @@
 import {
   type ActiveSessionSnapshot,
-  createFirstList,
-  createListening,
-  createSecondSession,
   createSessionFetch,
   createSessionSlot,
-  createStartHook,
   type OnSession,
   type SessionEvent,
   type SessionSlot,
   type SessionStart,
 } from "@durable-mcp/core";
-import { abortable, anySignal } from "@durable-mcp/core/internal";
+import { abortable, anySignal, isLost } from "@durable-mcp/core/internal";
 import { createApprovedCalls } from "../connection/approved-calls.ts";
 import { createProgressTracker } from "../connection/call-progress.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
@@ -25,6 +21,7 @@ import {
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
+import { memoryOf } from "../connection/memory-options.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
@@ -36,10 +33,8 @@ import {
 } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
-import { handshakeMethod } from "./handshake-method.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
-import { memoryOf } from "./server-memory.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -48,33 +43,27 @@ export function createStatefulFetch(
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
   const { definition, exceptSlot, trace, url, onSession, now, approvals } = parts;
-  const { fetch, redirect, timeouts } = definition.options;
+  const { redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
-    ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
-    ...{ onSession, onEvent, now, memory: memoryOf(definition) },
-    statelessMaxAgeMs: session.statelessMaxAgeMs,
+    ...{ url, slot, redirect, toolList, recover, classifyLoss, retrySameId },
+    ...{ onSession, onEvent, now, memory: memoryOf(definition.options) },
     fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
-    allowOtherOrigins: fetch !== undefined,
     // A new session and its tools are one write of the store then.
-    firstList: parts.listsTools ? createFirstList() : undefined,
-    listening: needsListening(definition.options) ? createListening() : undefined,
+    firstList: parts.listsTools,
+    listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
-    isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
-    except:
-      exceptSlot &&
-      createSecondSession({
-        slot: exceptSlot,
-        matches: ({ method, params }) =>
-          method === "tools/call" && except.some((tool) => tool === params?.["name"]),
-      }),
-    start:
-      onStart &&
-      createStartHook({
-        onStart: (start) => prepare(parts, onStart, start),
-        timeoutMs: startTimeoutMs(definition),
-      }),
+    resend:
+      resend === "always" || resend === "never"
+        ? resend
+        : (request) => mayRunTwice(request, session, slot.snapshot),
+    except: exceptSlot && {
+      slot: exceptSlot,
+      matches: ({ method, params }) =>
+        method === "tools/call" && except.some((tool) => tool === params?.["name"]),
+    },
+    onStart: onStart && ((start) => prepare(parts, onStart, start)),
     aroundRecovery: (recovery) =>
       trace({ operation: "recover" }, async (note) => {
         note({ refusedStatus: (await recovery()).status });
@@ -82,15 +71,16 @@ export function createStatefulFetch(
     timeouts: {
       initializeMs: connectTimeoutMs(definition),
       answerMs: timeouts?.answerMs,
+      startMs: startTimeoutMs(definition),
     },
   });
 }
 
 /** The fetch of a definition, with its `maxRetries`. */
-export function withDefinedRetries({ definition, serverFetch }: HttpParts): typeof fetch {
+export function withDefinedRetries({ definition, connectionFetch }: HttpParts): typeof fetch {
   const { maxRetries, timeouts } = definition.options;
   const { answerMs = 300_000 } = timeouts ?? {};
-  return withRetries(serverFetch, {
+  return withRetries(connectionFetch.fetch, {
     maxRetries,
     connectMs: connectTimeoutMs(definition),
     callMs: Math.min(callTimeoutMs(definition) ?? answerMs, answerMs),
@@ -139,28 +129,6 @@ export interface HttpConnectionOptions extends ConnectionStep {
 
 export type HttpParts = ReturnType<typeof createHttpParts>;
 
-/** Counts the requests to the server, and tells of a session that the definition says nothing of. */
-function countRequests(options: HttpConnectionOptions, fetch: typeof globalThis.fetch) {
-  const { connection } = options.context;
-  const { session, input } = options.definition.options;
-  const isUndecided = session === undefined && input === undefined;
-  /** When the last request was sent, and how many. */
-  const use: { lastAt?: number; requests: number } = { requests: 0 };
-  /** For requests to the server. */
-  const serverFetch: typeof fetch = async (...request) => {
-    use.lastAt = options.now();
-    use.requests += 1;
-    options.countRequest(connection);
-    const response = await fetch(...request);
-    const isBegun = isUndecided && response.ok && response.headers.has("mcp-session-id");
-    if (isBegun && handshakeMethod(request[1]?.body) === "initialize") {
-      options.emit({ type: "session-unused", connection });
-    }
-    return response;
-  };
-  return { use, serverFetch };
-}
-
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, onSession, listsTools, telemetry, now, sessionName } = options;
@@ -169,8 +137,21 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { origin, pathname } = new URL(url);
   const endpoint = `${origin}${pathname}`;
   const { paused, limited } = createPausableLimits();
+  /** When the last request was sent, and how many. */
+  const sent: { lastAt?: number; requests: number } = { requests: 0 };
   const connectionFetch = createConnectionFetch(definition.options, context, {
     ...{ now, paused },
+    onRequest() {
+      sent.lastAt = now();
+      sent.requests += 1;
+      options.countRequest(connection);
+    },
+    onSession() {
+      const { session, input } = definition.options;
+      // The definition says nothing of sessions.
+      if (session === undefined && input === undefined)
+        options.emit({ type: "session-unused", connection });
+    },
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
   });
@@ -210,13 +191,13 @@ export function createHttpParts(options: HttpConnectionOptions) {
     endpoint,
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
-    ...countRequests(options, connectionFetch.fetch),
+    use: sent,
     approvals:
       typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */
-    isAfterLoss: slot?.snapshot?.kind === "lost",
+    isAfterLoss: isLost(slot?.snapshot),
     restoreError,
     /** The error of a connection that cannot be used, whatever the reason. */
     unavailable,

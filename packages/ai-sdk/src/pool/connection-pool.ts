@@ -1,5 +1,5 @@
 import type { OnSession, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
-import { detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
+import { detach, isLost, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
 import { isPromise, optionalOptions, wholeNumber } from "../base/check-options.ts";
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
@@ -194,7 +194,7 @@ async function closePooled({ connection, time }: PooledConnection): Promise<void
 /** Whether two snapshots are of the same session. */
 function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
-  if (a.kind !== b.kind || a.url !== b.url || a.kind === "lost") return false;
+  if (a.kind !== b.kind || a.url !== b.url || isLost(a)) return false;
   return a.kind !== "session" || a.sessionId === (b as typeof a).sessionId;
 }
 

@@ -1,4 +1,5 @@
 import type { ActiveSessionSnapshot, SessionSnapshot } from "@durable-mcp/core";
+import { isLost } from "@durable-mcp/core/internal";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
 import { endpointOf, sessionOptions } from "../connection/define-connection.ts";
 import { hasSession, type McpConnection } from "../connection/mcp-connection.ts";
@@ -43,6 +44,7 @@ export function beginSession(
 }
 
 /** Whether a snapshot is of a session, or of memory alone, as the connection's definition is. */
-function suits(definition: McpConnection | undefined, { kind }: SessionSnapshot): boolean {
-  return hasSession(definition) === (kind !== "remembered");
+function suits(definition: McpConnection | undefined, kept: SessionSnapshot): boolean {
+  if (!hasSession(definition)) return kept.kind !== "session" && !isLost(kept);
+  return kept.kind !== "sessionless" || kept.kept === undefined || "initializeResult" in kept;
 }

@@ -27,7 +27,7 @@ const session = (fields: Partial<ActiveSessionSnapshot> = {}): ActiveSessionSnap
   clientCapabilities: {},
   ...fields,
 });
-const lost: SessionSnapshot = { version: 1, kind: "lost", url };
+const lost: SessionSnapshot = { version: 1, kind: "sessionless", url, lost: {} };
 const sessionless: SessionSnapshot = { version: 1, kind: "sessionless", url };
 const toolList = { tools: [{ name: "add", inputSchema: {} }], listedAt: 5 };
 const modes: EndMode[] = ["restart", "idle", "end", "sweep", "delete"];

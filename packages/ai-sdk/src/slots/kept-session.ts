@@ -1,10 +1,5 @@
-import { isNewerFormat, isOutdated, isRecord } from "@durable-mcp/core/internal";
-import type {
-  ActiveSessionSnapshot,
-  KeptResult,
-  Principal,
-  SessionSnapshot,
-} from "@durable-mcp/core";
+import { isLost, isNewerFormat, isOutdated, isRecord } from "@durable-mcp/core/internal";
+import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { SlotName } from "./step-slot.ts";
@@ -66,7 +61,7 @@ export function describeKept(
 
 /** Describes a slot's snapshot without its session's id. */
 export function describeSnapshot(snapshot: SessionSnapshot) {
-  const { kind } = snapshot;
+  const kind = kindOf(snapshot);
   if (!("initializeResult" in snapshot) || snapshot.initializeResult === undefined) {
     const version = keptVersion(snapshot);
     return { kind, ...(version !== undefined && { protocolVersion: version }) };
@@ -82,6 +77,11 @@ export function describeSnapshot(snapshot: SessionSnapshot) {
   };
 }
 
+function kindOf(snapshot: SessionSnapshot): SessionSnapshot["kind"] | "lost" | "remembered" {
+  if (isLost(snapshot)) return "lost";
+  return snapshot.kind === "sessionless" && snapshot.kept ? "remembered" : snapshot.kind;
+}
+
 /** The first revision without a handshake. */
 export const firstWithDiscovery = "2026-07-28";
 
@@ -89,8 +89,6 @@ export const firstWithDiscovery = "2026-07-28";
 export function keptVersion(snapshot: SessionSnapshot): string | undefined {
   if ("initializeResult" in snapshot) return snapshot.initializeResult?.protocolVersion;
   const kept = "kept" in snapshot ? (snapshot.kept ?? []) : [];
-  const handshake = kept.find(({ method }) => method === "initialize");
-  if (handshake) return handshake.result["protocolVersion"] as string;
   return kept.some(({ method }) => method === "server/discover") ? firstWithDiscovery : undefined;
 }
 
@@ -124,7 +122,7 @@ export function planEnd(
       ? { ended: true }
       : { ended: false, reason: "undeclared" as const };
   if (sessions.length > 0) return { act: "end", sessions, outcome };
-  const isWorthKeeping = snapshot !== undefined && (use.isNamed || snapshot.kind === "lost");
+  const isWorthKeeping = snapshot !== undefined && (use.isNamed || isLost(snapshot));
   const isLeft = isRestart(use.mode) && all.length === 0 && isWorthKeeping;
   return { act: isLeft ? "leave" : "forget", sessions, outcome };
 }
@@ -149,23 +147,11 @@ export function isNewerEntry(value: unknown): boolean {
   return isNewerFormat(value) || (isRecord(value) && isNewerFormat(value["snapshot"]));
 }
 
+export { withoutToolList } from "@durable-mcp/core/internal";
+
 /** The snapshot of a session that was ended: the next use of the slot starts another. */
 export function lostSnapshot({ url }: Pick<SessionSnapshot, "url">): SessionSnapshot {
-  return { version: 1, kind: "lost", url };
-}
-
-/** A snapshot without its tool list; `undefined` when there is none to forget. */
-export function withoutToolList(snapshot: SessionSnapshot): SessionSnapshot | undefined {
-  if ("kept" in snapshot && snapshot.kept?.some(isToolList)) {
-    return { ...snapshot, kept: snapshot.kept.filter((each) => !isToolList(each)) };
-  }
-  if (!("toolList" in snapshot) || !snapshot.toolList) return undefined;
-  const { toolList: _, ...cleared } = snapshot;
-  return cleared;
-}
-
-function isToolList({ method }: KeptResult): boolean {
-  return method === "tools/list";
+  return { version: 1, kind: "sessionless", url, lost: {} };
 }
 
 function isRestart(mode: EndMode): boolean {

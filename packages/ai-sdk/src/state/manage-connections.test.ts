@@ -74,7 +74,7 @@ describe("the sessions in a state", () => {
     server.intercept(on("DELETE", (_, response) => sendText(response, 503)));
     const { session: after, results } = await application.provider.restart(session, { principal });
     expect(results).toMatchObject([{ ended: false, reason: "refused", status: 503 }]);
-    expect(Object.values(slotsOf(after))).toMatchObject([{ kind: "lost" }]);
+    expect(Object.values(slotsOf(after))).toMatchObject([{ kind: "sessionless", lost: {} }]);
   });
 
   test("list their tools anew when the list was cleared", async () => {
@@ -100,7 +100,10 @@ describe("the sessions in a state", () => {
       results: [{ connection: "notes", ended: false, reason: "newer" }],
     });
     const { session } = await provider.restart(broken, { principal });
-    expect(session.state).toMatchObject({ mcpSessions: { [key]: { kind: "lost" } }, own: 1 });
+    expect(session.state).toMatchObject({
+      mcpSessions: { [key]: { kind: "sessionless", lost: {} } },
+      own: 1,
+    });
     expect(server.requests).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { inParallel } from "../base/in-parallel.ts";
 import { endMcpSession, pingSession } from "../http/end-mcp-session.ts";
+import { isLost } from "@durable-mcp/core/internal";
 import { describeKept, lostSnapshot, withoutToolList } from "../slots/kept-session.ts";
 import type {
   CarriedSession,
@@ -54,7 +55,7 @@ export async function restartCarried<SESSION extends { state?: unknown }>(
   const outcomes = await inParallel(entries, async (entry) => {
     const { slot, definition, snapshot, isElsewhere, isNewer } = entry;
     if (isNewer) return { result: { ...slot, ended: false, reason: "newer" as const } };
-    if (snapshot !== undefined && snapshot.kind !== "session" && snapshot.kind !== "lost") {
+    if (snapshot !== undefined && snapshot.kind !== "session" && !isLost(snapshot)) {
       // There was no session, and so none is lost. The server is asked anew; a name stays, as in a store.
       const change = slot.name === undefined ? { change: [entry.key, undefined] as const } : {};
       return { ...change, result: { ...slot, ended: true } };

@@ -15,7 +15,7 @@ const connections = {
 };
 
 const namedAliceKey = namedKey({ connection: "notes", name: "research" }, alice);
-const lost = { version: 1, kind: "lost", url: "http://127.0.0.1:9/mcp" };
+const lost = { version: 1, kind: "sessionless", url: "http://127.0.0.1:9/mcp", lost: {} };
 
 /** As JSON.parse makes it: `__proto__` becomes an own key. */
 function defineKey(object: object, [key, value]: readonly [string, unknown]): object {

@@ -107,7 +107,7 @@ describe("commit", () => {
     expect(application.provider.commit(registry, withCart)).toEqual({
       state: {
         cart: 1,
-        mcpSessions: { [aliceKey]: { version: 1, kind: "lost", url: server.url } },
+        mcpSessions: { [aliceKey]: { version: 1, kind: "sessionless", url: server.url, lost: {} } },
       },
     });
   });

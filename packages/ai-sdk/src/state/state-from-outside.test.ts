@@ -44,7 +44,7 @@ describe("state from outside", () => {
       const entry = corrupt(snapshot, server.url);
       const state = { cart: 1, mcpSessions: { [aliceKey]: entry } };
       const isObject = entry?.constructor === Object;
-      const lost = { version: 1, kind: "lost", url: server.url };
+      const lost = { version: 1, kind: "sessionless", url: server.url, lost: {} };
 
       const unused = application.provider.create({ state, principal: alice });
       expect(application.events).toEqual([
@@ -156,7 +156,7 @@ describe("state from outside", () => {
     const moved = startApplication({ notes: notebook(other) });
     const registry = moved.provider.create({ state: session.state, principal: alice });
     expect(moved.events).toEqual([{ type: "discarded", connection: "notes", reason: "url" }]);
-    const lost = { version: 1, kind: "lost", url: other.url };
+    const lost = { version: 1, kind: "sessionless", url: other.url, lost: {} };
     expect(moved.provider.commit(registry, session)).toEqual({
       state: { mcpSessions: { [aliceKey]: lost } },
     });

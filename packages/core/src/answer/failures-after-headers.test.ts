@@ -4,7 +4,6 @@ import { outcomeOf, watchUnhandledRejections } from "../../test/hostile-server.t
 import { eventText, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { eventMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createListening } from "./inbound-stream.ts";
 
 // Some clients wait for ever when the body of an answer fails. So after the response headers, every
 // failure but the caller's abort has to become an answer.
@@ -201,7 +200,7 @@ describe("the listening stream goes on after", () => {
     const server = await startMcpServer();
     const step = startStep(server, {
       snapshot: await saveSession(server),
-      listening: createListening(),
+      listening: true,
     });
     let count = 0;
     server.use(({ method }, response, next) => {
@@ -231,7 +230,7 @@ describe("the listening stream goes on after", () => {
     let count = 0;
     const { client, fetch } = startStep(server, {
       snapshot: await saveSession(server),
-      listening: createListening(),
+      listening: true,
       now() {
         if (!hasFailed && count > 0) {
           hasFailed = true;

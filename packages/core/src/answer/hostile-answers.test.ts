@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { outcomeOf, watchUnhandledRejections } from "../../test/hostile-server.ts";
 import { eventText, startEvents } from "../../test/mcp-server.ts";
 import { startHeldStep } from "../../test/step.ts";
-import { createListening } from "./inbound-stream.ts";
 
 watchUnhandledRejections();
 
@@ -160,7 +159,7 @@ describe("an answer on the stream of server messages", () => {
 
   test("reaches its client once, wherever it comes again", async () => {
     const { client, fetch, held, arrived, server } = await startHeldStep({
-      listening: createListening(),
+      listening: true,
     });
     let stream: ServerResponse | undefined;
     server.use(({ method, message }, response, next) => {

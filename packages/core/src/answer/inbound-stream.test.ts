@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { eventText, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { eventMessages, readMessages } from "../../test/rpc-client.ts";
 import { saveSession, sessionSnapshot, startStep } from "../../test/step.ts";
-import { createListening } from "./inbound-stream.ts";
 
 const get = { method: "GET", headers: { accept: "text/event-stream" } };
 const resumeFrom = (id: string) => ({ headers: { ...get.headers, "last-event-id": id } });
@@ -92,7 +91,7 @@ describe("a GET with Last-Event-ID", () => {
 
 describe("with listen", () => {
   test("opens the stream and hands on what comes, at once", async () => {
-    const { fetch, server, snapshot } = await startStreamingStep({ listening: createListening() });
+    const { fetch, server, snapshot } = await startStreamingStep({ listening: true });
     const response = await fetch(server.url, get);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     expect(eventMessages((await reader.read()).value ?? "")).toEqual([note]);
@@ -103,7 +102,7 @@ describe("with listen", () => {
 
   test("waits until initialized was acknowledged", async () => {
     const server = await startMcpServer();
-    const { client, fetch } = startStep(server, { listening: createListening() });
+    const { client, fetch } = startStep(server, { listening: true });
     const acknowledging = Promise.withResolvers<void>();
     server.use(async ({ message, method }, response, next) => {
       if (method === "GET") return sendText(response, 200, "opened");
@@ -121,7 +120,7 @@ describe("with listen", () => {
   });
 
   test("never opens a second stream beside the first, and again when that is over", async () => {
-    const { fetch, server, streams } = await startStreamingStep({ listening: createListening() });
+    const { fetch, server, streams } = await startStreamingStep({ listening: true });
     const first = await fetch(server.url, get);
     expect((await fetch(server.url, get)).status).toBe(405);
     expect(server.requests).toHaveLength(1);
@@ -136,7 +135,7 @@ describe("with listen", () => {
   });
 
   test("answers 405 where the server answers 405", async () => {
-    const { fetch, server } = await startStreamingStep({ listening: createListening() });
+    const { fetch, server } = await startStreamingStep({ listening: true });
     server.use((_, response) => sendText(response, 405, "no"));
     expect((await fetch(server.url, get)).status).toBe(405);
     expect((await fetch(server.url, get)).status).toBe(405);
@@ -144,7 +143,7 @@ describe("with listen", () => {
   });
 
   test("of a step whose session was lost before it opens with the session in its place", async () => {
-    const { client, fetch, server } = await startStreamingStep({ listening: createListening() });
+    const { client, fetch, server } = await startStreamingStep({ listening: true });
     server.forgetSessions();
     server.use(({ method, headers }, response, next) => {
       if (method !== "GET" || headers["mcp-session-id"] !== server.sessionIds.at(-1)) return next();
@@ -161,7 +160,7 @@ describe("with listen", () => {
   });
 
   test("does not hold requests for longer than a second when the server is silent", async () => {
-    const { client, fetch, server } = await startStreamingStep({ listening: createListening() });
+    const { client, fetch, server } = await startStreamingStep({ listening: true });
     server.use(({ method }, _response, next) => (method === "GET" ? undefined : next()));
     const controller = new AbortController();
     const opening = fetch(server.url, { ...get, signal: controller.signal });
@@ -171,7 +170,7 @@ describe("with listen", () => {
   });
 
   test("waits for the stream of the step before to close, and then gives up", async () => {
-    const { fetch, server, streams } = await startStreamingStep({ listening: createListening() });
+    const { fetch, server, streams } = await startStreamingStep({ listening: true });
     let conflicts = 2;
     server.use((_, response) => {
       if (conflicts-- > 0) return sendText(response, 409, "Conflict");
@@ -187,7 +186,7 @@ describe("with listen", () => {
 
   test("holds requests until the stream is open, or refused", async () => {
     const { client, fetch, server, streams } = await startStreamingStep({
-      listening: createListening(),
+      listening: true,
     });
     const opening = Promise.withResolvers<void>();
     server.use(async ({ method }, response, next) => {
@@ -207,7 +206,7 @@ describe("with listen", () => {
 
   test("goes on with the session that takes a lost one's place, before the call does", async () => {
     const { client, fetch, server, streams } = await startStreamingStep({
-      listening: createListening(),
+      listening: true,
     });
     const response = await fetch(server.url, get);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -222,13 +221,13 @@ describe("with listen", () => {
   });
 
   test.each([401, 503])("shows the client a %i", async (status) => {
-    const { fetch, server } = await startStreamingStep({ listening: createListening() });
+    const { fetch, server } = await startStreamingStep({ listening: true });
     server.use((_, response) => sendText(response, status, "no"));
     expect((await fetch(server.url, get)).status).toBe(status);
   });
 
   test.each(["end", "destroy"] as const)("opens the stream again after its %s", async (how) => {
-    const { fetch, server, streams } = await startStreamingStep({ listening: createListening() });
+    const { fetch, server, streams } = await startStreamingStep({ listening: true });
     const response = await fetch(server.url, get);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     await reader.read();
@@ -245,7 +244,7 @@ describe("with listen", () => {
 
   test("lets go of a GET that aborts while it waits, and may be opened again", async () => {
     const server = await startMcpServer();
-    const { client, fetch } = startStep(server, { listening: createListening() });
+    const { client, fetch } = startStep(server, { listening: true });
     const controller = new AbortController();
     const waiting = fetch(server.url, { ...get, signal: controller.signal });
     controller.abort(new Error("left"));
@@ -264,7 +263,7 @@ test("keeps no list whose change is seen on a listening stream", async () => {
   });
   const { fetch, slot, events } = startStep(server, {
     snapshot,
-    listening: createListening(),
+    listening: true,
     now: () => 1,
   });
   server.use((_, response) => {

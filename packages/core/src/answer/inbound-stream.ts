@@ -1,7 +1,6 @@
 import { abortable, anySignal, wait, within } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
-import { type FeatureOf, sendOn, type SessionContext } from "../session/session-context.ts";
-import type { SessionFeature } from "../session/session-fetch-options.ts";
+import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { waitForLive } from "../session/session-life.ts";
 import { type LiveSession, sameSession } from "../session/slot-state.ts";
 import { lastEventIdHeader } from "../wire/event-id.ts";
@@ -27,18 +26,9 @@ const maxReconnects = 5;
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
  */
-async function listen(context: SessionContext, request: OutgoingRequest): Promise<Response> {
+export async function listen(context: SessionContext, request: OutgoingRequest): Promise<Response> {
   if (context.state.stream.isOpen) return emptyAnswer(405);
   return await abortable(openStream(context, request), request.signal);
-}
-
-/**
- * For `createSessionFetch({ listening })`: lets a client open a stream of server messages (GET). Clients
- * that declare sampling, elicitation or roots need it.
- */
-export function createListening(): SessionFeature<"Listening"> {
-  const listening: FeatureOf<"listening", "Listening"> = { feature: "Listening", listen };
-  return listening;
 }
 
 async function openStream(context: SessionContext, request: OutgoingRequest): Promise<Response> {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createListening } from "./inbound-stream.ts";
 
 const notification = (method: string, params?: object) => ({ jsonrpc: "2.0", method, params });
 
@@ -47,7 +46,7 @@ test("notifications on the listening stream are events, and what the client answ
   const server = await startMcpServer();
   const { client, fetch, events } = startStep(server, {
     snapshot: await saveSession(server),
-    listening: createListening(),
+    listening: true,
   });
   server.use(({ method }, response, next) => {
     if (method !== "GET") return next();

@@ -13,6 +13,7 @@ import {
 } from "./answer-stream.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
 import { createRestorer } from "./restore-answer.ts";
+import { createResumption } from "./resume-stream.ts";
 
 /** A request that the server has begun to answer. */
 export interface AnsweredRequest {
@@ -70,7 +71,7 @@ export function openAnswer(
     // It is made for the few answers that are interrupted, because its parts are costly.
     async resume(...from) {
       over ??= new AbortController();
-      resume ??= context.continuity.resume(context, answered, over.signal);
+      resume ??= createResumption(context, answered, over.signal);
       return await resume?.(...from);
     },
   } satisfies AnswerStreamOptions;

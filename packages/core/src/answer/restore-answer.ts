@@ -2,6 +2,7 @@ import { isRecord } from "../base/json-values.ts";
 import { refusesInside } from "../session/kept-handshake.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
+import { observeStandingRequests } from "../session/standing-requests.ts";
 import { withoutTask } from "../session/task-answer.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { boundPage } from "../tools/list-pages.ts";
@@ -227,9 +228,8 @@ export function createRestorer(
       // The client gets the error. The next request makes the handshake again.
       if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
       observeTools(context, message, answered?.request);
-      if (answered !== undefined && !("method" in message)) {
-        context.continuity.observe(state, message, answered.request);
-      }
+      if (answered === undefined || "method" in message) return;
+      observeStandingRequests(state, message, answered.request);
     },
     bound: (message, request) =>
       withoutTask(context, boundPage(context, message, request), request),

@@ -1,13 +1,15 @@
 import { abortable, anySignal, wait } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
-import { sendOn, type SessionContext, type SessionFeatures } from "../session/session-context.ts";
+import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { headersForClient, headersForMessage } from "../session/session-headers.ts";
 import { liveSession } from "../session/session-life.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import { lastEventIdHeader } from "../wire/event-id.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
 import { isEventStream, letGo } from "../wire/read-answer.ts";
 import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
-import { createEventAnswerStream } from "./answer-stream.ts";
+import { type AnswerStreamOptions, createEventAnswerStream } from "./answer-stream.ts";
+import type { AnswerTimeout } from "./answer-timeout.ts";
 import { createRestorer } from "./restore-answer.ts";
 
 /**
@@ -28,6 +30,13 @@ export async function resumeStream(
   return new Response(body, { headers: headersForClient(response.headers) });
 }
 
+/** The request of an answer whose stream broke. */
+interface Interrupted {
+  readonly session: LiveSession;
+  readonly request: OutgoingRequest;
+  readonly timeout: Pick<AnswerTimeout, "signal" | "silentMs" | "heard">;
+}
+
 /** A stream may be resumed this often in a row without a new event. */
 const maxAttempts = 10;
 
@@ -39,11 +48,11 @@ const maxAttempts = 10;
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
-export const createResumption: SessionFeatures["continuity"]["resume"] = (
-  context,
-  { session, request, timeout },
-  over,
-) => {
+export function createResumption(
+  context: SessionContext,
+  { session, request, timeout }: Interrupted,
+  over: AbortSignal,
+): NonNullable<AnswerStreamOptions["resume"]> {
   let attempts = 0;
   let resumedFrom: string | undefined;
 
@@ -83,4 +92,4 @@ export const createResumption: SessionFeatures["continuity"]["resume"] = (
     }
     return undefined;
   };
-};
+}

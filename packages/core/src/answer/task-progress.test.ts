@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { eventText, sendResult, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { readMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createListening } from "./inbound-stream.ts";
 
 const progress = (progressToken: unknown) => ({
   jsonrpc: "2.0",
@@ -23,7 +22,7 @@ async function startTaskStep() {
   const server = await startMcpServer();
   const step = startStep(server, {
     snapshot: await saveSession(server),
-    listening: createListening(),
+    listening: true,
   });
   let token: unknown;
   let taskStatus = "working";

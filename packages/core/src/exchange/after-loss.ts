@@ -47,7 +47,14 @@ export async function decideAfterLoss(
   if (session.kind === "sessionless") {
     lose(context, session, method, status);
     const mayTry = !attempts.isRecovered && context.resend !== "never";
-    return mayTry ? { ...attempts, isRecovered: true } : toResponseFor(message.id, refusal);
+    if (!mayTry) return toResponseFor(message.id, refusal);
+    if (context.session === "stateless") {
+      // The client made the handshake. If the next one fails, the refusal of its own request says more.
+      const ensured = await ensureSession(context, request).catch(() => undefined);
+      request.signal?.throwIfAborted();
+      if (!ensured || "refused" in ensured) return toResponseFor(message.id, refusal);
+    }
+    return { ...attempts, isRecovered: true };
   }
   const refused = { method, url: context.url, status };
   if (refusal.isOfVersion && isCurrent(context.state, session)) {
@@ -91,14 +98,13 @@ export async function decideAfterLoss(
 }
 
 export function maySendAgain(
-  { resend, isSafeToResend }: Pick<SessionContext, "resend" | "isSafeToResend">,
+  { resend }: Pick<SessionContext, "resend">,
   request: JsonRpcRequest,
   loss: SessionLoss,
 ): boolean {
-  if (resend !== "safe") return resend === "always";
-  return (
-    loss === "definite" || safeMethods.has(request.method) || isSafeToResend?.(request) === true
-  );
+  if (resend === "always" || resend === "never") return resend === "always";
+  if (loss === "definite" || safeMethods.has(request.method)) return true;
+  return typeof resend === "function" && resend(request);
 }
 
 /** Whether the server, or the replica that answers this time, knows the session. */

@@ -67,7 +67,12 @@ test("a step within a minute keeps it too, and one after that gives it up for go
   time += 1;
   const third = startStep(server, { snapshot: second.slot.snapshot!, now });
   await expect(third.client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
-  expect(third.slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+  expect(third.slot.snapshot).toEqual({
+    version: 1,
+    kind: "sessionless",
+    url: server.url,
+    lost: {},
+  });
   // Its client may find out what the server speaks, and fall back to HTTP+SSE.
   const fourth = startStep(server, { snapshot: third.slot.snapshot!, now });
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} };
@@ -93,7 +98,7 @@ test.each([null, "own"])("a 404 of MCP's own, with the id %s, gives it up", asyn
     sendJson(response, 404, { jsonrpc: "2.0", id: id && message.id, error }),
   );
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
-  expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+  expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: server.url, lost: {} });
   expect(events.map(({ type }) => type)).toEqual(["resumed", "lost"]);
 });
 

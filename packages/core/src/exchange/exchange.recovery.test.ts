@@ -150,7 +150,7 @@ describe("a second loss in a row", () => {
       data: { method: "tools/call", origin: server.origin, status: 404 },
     });
     expect(server.log).toEqual(["POST tools/call", ...recovery, "POST tools/call"]);
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: server.url, lost: {} });
     expect(events.map(({ type }) => type)).toEqual(["resumed", "lost", "recovered", "lost"]);
   });
 
@@ -225,7 +225,7 @@ describe("an abort while a recovery is under way", () => {
     for (const controller of controllers) controller.abort(new Error("left"));
     for (const request of all) await expect(request).rejects.toThrow("left");
     await server.peerGone;
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: server.url, lost: {} });
     release();
     server.use((_request, _response, next) => next());
     expect(await client.request("ping")).toHaveProperty("result");

@@ -69,7 +69,7 @@ describe("a failed recovery", () => {
       message?.method === "notifications/initialized" ? sendText(response, 400, "no") : next(),
     );
     await expect(client.post(call())).rejects.toMatchObject({ code: "SESSION_LOST" });
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: server.url, lost: {} });
   });
 
   test("is tried again by the next request", async () => {

@@ -128,7 +128,7 @@ describe("one-way messages", () => {
     const { client, events, slot } = startStep(server, { snapshot: await saveSession(server) });
     server.forgetSessions();
     expect((await client.post(changed)).status).toBe(202);
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: server.url, lost: {} });
     expect(events).toContainEqual({ type: "lost", method: changed.method, status: 404 });
     await client.request("ping");
     expect(server.log).toEqual([

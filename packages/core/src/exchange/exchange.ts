@@ -5,7 +5,12 @@ import { ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, isAuthOrOutage, toResponseFor } from "../session/buffered-answer.ts";
 import { readProof } from "../session/kept-handshake.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
-import { announceResumption, sendOwn, type SessionContext } from "../session/session-context.ts";
+import {
+  announceResumption,
+  lose,
+  sendOwn,
+  type SessionContext,
+} from "../session/session-context.ts";
 import {
   connectionBroke,
   eraUnsupported,
@@ -13,7 +18,7 @@ import {
   outcomeUnknown,
   sessionRefused,
 } from "../session/session-errors.ts";
-import { nameSession } from "../session/session-headers.ts";
+import { namedSession, nameSession } from "../session/session-headers.ts";
 import { liveSession, lostSession, noteAnswered } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import {
@@ -26,6 +31,7 @@ import { dropLate, type OutgoingRequest, sendToEndpoint } from "../wire/server-e
 import { letGo } from "../wire/read-answer.ts";
 import { type Attempts, decideAfterLoss } from "./after-loss.ts";
 import { exchangeOneWay } from "./one-way.ts";
+import { followNamed } from "./other-session.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export function exchange(
@@ -157,7 +163,10 @@ async function sendOnce(
         settle();
         return read;
       }
-      const followed = context.continuity.follow(context, session, method, read, request);
+      // It has sessions by now, which are the clients' own.
+      const isOwnNow = context.session === "stateless" && namedSession(read) !== undefined;
+      if (isOwnNow) lose(context, session, method, read.status);
+      const followed = followNamed(context, session, method, read, request);
       if (followed === undefined) noteAnswered(context.state, session);
       carriedOutIn = followed?.session ?? session;
       return openAnswer(context, read, {

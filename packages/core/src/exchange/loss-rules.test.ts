@@ -182,7 +182,7 @@ describe("what a loss leaves for later steps", () => {
       request.message?.method === "initialize" ? sendText(response, 503, "starting") : next(),
     );
     await client.request("tools/call");
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: server.url, lost: {} });
     server.use((_request, _response, next) => next());
     const later = startStep(server, { snapshot: slot.snapshot! });
     await createRpcClient(later.fetch, server.url).handshake();

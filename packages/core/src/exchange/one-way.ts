@@ -5,6 +5,7 @@ import { lose, sendOn, type SessionContext } from "../session/session-context.ts
 import { liveSession, noteAnswered } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
+import { followNamed } from "./other-session.ts";
 
 /** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */
 export async function exchangeOneWay(
@@ -30,7 +31,7 @@ export async function exchangeOneWay(
     if (!response.ok) {
       return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
     }
-    const followed = context.continuity.follow(context, session, method, response, request);
+    const followed = followNamed(context, session, method, response, request);
     if (followed === undefined) noteAnswered(state, session);
     else followed.whenOver();
     return responseForClient(response);

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { createStartHook } from "../handshake/start-hook.ts";
 import { type McpHandler, sendJson, sendResult, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
 import type { SessionFetchOptions } from "../session/session-fetch-options.ts";
@@ -49,7 +48,7 @@ test("goes on in the session that an answer names, when the server keeps it", as
   const started: string[] = [];
   const saved: unknown[] = [];
   const step = await startAdoptingStep({
-    start: createStartHook({ onStart: ({ reason }) => void started.push(reason) }),
+    onStart: ({ reason }) => void started.push(reason),
     onSession: (snapshot) => void saved.push(snapshot),
   });
   expect([await call(step), await call(step)]).toEqual([1, 2]);
@@ -130,7 +129,7 @@ test("reports the loss with recover: false, and ends the session that carried th
   expect(await call(step)).toBe(1);
   await expect(step.client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
   await expect.poll(() => step.ended).toEqual(["adopted-1"]);
-  expect(step.slot.snapshot).toMatchObject({ kind: "lost" });
+  expect(step.slot.snapshot).toMatchObject({ kind: "sessionless", lost: {} });
 });
 
 test.each([

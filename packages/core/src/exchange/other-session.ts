@@ -1,6 +1,6 @@
 import { endUnused } from "../handshake/end-session.ts";
 import { ensureSession } from "../handshake/handshake.ts";
-import type { OwnRequest, SessionContext, SessionFeatures } from "../session/session-context.ts";
+import type { OwnRequest, SessionContext } from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
 import { compareAndClear, isCurrent, tellNamesIgnored } from "../session/session-life.ts";
 import type { LiveSession, NamedSession } from "../session/slot-state.ts";
@@ -18,18 +18,18 @@ import { isSameEndpoint } from "../wire/server-endpoint.ts";
  * @returns the session that carries the request out, and what to call when the answer is over; `undefined`
  *   if it is the same
  */
-export const followNamed: SessionFeatures["continuity"]["follow"] = (
-  context,
-  session,
-  method,
-  response,
-  request,
-) => {
+export function followNamed(
+  context: SessionContext,
+  session: LiveSession,
+  method: string,
+  response: Response,
+  request: OwnRequest,
+): { readonly session: LiveSession; readonly whenOver: () => void } | undefined {
   const named = otherSession(context, session, response);
   if (named === undefined) return undefined;
   const lost = { session, method, status: response.status };
   return { session: named, whenOver: goOnIn(context, named, lost, request) };
-};
+}
 
 /** The session that the answer names in place of the one that the request went out on. */
 function otherSession(

@@ -25,10 +25,11 @@ describe("maySendAgain", () => {
   });
 
   test("asks about what it does not know to be safe", () => {
-    const safe = { resend: "safe", isSafeToResend: isEcho } as const;
+    const safe = { resend: isEcho };
     expect(maySendAgain(safe, call("echo"), "probable")).toBe(true);
     expect(maySendAgain(safe, call("buy"), "probable")).toBe(false);
-    expect(maySendAgain({ ...safe, resend: "never" }, call("echo"), "probable")).toBe(false);
+    expect(maySendAgain(safe, call("buy"), "definite")).toBe(true);
+    expect(maySendAgain(safe, request("ping"), "probable")).toBe(true);
   });
 });
 
@@ -73,7 +74,7 @@ test("replaces a session that is probably lost, and does not run the call twice"
 
 test("sends a list again after a probable loss, and a call that may run twice", async () => {
   const { client, server } = await startRefusedStep(gateway, {
-    isSafeToResend: isEcho,
+    resend: isEcho,
   });
   expect(await client.request("tools/call", { name: "echo" })).toMatchObject({ result: {} });
   expect(server.log).toEqual(["POST tools/call", "POST ping", ...recovery, "POST tools/call"]);
@@ -93,7 +94,7 @@ test.each([
   const { client, server, slot } = await startRefusedStep(refusal, { recover: false });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code });
   expect(server.log).toEqual(["POST tools/call", ...asked]);
-  expect(slot).toMatchObject({ snapshot: { kind: "lost" }, changed: true });
+  expect(slot).toMatchObject({ snapshot: { kind: "sessionless", lost: {} }, changed: true });
 });
 
 test("reports the loss to later requests too with recover: false, and opens nothing", async () => {

@@ -90,7 +90,7 @@ describe("a server that only speaks revisions without sessions", () => {
     expect(slot.snapshot).toMatchObject({ kind: "session" });
   });
 
-  test("is remembered as long as statelessMaxAgeMs says", async () => {
+  test("is remembered for a day", async () => {
     const server = await startModernServer();
     const snapshot: SessionSnapshot = {
       version: 1,
@@ -98,10 +98,10 @@ describe("a server that only speaks revisions without sessions", () => {
       url: server.url,
       decidedAt: 0,
     };
-    const { client, slot } = startStep(server, { snapshot, now: () => 11, statelessMaxAgeMs: 10 });
+    const { client, slot } = startStep(server, { snapshot, now: () => day + 1 });
     await client.post(probe);
     expect(server.log).toEqual(["POST initialize", "POST server/discover"]);
-    expect(slot.snapshot).toMatchObject({ decidedAt: 11 });
+    expect(slot.snapshot).toMatchObject({ decidedAt: day + 1 });
   });
 
   test("does not fail a call of its era when the verdict grows old in the middle of a step", async () => {
@@ -130,7 +130,7 @@ describe("a server that only speaks revisions without sessions", () => {
 
 test.each([true, false])("a lost session leaves its notice, saved as lost: %s", async (isSaved) => {
   const server = await startModernServer();
-  const lost = { version: 1, kind: "lost", url: server.url } as const;
+  const lost = { version: 1, kind: "sessionless", url: server.url, lost: {} } as const;
   const snapshot = isSaved ? lost : sessionSnapshot(server.url);
   server.use(({ headers, message }, response) =>
     headers["mcp-session-id"] !== undefined

@@ -17,9 +17,12 @@ import {
   type StandingRequests,
   standingRequests,
 } from "../session/session-snapshot.ts";
+import { repeatStandingRequests } from "../session/standing-requests.ts";
+import { listFirst, relistTools } from "../tools/own-lists.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endLost, endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
+import { runStartHook } from "./start-hook.ts";
 
 /**
  * Finishes the handshake of the opened session: acknowledges it and puts it into use.
@@ -72,23 +75,31 @@ export async function useOpened(
       const own = { ...opened, ...standing };
       saved = await startAndSave(context, own, { replacesLost, lists }, request);
     } else {
+      const { kept } = { kept: undefined, ...state.snapshot };
       const snapshot = { version: 1, kind: "sessionless", url: url.href } as const;
+      const own = { ...snapshot, ...(kept && { kept }) };
       const { initializeResult } = opened;
-      const kept = { ...snapshot, initializeResult, keptAt: context.now() };
-      saveSnapshot(state, isKeepable(kept) ? kept : snapshot);
+      const whole = { ...own, initializeResult, keptAt: context.now() };
+      saveSnapshot(state, isKeepable(whole) ? whole : own);
     }
     enterLive(state, saved, replacesLost);
   } catch (error) {
     leaveOpened(state);
     throw error;
   }
-  if (replacesLost) await context.continuity.restore(context, opened, standing, lost, request);
+  if (replacesLost) {
+    await Promise.all([
+      repeatStandingRequests(context, opened, standing, request),
+      lost && relistTools(context, lost, request),
+    ]);
+  }
   // A server that has not lost it, and whose balancer only chose another replica, would keep it.
   void endLost(context, lost, request);
   const live = liveSession(state) ?? opened;
   const { protocolVersion, capabilities } = live.initializeResult;
-  if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
-  else {
+  if (live.kind === "sessionless") {
+    if (context.session === "stateful") emit({ type: "sessionless", protocolVersion });
+  } else {
     const before = (lost ?? opened).initializeResult;
     const changed =
       protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);
@@ -107,14 +118,12 @@ async function startAndSave(
   const { state, url, emit, onSession } = context;
   const reason = replacesLost ? "recovered" : "started";
   const snapshot: ActiveSessionSnapshot = { version: 1, url: url.href, ...opened };
-  const listed = await context.start?.prepare(context, snapshot, reason).catch((error: unknown) => {
+  const listed = await runStartHook(context, snapshot, reason).catch((error: unknown) => {
     emit({ type: "start-failed", reason });
     endUnused(context, opened, request);
     throw error;
   });
-  const { firstList } = context;
-  const toolList =
-    listed ?? (lists ? await firstList?.list(context, snapshot, request) : undefined);
+  const toolList = listed ?? (lists ? await listFirst(context, snapshot, request) : undefined);
   const own: ActiveSessionSnapshot = {
     ...snapshot,
     ...(toolList && { toolList }),

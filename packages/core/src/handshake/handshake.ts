@@ -1,7 +1,17 @@
 import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-options.ts";
 import type { BoundedRequest, OwnRequest, SessionContext } from "../session/session-context.ts";
-import { liveSession, lostSession, openedSession } from "../session/session-life.ts";
-import type { Confirmation, Opening } from "../session/slot-state.ts";
+import { pingOn } from "../session/ping.ts";
+import { sessionIdHeader } from "../session/session-headers.ts";
+import {
+  enterOpened,
+  giveUpNamed,
+  liveSession,
+  lostSession,
+  namedInstead,
+  openedSession,
+} from "../session/session-life.ts";
+import type { Confirmation, NamedSession, Opening } from "../session/slot-state.ts";
+import { letGo } from "../wire/read-answer.ts";
 import { confirmSession, useOpened } from "./confirm-session.ts";
 import { openSession } from "./open-session.ts";
 
@@ -44,7 +54,7 @@ async function makeSession(
   request: BoundedRequest,
   finish: () => void,
 ): Promise<Confirmation> {
-  const named = await context.continuity.openNamed(context, request);
+  const named = await openNamed(context, request);
   if (named !== undefined) {
     finish();
     return { live: await useOpened(context, named, request) };
@@ -72,4 +82,26 @@ async function runAroundRecovery(
     // This is the recovery's own error, which is thrown below, or an error of the observer.
   }
   return await makeOnce();
+}
+
+/** Opens the session that an answer named, if there is one and the server keeps it. */
+async function openNamed(
+  context: SessionContext,
+  request: BoundedRequest,
+): Promise<NamedSession | undefined> {
+  const { state } = context;
+  const named = namedInstead(state);
+  if (named === undefined) return undefined;
+  const pinged = await pingOn(context, named, request, (response) => {
+    letGo(response);
+    const { headers, ok } = response;
+    return ok ? (headers.get(sessionIdHeader) ?? named.sessionId) : undefined;
+  });
+  request.signal.throwIfAborted();
+  if (pinged !== named.sessionId) {
+    giveUpNamed(state, pinged !== undefined);
+    return undefined;
+  }
+  enterOpened(state, named);
+  return named;
 }

@@ -77,7 +77,10 @@ async function readOpening(
       throw initializeUnusable({ method: "initialize", url: context.url, status }, unprintable);
     }
     const result = asInitializeResult(answer?.result);
-    if (result === undefined) return toRefusal(context, unusable(answer, id), answer);
+    // Sessions of clients are their own, and no client would know this one.
+    const isForeign = context.session === "stateless" && sessionId !== undefined;
+    if (result === undefined || isForeign)
+      return toRefusal(context, unusable(isForeign ? undefined : answer, id), answer);
     const { phase } = context.state;
     if (phase.name === "live") {
       const { protocolVersion } = phase.session.initializeResult;

@@ -2,8 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { sendText, startMcpServer, toolDefinition } from "../../test/mcp-server.ts";
 import { createRpcClient } from "../../test/rpc-client.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
-import type { OnSession } from "../session/session-fetch-options.ts";
-import type { OnStart, SessionStart } from "./start-hook.ts";
+import type { OnSession, OnStart, SessionStart } from "../session/session-fetch-options.ts";
 
 const prepare =
   (url: string) =>
@@ -131,7 +130,7 @@ describe("onStart", () => {
     const server = await startMcpServer();
     let start: SessionStart | undefined;
     const { client } = startStep(server, {
-      startMs: 20,
+      timeouts: { startMs: 20 },
       onStart: async (given) => {
         start = given;
         await new Promise(() => {});

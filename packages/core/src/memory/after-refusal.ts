@@ -1,16 +1,18 @@
-import { timeLimited } from "../base/bounded-wait.ts";
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
+import { randomToken } from "../base/random-token.ts";
 import { isRecord } from "../base/json-values.ts";
-import type { KeptResult } from "../session/kept-result.ts";
+import { createSharedTask } from "../base/shared-task.ts";
 import { refusesRevision } from "../session/lost-session.ts";
-import type { ToolDefinition } from "../session/session-snapshot.ts";
-import { parseMessage, revisionIn } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/server-endpoint.ts";
-import { type AskAgain, askAgain, listToolsAgain } from "./ask-again.ts";
+import type { MemoryContext } from "../session/session-context.ts";
+import type { KeptResult, ToolDefinition } from "../session/session-snapshot.ts";
+import type { KeptMethod } from "../session/snapshot-shape.ts";
+import { listPages } from "../tools/list-pages.ts";
+import { type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
+import { letGo, readAnswer } from "../wire/read-answer.ts";
+import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import type { KeptResults } from "./kept-results.ts";
-import type { MemoryCall } from "./memory-call.ts";
-import type { MemoryContext } from "./memory-context.ts";
+import { type MemoryCall, ownParams, type SendRequest } from "./memory-call.ts";
 import { withNewParamHeaders } from "./param-headers.ts";
-import { createRenewal, type Renewal } from "./renewal.ts";
 
 /** The server refuses the headers of a request, or its revision, and has not processed it. */
 const headerMismatch = -32_020;
@@ -102,3 +104,82 @@ function errorOf(refusal: string): { readonly code?: unknown; readonly data?: un
   const message = parseMessage(refusal);
   return (message && "error" in message && message.error) || {};
 }
+
+/** Asks the server again, once for all requests that it refused. */
+interface Renewal<T> {
+  /** How often it has been asked. */
+  readonly count: number;
+  /**
+   * Gives the answer; `undefined` if there was none.
+   *
+   * @param since the count when the refused request was sent. If it was asked since, it is not again
+   */
+  run(
+    since: number,
+    start: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T | undefined>;
+}
+
+function createRenewal<T>(): Renewal<T> {
+  const task = createSharedTask<T | undefined>();
+  let last: T | undefined;
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    async run(since, start, signal) {
+      if (count > since) return last;
+      return await task(async (shared) => {
+        const renewed = await start(shared).catch(() => undefined);
+        shared.throwIfAborted();
+        last = renewed;
+        count += 1;
+        return renewed;
+      }, signal);
+    },
+  };
+}
+
+/** Asks the server in a client's place, because it refused what was made with kept results. */
+interface AskAgain {
+  readonly call: MemoryCall;
+  readonly send: SendRequest;
+  /** Keeps what may be kept of the answer. */
+  readonly observe: (response: Response, message: JsonRpcRequest) => Response;
+  readonly signal: AbortSignal;
+}
+
+/** All tools, in the order of their pages. */
+async function listToolsAgain(by: AskAgain): Promise<ToolDefinition[]> {
+  const pages = await listPages("tools/list", (cursor) => askAgain(by, "tools/list", cursor));
+  return pages.flatMap(({ tools }: { tools?: unknown }) =>
+    Array.isArray(tools) ? (tools.filter(isRecord) as ToolDefinition[]) : [],
+  );
+}
+
+/** @throws if there is no result */
+async function askAgain(
+  { call, send, observe, signal }: AskAgain,
+  method: KeptMethod,
+  cursor?: string,
+): Promise<Record<string, unknown>> {
+  const id = randomToken();
+  const params = ownParams(call.message, cursor);
+  const message: JsonRpcRequest = { jsonrpc: "2.0", id, method, params };
+  const { request } = call;
+  const headers = new Headers([...request.headers].filter(([name]) => !ofTool.test(name)));
+  headers.set("mcp-method", method);
+  const own = { ...request, headers, body: JSON.stringify(message), signal };
+  const response = await answerOrReason(send(own), signal);
+  const answer = response.ok
+    ? await abortable(readAnswer(observe(response, message), id), signal)
+    : undefined;
+  if (answer?.result !== undefined) return answer.result;
+  letGo(response);
+  throw new Error(`The server did not answer ${method}.`);
+}
+
+/** The headers of one call. */
+const ofTool = /^mcp-(?:name|param-.*)$/;

@@ -1,4 +1,3 @@
-export { createMemoryFetch, type MemoryFetchOptions } from "./memory-fetch.ts";
 export {
   createServerMemory,
   type ServerMemory,

@@ -1,15 +1,15 @@
 import { isRecord } from "../base/json-values.ts";
-import type { KeptMethod, KeptResult } from "../session/kept-result.ts";
+import type { MemoryContext } from "../session/session-context.ts";
 import { saveSnapshot } from "../session/session-life.ts";
 import {
   isKeepable,
-  type RememberedSnapshot,
-  type SessionSnapshot,
+  type KeptResult,
+  type SessionlessSnapshot,
   type StatelessSnapshot,
   type ToolDefinition,
 } from "../session/session-snapshot.ts";
+import type { KeptMethod } from "../session/snapshot-shape.ts";
 import { compareTools } from "../tools/compare-tools.ts";
-import type { MemoryContext } from "./memory-context.ts";
 
 /** Names a result: the same request of the same client gets it again. */
 export type ResultKey = Pick<KeptResult, "method" | "client" | "cursor">;
@@ -21,7 +21,7 @@ export interface KeptResults {
   /** Whether anything is fresh, for this client or for any. */
   any(client?: string): boolean;
   /** The tools of all fresh pages for a client. */
-  tools(client: string | undefined): ToolDefinition[];
+  tools(client: string): ToolDefinition[];
   /**
    * Keeps a result in the place of the one before.
    *
@@ -39,11 +39,12 @@ export interface KeptResults {
 const maxLifetimeMs = 86_400_000_000;
 
 export function createKeptResults(context: MemoryContext): KeptResults {
-  const { state, now, emit, maxLength } = context;
+  const { state, now, emit, toolList } = context;
+  const { maxLength = 200_000 } = toolList;
   const told = new Set<KeptMethod>();
   let evictions = 0;
   /** The list before the one that comes, by client. */
-  const listsBefore = new Map<string | undefined, ToolDefinition[] | undefined>();
+  const listsBefore = new Map<string, ToolDefinition[] | undefined>();
 
   const all = () => memorySnapshot(context)?.kept ?? [];
   const save = (kept: readonly KeptResult[]) => saveSnapshot(state, withKept(context, kept));
@@ -100,25 +101,26 @@ export function createKeptResults(context: MemoryContext): KeptResults {
 
 /** The snapshot that can keep results. Beside a session there are none to keep. */
 function memorySnapshot({ state: { snapshot } }: MemoryContext) {
-  return snapshot?.kind === "stateless" || snapshot?.kind === "remembered" ? snapshot : undefined;
+  return snapshot?.kind === "session" ? undefined : snapshot;
 }
 
 function withKept(
   context: MemoryContext,
   kept: readonly KeptResult[],
-): StatelessSnapshot | RememberedSnapshot | undefined {
-  const snapshot = memorySnapshot(context);
-  if (snapshot?.kind === "stateless") return { ...snapshot, kept };
-  return kept.length > 0
-    ? { version: 1, kind: "remembered", url: context.url.href, kept }
-    : undefined;
+): StatelessSnapshot | SessionlessSnapshot | undefined {
+  const { version, kind, url, ...others } = memorySnapshot(context) ?? {
+    ...({ version: 1, kind: "sessionless", url: context.url.href } as const),
+  };
+  const isAll = Object.keys({ ...others, kept }).length === 1;
+  if (kept.length === 0 && isAll) return undefined;
+  return { version, kind, url, ...others, kept } as StatelessSnapshot | SessionlessSnapshot;
 }
 
 function isSavable(context: MemoryContext, kept: readonly KeptResult[]): boolean {
-  const { snapshot } = context.state;
-  const mayReplace =
-    snapshot === undefined || context.isOwn || memorySnapshot(context) !== undefined;
-  return mayReplace && isKeepable(withKept(context, kept) as SessionSnapshot);
+  const snapshot = withKept(context, kept);
+  return (
+    context.state.snapshot?.kind !== "session" && snapshot !== undefined && isKeepable(snapshot)
+  );
 }
 
 function hasKey(result: ResultKey, { method, client, cursor }: ResultKey): boolean {
@@ -139,7 +141,7 @@ function isCircle(
   return false;
 }
 
-function isPage({ method, client }: KeptResult, of: string | undefined): boolean {
+function isPage({ method, client }: KeptResult, of: string): boolean {
   return method === "tools/list" && client === of;
 }
 
@@ -148,10 +150,7 @@ function toolsOf({ result: { tools } }: Pick<KeptResult, "result">): ToolDefinit
 }
 
 /** All tools of a list, if each of its pages is there. */
-function wholeList(
-  kept: readonly KeptResult[],
-  client: string | undefined,
-): ToolDefinition[] | undefined {
+function wholeList(kept: readonly KeptResult[], client: string): ToolDefinition[] | undefined {
   const pages = new Set<KeptResult>();
   let cursor: unknown;
   for (;;) {

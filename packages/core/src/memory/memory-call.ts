@@ -1,12 +1,12 @@
 import { isRecord } from "../base/json-values.ts";
-import { isKeptMethod } from "../session/kept-result.ts";
-import { type JsonRpcMessage, type JsonRpcRequest, revisionIn } from "../wire/json-rpc.ts";
+import { isKeptMethod } from "../session/snapshot-shape.ts";
+import { type JsonRpcRequest, revisionIn } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import type { ResultKey } from "./kept-results.ts";
 
 /** A client's POST to the server. */
-export interface MemoryCall<MESSAGE extends JsonRpcMessage = JsonRpcRequest> {
-  readonly message: MESSAGE;
+export interface MemoryCall {
+  readonly message: JsonRpcRequest;
   readonly request: OutgoingRequest;
   /** Sends it as the client gave it. */
   readonly pass: () => Promise<Response>;
@@ -28,7 +28,7 @@ export function clientOf(message: JsonRpcRequest): string {
 }
 
 /** The key of a request whose result may be kept. A request with other parameters can have another result. */
-export function keyOf(message: JsonRpcRequest, client?: string): ResultKey | undefined {
+export function keyOf(message: JsonRpcRequest, client: string): ResultKey | undefined {
   const { method, params = {} } = message;
   const { _meta: _, cursor, ...others } = params;
   if (!isKeptMethod(method) || Object.keys(others).length > 0) return undefined;

@@ -1,10 +1,11 @@
-import type { KeptMethod, KeptResult } from "../session/kept-result.ts";
+import type { MemoryContext } from "../session/session-context.ts";
+import type { KeptResult } from "../session/session-snapshot.ts";
+import type { KeptMethod } from "../session/snapshot-shape.ts";
 import { type JsonRpcRequest, resultAnswer } from "../wire/json-rpc.ts";
 import { rewriteRefusal } from "../wire/read-answer.ts";
 import { createAfterRefusal } from "./after-refusal.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { clientOf, keyOf, type MemoryCall, type SendRequest } from "./memory-call.ts";
-import type { MemoryContext } from "./memory-context.ts";
 import { observeResults } from "./observe-results.ts";
 import { withParamHeaders } from "./param-headers.ts";
 

@@ -1,8 +1,8 @@
-import type { KeptMethod } from "../session/kept-result.ts";
+import type { MemoryContext } from "../session/session-context.ts";
+import type { KeptMethod } from "../session/snapshot-shape.ts";
 import { reportsUnknownTool } from "../tools/unknown-tool.ts";
-import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
+import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { KeptResults, ResultKey } from "./kept-results.ts";
-import type { MemoryContext } from "./memory-context.ts";
 import { observeAnswer } from "./observe-answer.ts";
 
 /** The field of a result that makes it one of its method. */
@@ -26,7 +26,6 @@ interface Observation {
   readonly key?: ResultKey | undefined;
   /** The evictions when the request was sent. A result from before another one is not kept. */
   readonly since?: number | undefined;
-  readonly onError?: ((message: JsonRpcResponse) => void) | undefined;
 }
 
 /** Reads the results to keep in an answer, and what the server says about those that are kept. */
@@ -35,7 +34,7 @@ export function observeResults(
   results: KeptResults,
   response: Response,
   request: JsonRpcRequest,
-  { key, since = results.evictions, onError }: Observation,
+  { key, since = results.evictions }: Observation,
 ): Response {
   const { method, params } = request;
   const evict = (methods: readonly KeptMethod[]) =>
@@ -52,7 +51,6 @@ export function observeResults(
       if (changed === undefined) return;
       return changed.includes("tools/list") ? forgetTools("list-changed") : evict(changed);
     }
-    if (message.error !== undefined) onError?.(message);
     if (message.id !== request.id) return;
     if (key !== undefined) {
       if (message.result === undefined) return forgetPages();
@@ -70,7 +68,7 @@ export function observeResults(
 }
 
 function keepResult(
-  { pinMs, maxAgeMs }: MemoryContext,
+  { pinMs }: MemoryContext,
   results: KeptResults,
   { method, client, cursor }: ResultKey,
   result: Record<string, unknown> | undefined,
@@ -79,8 +77,7 @@ function keepResult(
   const { resultType = "complete", cacheScope, ...fields } = result ?? {};
   const field = fields[lists[method] ?? ""];
   if (result && (resultType !== "complete" || !Array.isArray(field))) return;
-  const ofSession = method === "tools/list" ? maxAgeMs : 0;
-  const allowedMs = client === undefined ? ofSession : fields["ttlMs"];
+  const allowedMs = fields["ttlMs"];
   const isAllowed = Number.isSafeInteger(allowedMs) && (allowedMs as number) > 0;
   // Of a result that was not read, nobody knows how long it may be kept.
   const forMs = pinMs ?? (isAllowed ? (allowedMs as number) : result ? 0 : 1);

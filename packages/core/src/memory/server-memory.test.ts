@@ -4,9 +4,9 @@ import { modernStep, probeListAndCall } from "../../test/memory-step.ts";
 import { startMcpServer } from "../../test/mcp-server.ts";
 import { startStep } from "../../test/step.ts";
 import { parseSessionSnapshot, type SessionSnapshot } from "../session/session-snapshot.ts";
+import { createSessionFetch } from "../create-session-fetch.ts";
 import { createMemoryStore } from "../stores/memory-store.ts";
 import { createWaitingCalls } from "../waiting/waiting-calls.ts";
-import { createMemoryFetch } from "./memory-fetch.ts";
 import { createServerMemory } from "./server-memory.ts";
 
 /** A step with a session fetch and a memory, as in a process of its own. */
@@ -38,16 +38,17 @@ test("beneath a session fetch, a later step on a server of 2026-07-28 sends its 
 
 test("a session is asked for again in time, and what is kept stays", async () => {
   let now = 0;
-  const options = { now: () => now, statelessMaxAgeMs: 10 };
-  const server = await startModernServer();
+  const options = { now: () => now };
+  const day = 86_400_000;
+  const server = await startModernServer({ ttlMs: 2 * day });
   const first = startRememberingStep(server, undefined, options);
   await probeListAndCall(first);
   server.takeLog();
-  now = 11;
+  now = day + 1;
   const second = startRememberingStep(server, first.slot.snapshot, options);
   await probeListAndCall(second);
   expect(server.takeLog()).toEqual(["initialize", "tools/call"]);
-  expect(second.slot.snapshot).toMatchObject({ decidedAt: 11, kept: [{}, {}] });
+  expect(second.slot.snapshot).toMatchObject({ decidedAt: day + 1, kept: [{}, {}] });
 });
 
 test("lies above calls that wait, which declare that a person can be asked", async () => {
@@ -60,7 +61,7 @@ test("lies above calls that wait, which declare that a person can be asked", asy
   await probeListAndCall(first);
   // No session is asked for, so nobody knows that the server has none.
   expect(server.takeLog()).toEqual(modernStep);
-  expect(first.slot.snapshot).toMatchObject({ kind: "remembered", kept: [{}, {}] });
+  expect(first.slot.snapshot).toMatchObject({ kind: "sessionless", kept: [{}, {}] });
   const second = startRememberingStep(server, first.slot.snapshot, { waiting });
   await probeListAndCall(second);
   const [call] = server.requests;
@@ -89,9 +90,9 @@ describe("options", () => {
   test.each([
     ["pinMs", () => createServerMemory({ pinMs: 0 })],
     ["pin", () => createServerMemory({ pin: 1 } as never)],
-    ["url", () => createMemoryFetch({ url: "x", slot: {} as never })],
-    ["slot", () => createMemoryFetch({ url: "http://x", slot: {} as never })],
-    ["session", () => createMemoryFetch({ url: "http://x", session: true } as never)],
+    ["session", () => createSessionFetch({ url: "http://x", session: true } as never)],
+    ["memory", () => createSessionFetch({ url: "http://x", session: "stateless" } as never)],
+    ["memory", () => createSessionFetch({ url: "http://x", memory: {} } as never)],
   ])("names %s", (field, create) => {
     expect(create).toThrow(
       expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } }),
@@ -100,7 +101,8 @@ describe("options", () => {
 
   test("requests to other origins need a fetch of the application", async () => {
     const { slot } = startStep({ url: "http://127.0.0.1:9/mcp" });
-    const fetch = createMemoryFetch({ url: "http://127.0.0.1:9/mcp", slot });
+    const options = { session: "stateless", memory: createServerMemory() } as const;
+    const fetch = createSessionFetch({ url: "http://127.0.0.1:9/mcp", slot, ...options });
     await expect(fetch("http://localhost:9/")).rejects.toMatchObject({ code: "FETCH_REQUIRED" });
   });
 });

@@ -1,17 +1,16 @@
 import { checkOptions, wholeFrom } from "../base/check-option.ts";
-import type { MemoryFeature, MemoryFeatureContext } from "../session/session-fetch-options.ts";
-import { slotState } from "../session/session-slot.ts";
+import type { MemoryContext, MemoryParts } from "../session/session-context.ts";
+import type { MemoryFeature } from "../session/session-fetch-options.ts";
 import { isRequest, mayMention, parseMessage, revisionIn, versionKey } from "../wire/json-rpc.ts";
 import {
   bodyText,
-  isSameEndpoint,
+  isForEndpoint,
   type OutgoingRequest,
   readOutgoingRequest,
-  requestUrl,
 } from "../wire/server-endpoint.ts";
+import { createOwnHandshakes } from "./own-handshakes.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { MemoryCall, SendRequest } from "./memory-call.ts";
-import type { MemoryContext } from "./memory-context.ts";
 import { createModernMemory } from "./modern-memory.ts";
 
 /** Options of `createServerMemory`. */
@@ -39,14 +38,16 @@ export interface ServerMemory extends MemoryFeature {
 export function createServerMemory(options: ServerMemoryOptions = {}): ServerMemory {
   checkOptions(options, { pinMs: wholeFrom(1) });
   const { pinMs } = options;
-  return {
+  const memory: MemoryParts & ServerMemory = {
+    feature: "ServerMemory",
     pinMs,
-    wrap(fetch, feature) {
-      const context = toMemoryContext(feature, { pinMs, isOwn: false });
+    handshakes: createOwnHandshakes,
+    wrap(fetch, given) {
+      const context = { ...given, pinMs };
       const answer = createModernMemory(
         context,
         createKeptResults(context),
-        sendWith(context, fetch),
+        sendWith(given, fetch),
       );
       return async (input, init) => {
         const pass = () => fetch(input, init);
@@ -55,35 +56,37 @@ export function createServerMemory(options: ServerMemoryOptions = {}): ServerMem
       };
     },
   };
+  return memory;
 }
 
+/** A request of a revision without sessions. With `pinMs` lists of older ones count, too. */
 async function readCall(
-  { url }: MemoryContext,
+  { url, pinMs }: MemoryContext,
   input: RequestInfo | URL,
   init: RequestInit | undefined,
   pass: () => Promise<Response>,
 ): Promise<MemoryCall | undefined> {
+  const isPinned = pinMs !== undefined;
   // Messages of a session can be large, and are parsed once already.
-  if (typeof init?.body === "string" && !mayMention(init.body, versionKey)) return undefined;
-  if (!isSameEndpoint(requestUrl(input), url)) return undefined;
+  const mayConcern = (body: string) =>
+    mayMention(body, versionKey) || (isPinned && mayMention(body, '/list"'));
+  if (typeof init?.body === "string" && !mayConcern(init.body)) return undefined;
+  if (!isForEndpoint(input, url)) return undefined;
   const request = await readOutgoingRequest(input, init);
   const message = parseMessage(bodyText(request) ?? "");
-  if (message === undefined || !isRequest(message) || revisionIn(message) === undefined) {
-    return undefined;
-  }
-  return { message, request, pass };
-}
-
-export function toMemoryContext(
-  { slot, toolList, ...feature }: MemoryFeatureContext,
-  own: Pick<MemoryContext, "pinMs" | "isOwn">,
-): MemoryContext {
-  const { maxAgeMs = 3_600_000, maxLength = 200_000 } = toolList;
-  return { ...feature, ...own, state: slotState(slot), maxAgeMs: own.pinMs ?? maxAgeMs, maxLength };
+  if (message === undefined || !isRequest(message)) return undefined;
+  // The session fetch keeps their tools.
+  const isOtherList = /^(?:prompts|resources)\/(?:templates\/)?list$/.test(message.method);
+  const isPinnedList = isPinned && isOtherList && !request.headers.has("mcp-session-id");
+  const isMeant = revisionIn(message) !== undefined || isPinnedList;
+  return isMeant ? { message, request, pass } : undefined;
 }
 
 /** Sends requests that are not as the client gave them, to the server's URL. */
-export function sendWith({ url }: MemoryContext, fetch: typeof globalThis.fetch): SendRequest {
+function sendWith(
+  { url }: Pick<MemoryContext, "url">,
+  fetch: typeof globalThis.fetch,
+): SendRequest {
   return ({ method, headers, body, signal, init }: OutgoingRequest) =>
     fetch(url.href, {
       ...init,

@@ -1,28 +1,17 @@
-import type {
-  JsonRpcId,
-  JsonRpcMessage,
-  JsonRpcRequest,
-  JsonRpcResponse,
-} from "../wire/json-rpc.ts";
+import type { JsonRpcId, JsonRpcMessage } from "../wire/json-rpc.ts";
 import { type Endpoint, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
 import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
+  MemoryFeature,
   ResendPolicy,
-  SessionFeature,
   SessionFetchOptions,
   ToolListOptions,
 } from "./session-fetch-options.ts";
 import { headersForMessage, nameSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
-import type { LiveSession, NamedSession, SlotState } from "./slot-state.ts";
-import type {
-  ActiveSessionSnapshot,
-  StandingRequests,
-  ToolDefinition,
-  ToolList,
-} from "./session-snapshot.ts";
+import type { LiveSession, SlotState } from "./slot-state.ts";
 
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */
 export interface SessionContext
@@ -31,15 +20,17 @@ export interface SessionContext
     Readonly<
       Omit<
         SessionFetchOptions,
-        keyof Endpoint | keyof SessionFeatures | "now" | "recover" | "resend" | "toolList"
+        keyof Endpoint | "memory" | "now" | "recover" | "resend" | "session" | "toolList"
       >
-    >,
-    SessionFeatures {
+    > {
   readonly state: SlotState;
+  /** Whether it keeps a session. Otherwise clients keep their own. */
+  readonly session: "stateful" | "stateless";
   readonly ids: RequestIds;
   readonly questions: Questions;
   /** How many pages of a list came before a cursor, under method and cursor as JSON. */
   readonly pagesBefore: Map<string, number>;
+  readonly memory: MemoryParts | undefined;
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
   readonly recover: boolean;
@@ -47,6 +38,7 @@ export interface SessionContext
   readonly toolList: ToolListOptions;
   readonly initializeMs: number;
   readonly answerMs: number;
+  readonly startMs: number;
   /** Another session fetch, on another slot and with other options, whose session is not saved. */
   readonly fork: (
     changes: Partial<SessionFetchOptions>,
@@ -54,91 +46,25 @@ export interface SessionContext
   ) => Pipeline;
 }
 
-/** The parts of a session fetch that are passed in, as the others use them. Most of them are optional. */
-export interface SessionFeatures {
-  readonly listening?: {
-    readonly listen: (context: SessionContext, request: OutgoingRequest) => Promise<Response>;
-  };
-  readonly continuity: {
-    /** Notes a request that holds for the rest of the session, once the server has answered it. */
-    readonly observe: (state: SlotState, answer: JsonRpcResponse, request: JsonRpcRequest) => void;
-    /** Reports how a list differs from the one before. */
-    readonly compare: (
-      context: SessionContext,
-      before: readonly ToolDefinition[],
-      tools: readonly ToolDefinition[],
-    ) => void;
-    /** Goes on in the session that a 2xx answer names instead, if it does. */
-    readonly follow: (
-      context: SessionContext,
-      session: LiveSession,
-      method: string,
-      response: Response,
-      request: OwnRequest,
-    ) => { readonly session: LiveSession; readonly whenOver: () => void } | undefined;
-    /** Opens the session that an answer named, if there is one and the server keeps it. */
-    readonly openNamed: (
-      context: SessionContext,
-      request: BoundedRequest,
-    ) => Promise<NamedSession | undefined>;
-    /** Continues an answer's stream that broke; `undefined` if that is impossible. */
-    readonly resume: (
-      context: SessionContext,
-      answered: {
-        readonly session: LiveSession;
-        readonly request: OutgoingRequest;
-        readonly timeout: {
-          readonly signal: AbortSignal;
-          readonly silentMs: number | undefined;
-          readonly heard: () => void;
-        };
-      },
-      over: AbortSignal,
-    ) => (
-      lastEventId: string,
-      retryMs: number | undefined,
-    ) => Promise<ReadableStream<Uint8Array> | undefined>;
-    /** Sends a client's GET that resumes a stream. */
-    readonly resumeStream: (context: SessionContext, request: OutgoingRequest) => Promise<Response>;
-    /** Makes the standing requests again on a new session, and lists the tools of a lost one again. */
-    readonly restore: (
-      context: SessionContext,
-      session: LiveSession,
-      standing: StandingRequests,
-      lost: ActiveSessionSnapshot | undefined,
-      request: BoundedRequest,
-    ) => Promise<unknown>;
-  };
-  readonly except?: {
-    readonly open: (context: SessionContext) => {
-      /** Whether a message goes to the second session. */
-      readonly takes: (message: JsonRpcMessage) => boolean;
-      readonly answer: Pipeline["answer"];
-    };
-  };
-  readonly firstList?: {
-    /** Lists the tools of a session before it is saved. Returns those that can be saved. */
-    readonly list: (
-      context: SessionContext,
-      session: ActiveSessionSnapshot,
-      request: BoundedRequest,
-    ) => Promise<ToolList | undefined>;
-  };
-  readonly start?: {
-    /** Prepares a session before it is saved. Returns the tools that were listed meanwhile. */
-    readonly prepare: (
-      context: SessionContext,
-      snapshot: ActiveSessionSnapshot,
-      reason: "started" | "recovered",
-    ) => Promise<ToolList | undefined>;
-  };
+/** What all parts of a memory know. */
+export interface MemoryContext extends Pick<
+  SessionContext,
+  "url" | "state" | "toolList" | "emit" | "now"
+> {
+  readonly pinMs: number | undefined;
 }
 
-/** A feature with both of its sides: the application's and the one in here. */
-export type FeatureOf<
-  FIELD extends keyof SessionFeatures,
-  NAME extends string,
-> = SessionFeature<NAME> & NonNullable<SessionFeatures[FIELD]>;
+/** A memory from the inside. */
+export interface MemoryParts extends MemoryFeature {
+  readonly pinMs?: number | undefined;
+  /** Answers requests beneath a session fetch. */
+  readonly wrap: (
+    fetch: typeof globalThis.fetch,
+    context: Omit<MemoryContext, "pinMs">,
+  ) => typeof globalThis.fetch;
+  /** Answers the requests of clients that make their handshakes themselves. */
+  readonly handshakes: (context: SessionContext) => Pipeline["answer"];
+}
 
 /** A session fetch from the inside. */
 export interface Pipeline {
@@ -160,11 +86,12 @@ interface Questions {
 }
 
 /** Reports once for each slot that the session, or the handshake, of an earlier step is in use again. */
-export function announceResumption({ state, emit }: SessionContext): void {
+export function announceResumption({ state, session, emit }: SessionContext): void {
   const resumed = takeResumed(state);
   if (resumed === undefined) return;
   const { protocolVersion } = resumed.initializeResult;
-  emit({ type: resumed.kind === "session" ? "resumed" : "sessionless", protocolVersion });
+  if (resumed.kind === "session") emit({ type: "resumed", protocolVersion });
+  else if (session === "stateful") emit({ type: "sessionless", protocolVersion });
 }
 
 /** Whether what came at `since`, a tool list or a handshake, is still young enough to be used. */

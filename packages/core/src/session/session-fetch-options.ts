@@ -24,27 +24,22 @@ export interface SessionFetchOptions {
   /** Holds the session; from `createSessionSlot`. */
   slot: SessionSlot;
   /**
-   * Sends the requests. If you pass one, you also vouch for requests to other origins (see
-   * `allowOtherOrigins`). @default globalThis.fetch
+   * Sends the requests. If you pass one, you also vouch for requests to other origins (OAuth), which fail with
+   * `FETCH_REQUIRED` otherwise. @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;
-  /**
-   * Whether requests to other origins (OAuth) may pass. Without it they fail with
-   * `FETCH_REQUIRED`. @default whether `fetch` was given
-   */
-  allowOtherOrigins?: boolean | undefined;
   /** Whether redirects within the origin are followed. @default "refuse" */
   redirect?: "refuse" | "same-origin" | undefined;
   /**
-   * Lets clients open a stream of server messages (GET): from `createListening`. Clients that declare
-   * sampling, elicitation or roots need it. A step is too short to listen otherwise. @default none may
+   * Whether clients may open a stream of server messages (GET). Clients that declare sampling, elicitation or
+   * roots need it. A step is too short to listen otherwise. @default false
    */
-  listening?: SessionFeature<"Listening"> | undefined;
+  listening?: boolean | undefined;
   /**
-   * Lists the tools of each new session before it is saved: from `createFirstList`. For clients that list
-   * next. @default only clients list
+   * Whether the tools of each new session are listed before it is saved, for clients that list next. Then the
+   * session and its tools are one save. @default false
    */
-  firstList?: SessionFeature<"FirstList"> | undefined;
+  firstList?: boolean | undefined;
   /**
    * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`, best
    * effort). A function is called at each abort. @default false
@@ -59,11 +54,6 @@ export interface SessionFetchOptions {
   /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
   resend?: ResendPolicy | undefined;
   /**
-   * With `resend: "safe"`: whether a request may run twice. Called after a probable loss, for requests
-   * other than lists, reads and pings. @default none may
-   */
-  isSafeToResend?: ((request: JsonRpcRequest) => boolean) | undefined;
-  /**
    * Decides whether an answer that is not 2xx means a loss, for servers with a dialect of their own.
    * `undefined` leaves it to the built-in rule.
    */
@@ -74,8 +64,8 @@ export interface SessionFetchOptions {
    * ping is sent instead. @default false
    */
   retrySameId?: boolean | undefined;
-  /** Sends some requests to a second session: from `createSecondSession`. @default none */
-  except?: SessionFeature<"SecondSession"> | undefined;
+  /** Sends some requests to a second session. @default none */
+  except?: SecondSession | undefined;
   readonly timeouts?:
     | {
         /** For `initialize` and for `notifications/initialized`, each, in milliseconds. @default 30000 */
@@ -85,17 +75,18 @@ export interface SessionFetchOptions {
          * that the request is cancelled and fails with `OUTCOME_UNKNOWN`. @default 300000
          */
         readonly answerMs?: number | undefined;
+        /** For `onStart`, in milliseconds. @default 60000 */
+        readonly startMs?: number | undefined;
       }
     | undefined;
   /** Limits the age and the size of a kept tool list. */
   toolList?: ToolListOptions | undefined;
   /**
-   * After this time, in milliseconds, a server without sessions is asked for one again.
-   * @default 86400000 (1 day)
+   * Prepares each new session, the first one and those after a recovery, before it is saved and before anything
+   * else is sent on it. If it throws or takes too long, the handshake fails, the session ends, and the slot has
+   * none. It is not called for servers that name no session.
    */
-  statelessMaxAgeMs?: number | undefined;
-  /** Prepares each new session before it is saved and used: from `createStartHook`. @default nothing does */
-  start?: SessionFeature<"StartHook"> | undefined;
+  onStart?: OnStart | undefined;
   /**
    * The save point. The fetch waits for it after the server acknowledged `notifications/initialized`,
    * before any other request goes on. The returned snapshot wins. If it throws, the handshake fails.
@@ -111,6 +102,12 @@ export interface SessionFetchOptions {
    * `createServerMemory`. @default nothing is kept
    */
   memory?: MemoryFeature | undefined;
+  /**
+   * Whether the fetch keeps a session (`"stateful"`). With `"stateless"`, which needs a `memory`, it opens none:
+   * the sessions of clients are their own, and the memory keeps the handshake with a server without sessions, too.
+   * @default "stateful"
+   */
+  session?: "stateful" | "stateless" | undefined;
   /** Runs around each recovery of a lost session, to measure it. */
   aroundRecovery?: AroundRecovery | undefined;
   /** Gets the events of the session, and the server's notifications. */
@@ -119,10 +116,29 @@ export interface SessionFetchOptions {
   now?: (() => number) | undefined;
 }
 
-/** An optional part of a session fetch, from the `create` function of its name. */
-export interface SessionFeature<NAME extends string> {
-  readonly feature: NAME;
+/** The session of some requests, beside that of all others. */
+export interface SecondSession {
+  /** Holds the second session. Do not save it, and end its session with `endSession`. */
+  readonly slot: SessionSlot;
+  /** Whether a request goes to the second session. */
+  readonly matches: (request: JsonRpcRequest) => boolean;
 }
+
+/** The argument of `onStart`. */
+export interface SessionStart {
+  /** `"started"`: the slot's first session. `"recovered"`: it took the place of a lost one. */
+  readonly reason: "started" | "recovered";
+  /**
+   * For any MCP client. It talks to the new session and answers the client's handshake from it. It works
+   * until the hook is over. If the session is lost meanwhile, requests fail with `SESSION_LOST`.
+   */
+  readonly fetch: typeof globalThis.fetch;
+  /** Aborts when the hook takes too long. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** Prepares a new session before anything else is sent on it. If it throws, the handshake fails. */
+export type OnStart = (start: SessionStart) => void | Promise<void>;
 
 /** Wraps the fetch beneath a session fetch. */
 export interface WaitingFeature {
@@ -130,33 +146,21 @@ export interface WaitingFeature {
   readonly wrap: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch;
 }
 
-/** Answers requests from what a server allows to keep, beneath a session fetch. */
+/** Answers requests from what a server allows to keep. */
 export interface MemoryFeature {
-  /** @internal */
-  readonly wrap: (
-    fetch: typeof globalThis.fetch,
-    context: MemoryFeatureContext,
-  ) => typeof globalThis.fetch;
-}
-
-/** @internal */
-export interface MemoryFeatureContext {
-  readonly url: URL;
-  readonly slot: SessionSlot;
-  readonly toolList: ToolListOptions;
-  readonly emit: (event: SessionEvent) => void;
-  readonly now: () => number;
+  readonly feature: "ServerMemory";
 }
 
 /**
  * Whether a request that met a lost session is sent again on the replacement.
  *
  * - `"safe"`: after a definite loss always, because the server refused it unprocessed; after a probable
- *   loss only lists, reads and pings, and requests that `isSafeToResend` allows.
+ *   loss only lists, reads and pings.
+ * - a function: as `"safe"`, and after a probable loss other requests for which it returns `true`.
  * - `"always"`: after any loss.
  * - `"never"`: after no loss; the session is replaced, and the request fails.
  */
-export type ResendPolicy = "safe" | "always" | "never";
+export type ResendPolicy = "safe" | "always" | "never" | ((request: JsonRpcRequest) => boolean);
 
 /** Limits of a kept tool list, and of the kept handshake of a server without sessions. */
 export interface ToolListOptions {
@@ -186,32 +190,40 @@ export type AroundRecovery = (recover: () => Promise<RecoveryOutcome>) => Promis
 
 const flagOrFunction: OptionCheck = (value, field) =>
   typeof value === "function" || flag(value, field);
-const feature = (name: string): OptionCheck =>
-  mustBe(`from create${name}`, (value) => isRecord(value) && value["feature"] === name);
+const policyOrFunction: OptionCheck = (value, field) =>
+  typeof value === "function" || oneOf("safe", "always", "never")(value, field);
+const anyMemory = mustBe(
+  "from createServerMemory",
+  (value) => isRecord(value) && value["feature"] === "ServerMemory",
+);
+
+const exceptChecks = group<SecondSession>({ slot: checkedLater, matches: checkFunction });
+const anyException: OptionCheck = (value, field) => {
+  exceptChecks(value, field);
+  checkFunction((value as SecondSession).matches ?? null, `${field}.matches`);
+};
 
 /** The checks of all options. `url` and `slot` are required, and checked by the code that reads them. */
 export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   url: checkedLater,
   slot: checkedLater,
   fetch: checkFunction,
-  allowOtherOrigins: flag,
   redirect: oneOf("refuse", "same-origin"),
-  listening: feature("Listening"),
-  firstList: feature("FirstList"),
+  listening: flag,
+  firstList: flag,
   cancelOnAbort: flagOrFunction,
   recover: flag,
-  resend: oneOf("safe", "always", "never"),
-  isSafeToResend: checkFunction,
+  resend: policyOrFunction,
   classifyLoss: checkFunction,
   retrySameId: flag,
-  except: feature("SecondSession"),
-  timeouts: group({ initializeMs: checkMs, answerMs: checkMs }),
+  except: anyException,
+  timeouts: group({ initializeMs: checkMs, answerMs: checkMs, startMs: checkMs }),
   toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0) }),
-  statelessMaxAgeMs: wholeFrom(0),
-  start: feature("StartHook"),
+  onStart: checkFunction,
   onSession: checkFunction,
   waiting: checkedLater,
-  memory: checkedLater,
+  memory: anyMemory,
+  session: oneOf("stateful", "stateless"),
   aroundRecovery: checkFunction,
   onEvent: checkFunction,
   now: checkFunction,

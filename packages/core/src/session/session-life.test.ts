@@ -30,7 +30,7 @@ describe("the phases", () => {
   test.each([
     [undefined, "none"],
     [a, "live"],
-    [{ version: 1, kind: "lost", url } as const, "none"],
+    [{ version: 1, kind: "sessionless", url, lost: {} } as const, "none"],
     [{ version: 1, kind: "sessionless", url } as const, "none"],
     [{ version: 1, kind: "stateless", url, decidedAt: 1 } as const, "stateless"],
   ])("begin with what was saved, %#", (snapshot, name) => {
@@ -80,7 +80,7 @@ describe("the phases", () => {
     const slot = createSessionSlot(a);
     discardSnapshot(slotState(slot), new URL(url));
     expect(slotState(slot).phase).toEqual({ name: "none" });
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url, lost: {} });
     expect(isToReplace(slotState(slot))).toBe(true);
   });
 
@@ -102,7 +102,7 @@ describe("compareAndClear", () => {
   test("gives up the session in use and remembers it as lost", () => {
     const slot = createSessionSlot(a);
     expect(compareAndClear(slotState(slot), { ...a })).toBe(true);
-    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: a.url });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "sessionless", url: a.url, lost: {} });
     expect(slotState(slot).phase).toEqual({ name: "lost", lost: a });
   });
 

@@ -2,6 +2,8 @@ import { abortable } from "../base/bounded-wait.ts";
 import {
   type ActiveSessionSnapshot,
   type InitializeResult,
+  isLost,
+  lostSnapshot,
   type SessionSnapshot,
   standingRequests,
 } from "./session-snapshot.ts";
@@ -51,7 +53,7 @@ export function lostSession({ phase }: SlotState): ActiveSessionSnapshot | undef
 
 /** Whether the next session takes the place of one that was lost, in this step or an earlier one. */
 export function isToReplace(state: SlotState): boolean {
-  return lostSession(state) !== undefined || state.snapshot?.kind === "lost";
+  return lostSession(state) !== undefined || isLost(state.snapshot);
 }
 
 /** Whether requests still go out on this session. */
@@ -102,8 +104,7 @@ export function compareAndClear(
   const { snapshot } = state;
   if (snapshot?.kind === "session") {
     state.phase = { name: "lost", lost: snapshot, named };
-    const { url } = snapshot;
-    saveSnapshot(state, { version: 1, kind: "lost", url, ...standingRequests(snapshot) });
+    saveSnapshot(state, lostSnapshot(snapshot.url, standingRequests(snapshot)));
   } else {
     state.phase = none;
     if (snapshot?.kind === "sessionless") {
@@ -182,12 +183,18 @@ export function enterStateless(state: Writable, url: URL, decidedAt: number): vo
   saveSnapshot(state, { ...verdict, ...(kept && { kept }), ...untold });
 }
 
+/** Begins without the snapshot of an earlier step. */
+export function dropSnapshot(state: Writable): void {
+  state.phase = none;
+  saveSnapshot(state, undefined);
+}
+
 /** Drops the snapshot of an earlier step, because this step cannot use it. Its session counts as lost. */
 export function discardSnapshot(state: Writable, { href }: URL): void {
-  const kind = state.snapshot?.kind;
-  const isLost = kind === "session" || kind === "lost";
+  const { snapshot } = state;
+  const hadSession = snapshot?.kind === "session" || isLost(snapshot);
   state.phase = none;
-  saveSnapshot(state, isLost ? { version: 1, kind: "lost", url: href } : undefined);
+  saveSnapshot(state, hadSession ? lostSnapshot(href) : undefined);
 }
 
 export function bindUrl(state: Writable, url: URL): void {

@@ -32,19 +32,17 @@ const standing = {
 const keptResult = z.strictObject({
   method: z.enum([
     "server/discover",
-    "initialize",
     "tools/list",
     "prompts/list",
     "resources/list",
     "resources/templates/list",
   ]),
-  client: z.optional(z.string()),
+  client: z.string(),
   cursor: z.optional(z.string()),
   result: record,
   receivedAt: z.number(),
   until: z.number(),
   scope: z.enum(["public", "private"]),
-  refusesProbe: z.optional(z.literal(true)),
 });
 const snapshotSchema = z.discriminatedUnion("kind", [
   z.looseObject({
@@ -59,13 +57,15 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     startedAt: z.optional(z.number()),
     ...standing,
   }),
-  z.looseObject({ ...common, kind: z.literal("lost"), ...standing }),
   z.looseObject({
     ...common,
     kind: z.literal("sessionless"),
+    lost: z.optional(z.looseObject(standing)),
     initializeResult: z.optional(initializeResult),
     keptAt: z.optional(z.number()),
     toolList: z.optional(toolList),
+    refusesProbe: z.optional(z.literal(true)),
+    kept: z.optional(z.array(keptResult)),
   }),
   z.looseObject({
     ...common,
@@ -73,7 +73,6 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     decidedAt: z.number(),
     kept: z.optional(z.array(keptResult)),
   }),
-  z.looseObject({ ...common, kind: z.literal("remembered"), kept: z.array(keptResult) }),
 ]);
 
 const url = "https://mcp.example/mcp";
@@ -92,7 +91,10 @@ const right = [
     subscriptions: ["file:///a"],
     logLevel: "info",
   },
-  { version: 1, kind: "lost", url, subscriptions: ["file:///a"], logLevel: "info" },
+  {
+    ...{ version: 1, kind: "sessionless", url },
+    lost: { subscriptions: ["file:///a"], logLevel: "info" },
+  },
   { version: 1, kind: "sessionless", url },
   {
     ...{ version: 1, kind: "sessionless", url, keptAt: 1 },
@@ -102,8 +104,8 @@ const right = [
   { version: 1, kind: "stateless", url, decidedAt: 1 },
   { version: 1, kind: "stateless", url, decidedAt: 1, kept: [keptPage], replacesLost: true },
   {
-    ...{ version: 1, kind: "remembered", url },
-    kept: [keptPage, { ...keptPage, method: "initialize", refusesProbe: true }],
+    ...{ version: 1, kind: "sessionless", url, keptAt: 1, refusesProbe: true },
+    ...{ initializeResult: sessionSnapshot(url).initializeResult, kept: [keptPage] },
   },
 ];
 

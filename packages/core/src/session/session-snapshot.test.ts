@@ -10,9 +10,12 @@ const session = sessionSnapshot("https://mcp.example/mcp", {
   toolList: { tools: [{ name: "echo", inputSchema: {} }], listedAt: 1 },
 });
 const sessionless = { version: 1, kind: "sessionless", url: "https://mcp.example/mcp" };
-const kept = { method: "tools/list", result: {}, receivedAt: 1, until: 2, scope: "private" };
-const remembered = { version: 1, kind: "remembered", url: "https://mcp.example/mcp", kept: [kept] };
-const lost = { version: 1, kind: "lost", url: "https://mcp.example/mcp" };
+const kept = {
+  ...{ method: "tools/list", client: "[]", result: {} },
+  ...{ receivedAt: 1, until: 2, scope: "private" },
+};
+const remembered = { ...sessionless, kept: [kept] };
+const lost = { ...sessionless, lost: {} };
 const stateless = { version: 1, kind: "stateless", url: "https://mcp.example/mcp", decidedAt: 1 };
 
 function errorOf(value: unknown): unknown {
@@ -38,9 +41,9 @@ describe("snapshots of released formats", () => {
   test("cover all kinds", () => {
     expect(names).toEqual([
       "lost.json",
-      "remembered.json",
       "session-that-replaces-a-lost-one.json",
       "session.json",
+      "sessionless-with-handshake.json",
       "sessionless.json",
       "stateless-with-kept-results.json",
       "stateless.json",
@@ -90,7 +93,8 @@ describe("refuses", () => {
     ],
     ["a kept result for everybody", { ...stateless, kept: [{ ...kept, scope: "shared" }] }],
     ["an unknown key in a kept result", { ...remembered, kept: [{ ...kept, extra: 1 }] }],
-    ["nothing kept", { ...remembered, kept: undefined }],
+    ["a loss that is no object", { ...sessionless, lost: true }],
+    ["a kept result of nobody", { ...remembered, kept: [{ ...kept, client: undefined }] }],
     ["a url that is no text", { ...session, url: 1 }],
     ["an empty session id", { ...session, sessionId: "" }],
     ["a session id with a space", { ...session, sessionId: "a b" }],

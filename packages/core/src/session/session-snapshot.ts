@@ -1,9 +1,13 @@
 import { invalidOption } from "../base/check-option.ts";
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import type { KeptResult } from "./kept-result.ts";
 import { isNewerFormat, newerFormat } from "./newer-format.ts";
-import { anyInitializeResult, anySnapshot, isSessionId } from "./snapshot-shape.ts";
+import {
+  anyInitializeResult,
+  anySnapshot,
+  isSessionId,
+  type KeptMethod,
+} from "./snapshot-shape.ts";
 
 /** The newest protocol revision that has sessions; offered when the fetch initializes by itself. */
 export const LATEST_SESSION_VERSION = "2025-11-25";
@@ -90,40 +94,68 @@ export interface ActiveSessionSnapshot extends SnapshotOf<"session">, StandingRe
   readonly startedAt?: number | undefined;
 }
 
-/** The session was lost, and no other has taken its place yet. */
-export interface LostSessionSnapshot extends SnapshotOf<"lost">, StandingRequests {}
-
 /**
- * `initialize` succeeded and named no session. Nothing on the server hangs on the handshake, so later steps
- * go on with its result as long as a tool list would be good for. Without a result they make it anew.
+ * There is no session: `initialize` named none, it was lost, or none was asked for. Nothing on the server hangs on a
+ * handshake without a session, so later steps go on with its result as long as a tool list would be good for.
+ * Without a result they make it anew.
  */
 export interface SessionlessSnapshot extends SnapshotOf<"sessionless"> {
+  /** The session was lost, and no other has taken its place yet. */
+  readonly lost?: StandingRequests | undefined;
   readonly initializeResult?: InitializeResult | undefined;
   /** The end of the handshake, in milliseconds since 1970-01-01 UTC. */
   readonly keptAt?: number | undefined;
   readonly toolList?: ToolList | undefined;
+  /** With a handshake that a client made: the server refused its `server/discover`. */
+  readonly refusesProbe?: true | undefined;
+  /** The results that a memory keeps. */
+  readonly kept?: readonly KeptResult[] | undefined;
 }
 
 /** The server refused `initialize`, because it only speaks revisions without sessions. */
 export interface StatelessSnapshot extends SnapshotOf<"stateless"> {
   /** The time of the refusal, in milliseconds since 1970-01-01 UTC. */
   readonly decidedAt: number;
-  /** The results that a memory keeps beneath the session fetch. */
+  /** The results that a memory keeps. */
   readonly kept?: readonly KeptResult[] | undefined;
 }
 
-/** The results that a memory keeps of a server without sessions, of either era. */
-export interface RememberedSnapshot extends SnapshotOf<"remembered"> {
-  readonly kept: readonly KeptResult[];
+/**
+ * A result that the server, or the application, allows to keep: discovery, or a page of a list.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
+ */
+export interface KeptResult {
+  readonly method: KeptMethod;
+  /**
+   * The protocol version and the capabilities in the `_meta` of the request, as JSON. Another client can
+   * get another result.
+   */
+  readonly client: string;
+  /** The page of a list. @default the first */
+  readonly cursor?: string | undefined;
+  /** As the server sent it. */
+  readonly result: Record<string, unknown>;
+  /** The arrival, in milliseconds since 1970-01-01 UTC. */
+  readonly receivedAt: number;
+  /** From then on the result answers no client. It is only compared with the next one. */
+  readonly until: number;
+  /** Who may see it. A slot is of one principal, so nothing is shared, whatever the server allows. */
+  readonly scope: "public" | "private";
 }
 
 /** The saved form of a slot between steps: plain JSON. */
-export type SessionSnapshot =
-  | ActiveSessionSnapshot
-  | LostSessionSnapshot
-  | SessionlessSnapshot
-  | StatelessSnapshot
-  | RememberedSnapshot;
+export type SessionSnapshot = ActiveSessionSnapshot | SessionlessSnapshot | StatelessSnapshot;
+
+/** The snapshot of a session that was lost, or given up: the next one takes its place. */
+export function lostSnapshot(url: string, lost: StandingRequests = {}): SessionlessSnapshot {
+  return { version: 1, kind: "sessionless", url, lost };
+}
+
+/** Whether the session of a snapshot was lost, and no other has taken its place. */
+export function isLost(snapshot: SessionSnapshot | undefined): boolean {
+  return snapshot?.kind === "sessionless" && snapshot.lost !== undefined;
+}
 
 /** The result of the handshake that a snapshot goes on with. */
 export function initializeResultOf(
@@ -206,7 +238,8 @@ function stateInvalid(field: string, cause?: unknown): McpSessionError {
 
 /** The standing requests of a snapshot, and nothing else. */
 export function standingRequests(snapshot: SessionSnapshot | undefined): StandingRequests {
-  if (snapshot?.kind !== "session" && snapshot?.kind !== "lost") return {};
-  const { subscriptions, logLevel } = snapshot;
+  if (snapshot?.kind === "stateless") return {};
+  const { subscriptions, logLevel } =
+    (snapshot?.kind === "session" ? snapshot : snapshot?.lost) ?? {};
   return { ...(subscriptions && { subscriptions }), ...(logLevel && { logLevel }) };
 }

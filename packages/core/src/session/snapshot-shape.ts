@@ -9,7 +9,6 @@ import {
   when,
 } from "../base/json-shape.ts";
 import { isRecord } from "../base/json-values.ts";
-import { isKeptMethod } from "./kept-result.ts";
 
 /** The first protocol revision without sessions. Results of this and later revisions are never saved. */
 export const FIRST_STATELESS_VERSION = "2026-07-28";
@@ -42,21 +41,29 @@ const toolList = recordOf({
   listedAt: anyNumber,
 });
 
-const keptHandshake = {
-  "initializeResult?": anyInitializeResult,
-  "keptAt?": anyNumber,
-  "toolList?": toolList,
-};
+/** The requests whose results a memory keeps. */
+export type KeptMethod = (typeof keptMethods)[number];
+
+const keptMethods = [
+  "server/discover",
+  "tools/list",
+  "prompts/list",
+  "resources/list",
+  "resources/templates/list",
+] as const;
+
+export function isKeptMethod(method: unknown): method is KeptMethod {
+  return (keptMethods as readonly unknown[]).includes(method);
+}
 
 const keptResult = recordOf({
   method: when(isKeptMethod),
-  "client?": anyText,
+  client: anyText,
   "cursor?": anyText,
   result: anyRecord,
   receivedAt: anyNumber,
   until: anyNumber,
   scope: when((value) => value === "public" || value === "private"),
-  "refusesProbe?": exactly(true),
 });
 
 const common = {
@@ -81,10 +88,16 @@ const kinds: Readonly<Record<string, Shape>> = {
     "startedAt?": anyNumber,
     ...standing,
   }),
-  lost: openRecordOf({ ...common, ...standing }),
-  sessionless: openRecordOf({ ...common, ...keptHandshake }),
+  sessionless: openRecordOf({
+    ...common,
+    "lost?": openRecordOf(standing),
+    "initializeResult?": anyInitializeResult,
+    "keptAt?": anyNumber,
+    "toolList?": toolList,
+    "refusesProbe?": exactly(true),
+    "kept?": listOf(keptResult),
+  }),
   stateless: openRecordOf({ ...common, decidedAt: anyNumber, "kept?": listOf(keptResult) }),
-  remembered: openRecordOf({ ...common, kept: listOf(keptResult) }),
 };
 
 export const anySnapshot: Shape = (value) => {

@@ -1,10 +1,9 @@
 import { checkedClock, checkFunction, checkMs, checkWhole } from "../base/check-option.ts";
-import { guarded } from "../base/observe.ts";
-import type { StoreDriver } from "./driver.ts";
-import type { SessionStore } from "./session-store.ts";
+import { guarded, warnOnce } from "../base/observe.ts";
+import type { StoreDriver, StoredText } from "./driver.ts";
+import type { JsonValue, SessionStore, StoredValue } from "./session-store.ts";
 import { checkStoreText, readBatch, readListQuery, readPut } from "./store-arguments.ts";
 import { attemptInStore, type StoreAttempt } from "./store-attempt.ts";
-import { createValueReader } from "./stored-value.ts";
 
 /**
  * Creates a store on a driver. It checks the arguments, prints and parses the JSON, makes the revisions,
@@ -128,5 +127,38 @@ function drivenNotices(
       checkFunction(listener, "listener");
       return driver.subscribe!(topic, guarded(listener));
     },
+  };
+}
+
+/**
+ * A function that makes the stored value of what a driver has. Its `value` is parsed when it is first read,
+ * so who knows the revision already pays nothing. Another program may have written it.
+ */
+function createValueReader({
+  name,
+  onUnreadable,
+}: StoreDriver): (stored: StoredText) => StoredValue {
+  const tellUnreadable = guarded(
+    onUnreadable ??
+      warnOnce(
+        () =>
+          `The ${name} store has a value that is not JSON. It counts as none, and the next save replaces it.`,
+      ),
+  );
+  return ({ text, revision }) => {
+    let parsed: JsonValue | undefined;
+    return {
+      get value() {
+        if (parsed !== undefined) return parsed;
+        try {
+          parsed = JSON.parse(text) as JsonValue;
+        } catch {
+          parsed = null;
+          tellUnreadable();
+        }
+        return parsed;
+      },
+      revision,
+    };
   };
 }

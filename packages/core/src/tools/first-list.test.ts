@@ -9,8 +9,6 @@ import {
 } from "../../test/mcp-server.ts";
 import { sessionSnapshot, startLostStep, startStep } from "../../test/step.ts";
 import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
-import { createFirstList } from "./first-list.ts";
-import { createStartHook } from "../handshake/start-hook.ts";
 
 const tools = [toolDefinition("echo")];
 const handshake = ["POST initialize", "POST notifications/initialized"];
@@ -20,7 +18,7 @@ async function startNew(handler?: McpHandler, options: Parameters<typeof startSt
   const server = await startMcpServer(handler);
   const saved: ActiveSessionSnapshot[] = [];
   const step = startStep(server, {
-    firstList: createFirstList(),
+    firstList: true,
     onSession: (snapshot) => void saved.push(snapshot),
     ...options,
   });
@@ -117,13 +115,11 @@ describe("a list before the save", () => {
 
   test("comes after onStart, whose own list is taken", async () => {
     const step = await startNew(undefined, {
-      start: createStartHook({
-        onStart: async ({ fetch }) => {
-          const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
-          const headers = { accept: "application/json", "content-type": "application/json" };
-          await (await fetch(step.server.url, { method: "POST", headers, body })).text();
-        },
-      }),
+      onStart: async ({ fetch }) => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+        const headers = { accept: "application/json", "content-type": "application/json" };
+        await (await fetch(step.server.url, { method: "POST", headers, body })).text();
+      },
     });
     await step.client.handshake();
     expect(step.saved[0]?.toolList).toMatchObject({ tools });
@@ -147,7 +143,7 @@ describe("a list before the save", () => {
   test("is in the one save of a recovery, too, if the lost session had a list", async () => {
     const saves: ActiveSessionSnapshot[] = [];
     const options = {
-      firstList: createFirstList(),
+      firstList: true,
       onSession: (snapshot: ActiveSessionSnapshot) => void saves.push(snapshot),
     };
     const step = await startLostStep(options);

@@ -5,7 +5,12 @@ import {
   saveSnapshot,
 } from "../session/session-life.ts";
 import { type SessionSlot, slotState } from "../session/session-slot.ts";
-import type { ActiveSessionSnapshot, ToolDefinition } from "../session/session-snapshot.ts";
+import {
+  type ActiveSessionSnapshot,
+  isLost,
+  type SessionSnapshot,
+  type ToolDefinition,
+} from "../session/session-snapshot.ts";
 import { lastList } from "./tool-list.ts";
 
 /**
@@ -23,7 +28,7 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
   }
   const live = liveSession(state);
   if (live !== undefined) compareAndClear(state, live);
-  if (snapshot?.kind === "remembered") saveSnapshot(state, undefined);
+  if (snapshot?.kind === "sessionless" && !isLost(snapshot)) saveSnapshot(state, undefined);
   if (snapshot?.kind === "stateless") {
     const { kept: _, ...others } = snapshot;
     saveSnapshot(state, others);
@@ -42,12 +47,14 @@ export function forgetTools(slot: SessionSlot): void {
   state.tools.local = undefined;
   state.tools.pages.clear();
   const { snapshot } = state;
-  if (snapshot && "kept" in snapshot && snapshot.kept) {
-    const kept = snapshot.kept.filter(({ method }) => method !== "tools/list");
-    saveSnapshot(state, { ...snapshot, kept });
-    return;
-  }
-  if (liveSession(state) === undefined || !snapshot || !("toolList" in snapshot)) return;
-  const { toolList: _, ...others } = snapshot;
-  saveSnapshot(state, others);
+  const cleared = snapshot && withoutToolList(snapshot);
+  if (cleared) saveSnapshot(state, cleared);
+}
+
+/** A snapshot without its tool list; `undefined` when there is none to forget. */
+export function withoutToolList(snapshot: SessionSnapshot): SessionSnapshot | undefined {
+  const { toolList, kept, ...others } = { toolList: undefined, kept: undefined, ...snapshot };
+  const left = kept?.filter(({ method }) => method !== "tools/list");
+  if (toolList === undefined && left?.length === kept?.length) return undefined;
+  return { ...others, ...(left && { kept: left }) };
 }

@@ -1,5 +1,6 @@
 import { setBounded } from "../base/bounded-map.ts";
 import { isFresh, type SessionContext } from "../session/session-context.ts";
+import type { ToolChanges } from "../session/session-event.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { sameSession, type SlotState } from "../session/slot-state.ts";
 import {
@@ -14,6 +15,8 @@ import {
   type JsonRpcRequest,
   type JsonRpcResponse,
 } from "../wire/json-rpc.ts";
+import { scrubStrings } from "../wire/scrub-session-id.ts";
+import { compareTools } from "./compare-tools.ts";
 import { uniqueTools } from "./list-pages.ts";
 import { reportsUnknownTool } from "./unknown-tool.ts";
 
@@ -100,7 +103,7 @@ function collectPage(
   const list = { tools, listedAt: now() };
   const last = lastList(state);
   state.tools.local = { session, list };
-  if (last) context.continuity.compare(context, last.tools, tools);
+  if (last) tellChanges(context, "new-list", last.tools, tools);
   const { snapshot } = state;
   if (snapshot === undefined || !("initializeResult" in snapshot)) return;
   if (snapshot.kind !== session.kind) return;
@@ -115,4 +118,18 @@ function saveList(state: SlotState, list: ToolList | undefined): void {
   const { toolList, ...others } = snapshot;
   if (list !== undefined) saveSnapshot(state, { ...snapshot, toolList: list });
   else if (toolList !== undefined) saveSnapshot(state, others);
+}
+
+/** Reports how a list differs from the one before, by the tools' names. */
+export function tellChanges(
+  { state, emit }: SessionContext,
+  reason: "new-list" | "new-session",
+  before: readonly ToolDefinition[],
+  tools: readonly ToolDefinition[],
+): void {
+  const changes = compareTools(before, tools);
+  if (!changes) return;
+  // A server without sessions names none.
+  const { sessionId = "" } = { ...liveSession(state) } as { sessionId?: string };
+  emit({ type: "tools-changed", reason, ...(scrubStrings(changes, sessionId) as ToolChanges) });
 }

@@ -77,13 +77,4 @@ describe("another origin", () => {
     expect(other.requests).toMatchObject([{ path: "/token", headers: { "x-kept": "1" } }]);
     expect(other.requests[0]?.headers).not.toHaveProperty("mcp-session-id");
   });
-
-  test("passes or not as allowOtherOrigins says, whether or not there is a base fetch", async () => {
-    const [server, other] = [await startMcpServer(), await startOtherServer()];
-    const open = startStep(server, { allowOtherOrigins: true });
-    expect(await (await open.fetch(other.origin)).text()).toBe("other");
-    const closed = startStep(server, { fetch: globalThis.fetch, allowOtherOrigins: false });
-    await expect(closed.fetch(other.origin)).rejects.toMatchObject({ code: "FETCH_REQUIRED" });
-    expect(other.requests).toHaveLength(1);
-  });
 });

@@ -1,10 +1,4 @@
-import {
-  createSessionFetch,
-  createSessionSlot,
-  createStartHook,
-  endSession,
-  sessionKey,
-} from "../../src/index.ts";
+import { createSessionFetch, createSessionSlot, endSession, sessionKey } from "../../src/index.ts";
 import { answerWaitingCall, createWaitingCalls, waitingCallOf } from "../../src/waiting/index.ts";
 import {
   createWaitingContext,
@@ -18,7 +12,6 @@ export interface Parts {
   readonly createSessionSlot: typeof createSessionSlot;
   readonly sessionKey: typeof sessionKey;
   readonly endSession: typeof endSession;
-  readonly createStartHook: typeof createStartHook;
   readonly waiting: {
     readonly answerWaitingCall: typeof answerWaitingCall;
     readonly createWaitingCalls: typeof createWaitingCalls;
@@ -34,7 +27,6 @@ export const realParts: Parts = {
   createSessionSlot,
   sessionKey,
   endSession,
-  createStartHook,
   waiting: {
     answerWaitingCall,
     createWaitingCalls,

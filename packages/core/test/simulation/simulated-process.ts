@@ -1,4 +1,5 @@
 import type { Principal } from "../../src/session/principal.ts";
+import type { JsonRpcRequest } from "../../src/wire/json-rpc.ts";
 import {
   type OnSession,
   type OnStart,
@@ -11,6 +12,8 @@ import type { ClientPlan, Plan, ProcessPlan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { createSimulatedClient, StoreFailure } from "./simulated-client.ts";
+
+const isRead = ({ params }: JsonRpcRequest) => params?.["name"] === "read";
 
 /** The saved snapshots of all processes, as JSON, under the key of connection and principal. */
 export type SnapshotStore = Map<string, string>;
@@ -117,11 +120,10 @@ export async function runSimulatedProcess({
       url,
       slot,
       fetch,
-      resend: plan.resend,
+      resend: plan.resend === "safe" ? isRead : plan.resend,
       recover: plan.recover,
       cancelOnAbort: plan.cancelOnAbort,
       retrySameId: plan.retrySameId,
-      isSafeToResend: ({ params }) => params?.["name"] === "read",
       now: scheduler.now,
       onEvent: (event) => {
         checks.count(`event: ${event.type}`);
@@ -129,7 +131,7 @@ export async function runSimulatedProcess({
       },
       ...(hasSavePoint && { onSession }),
       ...(timeoutMs && { timeouts: { initializeMs: timeoutMs, answerMs: timeoutMs } }),
-      ...(plan.hasStartHook && hasSavePoint && { start: parts.createStartHook({ onStart }) }),
+      ...(plan.hasStartHook && hasSavePoint && { onStart }),
     });
   const shared = createFetch();
   const heldId = () => (slot.snapshot?.kind === "session" ? slot.snapshot.sessionId : undefined);

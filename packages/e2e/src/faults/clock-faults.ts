@@ -111,7 +111,6 @@ function leftAlone(name: string, user: Machine): Fault<ClockWorld> {
 const session = {
   mode: "stateful",
   toolList: { maxAgeMs: minute },
-  statelessMaxAgeMs: minute,
 } as const;
 
 /** Each step of one agent session runs on another machine. */

@@ -1,11 +1,20 @@
-import { createSessionFetch, createSessionSlot, parseSessionSnapshot } from "@durable-mcp/core";
-import { createMemoryFetch, createServerMemory } from "@durable-mcp/core/memory";
+import {
+  createSessionFetch,
+  createSessionSlot,
+  parseSessionSnapshot,
+  type SessionFetchOptions,
+} from "@durable-mcp/core";
+import { createServerMemory } from "@durable-mcp/core/memory";
 import { describe, expect, test } from "vitest";
 import { type ClientName, clientNames, loadClient } from "../clients/index.ts";
 import { type CountedServer, serversInProcess } from "./servers-in-process.ts";
 
 const pinned = createServerMemory({ pinMs: 60_000 });
 const args = { text: "hello", region: "eu" };
+
+/** A fetch that remembers, and keeps no session. */
+const createMemoryFetch = (options: SessionFetchOptions) =>
+  createSessionFetch({ session: "stateless", memory: createServerMemory(), ...options });
 
 /** A step with a new client, as another process makes it: lists, calls, and gives the snapshot as JSON. */
 async function takeStep(

@@ -13,7 +13,7 @@ import {
   type SessionEvent,
   sessionFailure,
 } from "@durable-mcp/core";
-import { createMemoryFetch } from "@durable-mcp/core/memory";
+import { createServerMemory } from "@durable-mcp/core/memory";
 import { loadClient } from "../clients/index.ts";
 import type { McpTestClient } from "../clients/mcp-test-client.ts";
 import { createPassThroughFetch, type PassThroughSession } from "../wire/pass-through-fetch.ts";
@@ -81,7 +81,10 @@ function openSession(): StepSession {
   const slot = createSessionSlot(
     input.snapshot === undefined ? undefined : parseSessionSnapshot(input.snapshot),
   );
-  const remembering = () => createMemoryFetch({ url: input.url, slot, onEvent });
+  const remembering = () => {
+    const memory = createServerMemory();
+    return createSessionFetch({ url: input.url, slot, session: "stateless", memory, onEvent });
+  };
   const keeping = () =>
     createSessionFetch({
       url: input.url,

@@ -12,6 +12,7 @@ import {
   McpSessionError,
 } from "@durable-mcp/ai-sdk";
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
+import { isLost } from "@durable-mcp/core/internal";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";
 import { forCall, forSlot } from "./slot-content.ts";
 import {
@@ -85,7 +86,8 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const session = stateOf(step, before);
       const { result, snapshot } = await runCall(step, calling, session, use);
       // Of all changes by a call, only a loss matters to later steps.
-      if (snapshot?.kind !== "lost") return { result, isReplacement: false, sealCalls: noCalls };
+      if (!snapshot || !isLost(snapshot))
+        return { result, isReplacement: false, sealCalls: noCalls };
       const slot = await seals.seal(step, snapshot);
       return { result, slot, isReplacement: false, sealCalls: noCalls };
     },
@@ -203,7 +205,7 @@ function told(snapshot: SessionSnapshot, tellLoss: boolean): SessionSnapshot {
 
 /** Whether a step can use it without a handshake that makes another session. */
 function isUsable(snapshot: SessionSnapshot, definition: McpClientConnection): boolean {
-  return snapshot.kind !== "lost" && snapshot.url === endpointOf(definition);
+  return !isLost(snapshot) && snapshot.url === endpointOf(definition);
 }
 
 /**

@@ -94,8 +94,8 @@ function storeForCall(
   let hasRefused = false;
   const get: SessionStore["get"] = async (key) => {
     const stored = await store.get(key);
-    const { snapshot } = (stored?.value ?? {}) as { snapshot?: { kind?: unknown } };
-    const isGone = stored === undefined ? hasSession : snapshot?.kind === "lost";
+    const { snapshot } = (stored?.value ?? {}) as { snapshot?: { kind?: unknown; lost?: unknown } };
+    const isGone = stored === undefined ? hasSession : snapshot?.lost !== undefined;
     if (isGone) {
       hasRefused = true;
       throw new McpSessionError("SESSION_LOST", "The stored session was lost or ended.");

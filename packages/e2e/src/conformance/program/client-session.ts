@@ -1,9 +1,4 @@
-import {
-  createListening,
-  createSessionFetch,
-  createSessionSlot,
-  parseSessionSnapshot,
-} from "@durable-mcp/core";
+import { createSessionFetch, createSessionSlot, parseSessionSnapshot } from "@durable-mcp/core";
 import {
   type AuthorizationState,
   createAuthorization,
@@ -56,7 +51,7 @@ export function openClientSession({
         url,
         slot,
         fetch: vouchingFetch,
-        listening: elicitation ? createListening() : undefined,
+        listening: elicitation,
       });
   let client: ConformanceClient | undefined;
   let snapshot = saved?.snapshot;
