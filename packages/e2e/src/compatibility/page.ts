@@ -39,9 +39,9 @@ export function renderPage(
 ): string {
   const ran = rows.filter(({ report }) => report.unavailable === undefined);
   return `${[
-    "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
+    "<!-- Written by `npm run lab -- compatibility`. Do not edit it: run the command again. -->",
     "# Compatibility",
-    "The session fetch of `@durable-mcp/core` runs in four clients, one of them in two modes, against two kinds of servers: published ones from npm, and small ones of ours on the SDKs' and frameworks' own transports. Every step is an operating-system process of its own. A proxy counts the HTTP requests. `npm run compatibility` starts all servers, runs all scenarios and writes this page. It fails when a server behaves differently from its recorded behaviour. The records come from earlier runs, so a pass only means that nothing changed. Three of the servers run in CI.",
+    "The session fetch of `@durable-mcp/core` runs in four clients, one of them in two modes, against two kinds of servers: published ones from npm, and small ones of ours on the SDKs' and frameworks' own transports. Every step is an operating-system process of its own. A proxy counts the HTTP requests. `npm run lab -- compatibility` starts all servers, runs all scenarios and writes this page. It fails when a server behaves differently from its recorded behaviour. The records come from earlier runs, so a pass only means that nothing changed. Three of the servers run in CI.",
     environment(date, clientVersions()),
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),

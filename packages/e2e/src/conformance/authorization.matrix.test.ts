@@ -9,7 +9,7 @@ import {
   type Scenario,
 } from "./scenarios.ts";
 
-// Each part of a scenario is a process. CI has a third of them; `npm run conformance` has all of them with all clients.
+// Each part of a scenario is a process. CI has a third of them; `npm run lab -- conformance` has all of them with all clients.
 const isInCi = process.env["CI"] === "true";
 const runs = authorizationScenarios
   .map((scenario, index) => ({

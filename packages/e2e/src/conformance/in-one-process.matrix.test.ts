@@ -5,7 +5,7 @@ import { runAllScenarios, runScenario, runSuite, type ScenarioResult } from "./r
 import { parseScenarioList, type Scenario, scenarios } from "./scenarios.ts";
 
 // The client runs in this process; `conformance.matrix.test.ts` has the provider and more modes, in processes.
-// `npm run conformance` runs every scenario in every mode, with two more clients.
+// `npm run lab -- conformance` runs every scenario in every mode, with two more clients.
 const client = "ai-sdk-2";
 const mode = "resumed";
 const newest = scenarios.filter(

@@ -18,7 +18,7 @@ async function runOn(kind: string, how: "kill" | "drain"): Promise<CallsInFlight
   }
 }
 
-// More calls, on each store: `npm run kill-calls -- --store postgres`.
+// More calls, on each store: `npm run lab -- kill-calls --store postgres`.
 test("calls in flight at a killed replica end in their own answer or say that it is unknown", async () => {
   const run = await runOn("sqlite", "kill");
   expect(run).toMatchObject(clean);

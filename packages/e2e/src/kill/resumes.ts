@@ -1,17 +1,56 @@
-import { waitingCallOf } from "@durable-mcp/core/waiting";
 import type { SessionStore } from "@durable-mcp/core";
-import type { KillRound, KillSubject, KillWorld } from "../durable/kill-harness.ts";
-import { startAuthorizationServer } from "./authorization-server.ts";
-import { startLockedServer } from "./locked-server.ts";
-import { createNotesApplication, type NotesUse } from "./notes-application.ts";
-import { addNote, createNotesSessions, resumeNote } from "./parked-note.ts";
-import {
-  isRefused,
-  type KilledResumeTask,
-  pointsOfUnknown,
-  resumeKillPoints,
-  type ResumeKillPoint,
-} from "./resume-kill-points.ts";
+import { waitingCallOf } from "@durable-mcp/core/waiting";
+import { startAuthorizationServer } from "../authorization/authorization-server.ts";
+import { startLockedServer } from "../authorization/locked-server.ts";
+import { createNotesApplication, type NotesUse } from "../authorization/notes-application.ts";
+import { addNote, createNotesSessions, resumeNote } from "../authorization/parked-note.ts";
+import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
+import { type At, type KilledTask, stopAtFetch, stopAtStore } from "./killed-process.ts";
+
+/**
+ * Where a process is killed that carries out a call which has waited for a sign-in. Of the call's own writes
+ * `put` 1 claims it, 2 keeps what became of it, 3 notes that the conversation has the result. "refused" is a process whose call the server refuses
+ * again: `put` 2 gives the claim back.
+ */
+const resumeKillPoints = [
+  "resume: before put 1",
+  "resume: during put 1",
+  "resume: after put 1",
+  "resume: call sent",
+  "resume: answer received",
+  "resume: before put 2",
+  "resume: during put 2",
+  "resume: after put 2",
+  "resume: before put 3",
+  "resume: after put 3",
+  "refused: answer received",
+  "refused: before put 2",
+  "refused: during put 2",
+  "refused: after put 2",
+] as const;
+
+type ResumeKillPoint = (typeof resumeKillPoints)[number];
+
+function isRefused(point: ResumeKillPoint): boolean {
+  return point.startsWith("refused:");
+}
+
+/** Points after a claim and before its end is kept: nobody can know what became of the call. */
+const pointsOfUnknown: ReadonlySet<ResumeKillPoint> = new Set<ResumeKillPoint>([
+  "resume: after put 1",
+  "resume: call sent",
+  "resume: answer received",
+  "resume: before put 2",
+  "refused: answer received",
+  "refused: before put 2",
+]);
+
+interface KilledResumeTask {
+  readonly use: NotesUse;
+  readonly sessionId: string;
+  /** The call that waits. */
+  readonly id: string;
+}
 
 type Count = "settled" | "unknown" | "signIn";
 type Round = KillRound<ResumeKillPoint, KilledResumeTask, Count>;
@@ -21,7 +60,7 @@ type Round = KillRound<ResumeKillPoint, KilledResumeTask, Count>;
  * one has the result.
  */
 export const killedResumes: KillSubject<ResumeKillPoint, KilledResumeTask, Count> = {
-  program: new URL("killed-resume-program.ts", import.meta.url),
+  name: "resumes",
   points: resumeKillPoints,
   counts: {
     settled: "settled afterwards",
@@ -30,6 +69,7 @@ export const killedResumes: KillSubject<ResumeKillPoint, KilledResumeTask, Count
     signIn: "sign-in asked for",
   },
   openWorld,
+  work: resumeCall,
 };
 
 /** Later than any sign of life of the process that was killed. */
@@ -141,4 +181,29 @@ function judge(end: {
     [isUnknown && isRefused(point) && runs > 0, "what was refused was carried out"],
   ];
   return wrong.flatMap(([isWrong, text]) => (isWrong ? [text] : []));
+}
+
+/** Goes on after a sign-in with a call that has waited for it. */
+async function resumeCall(
+  { point, use, sessionId, id }: KilledTask<ResumeKillPoint, KilledResumeTask>,
+  { store, at }: { readonly store: SessionStore; readonly at: At },
+): Promise<void> {
+  const work = isRefused(point) ? "refused" : "resume";
+  const application = createNotesApplication(use, { store });
+  const stopping = stopAtStore(store, (when, operation, number) =>
+    at(`${work}: ${when} ${operation} ${number}`),
+  );
+  const sessions = createNotesSessions(use, {
+    application,
+    store: {
+      ...store,
+      // The MCP session's record is marked as used now and then.
+      put: (...args) => (args[0].includes("waiting/") ? stopping : store).put(...args),
+    },
+    fetch: stopAtFetch(
+      ({ body }) => body.includes('"method":"tools/call"'),
+      (when) => at(`${work}: ${when === "sent" ? "call sent" : "answer received"}`),
+    ),
+  });
+  await resumeNote(sessions, { sessionId, id, principal: application.principal });
 }

@@ -1,23 +1,67 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
+import { callNotebook, createNotebookSessions, principal } from "../durable/notebook-sessions.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
-import type { KillRound, KillSubject, KillWorld } from "./kill-harness.ts";
-import {
-  type KilledStepTask,
-  killPoints,
-  type KillPoint,
-  pointsAtServer,
-  pointsBeforeSave,
-  pointsOfAnyStep,
-  pointsOfFirstStep,
-} from "./kill-points.ts";
-import { callNotebook, createNotebookSessions, principal } from "./notebook-sessions.ts";
+import { startCountingProxy } from "../wire/counting-proxy.ts";
+import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
+import { type At, type KilledTask, stopAtStore } from "./killed-process.ts";
+
+/** Where a step is killed, in the order of a step. */
+const killPoints = [
+  "before load",
+  "loaded",
+  "initialize sent",
+  "id received",
+  "before save",
+  "during save",
+  "saved",
+  "call sent",
+  "answer half read",
+  "during end",
+] as const;
+
+type KillPoint = (typeof killPoints)[number];
+
+/** Points of a step that starts the session. */
+const pointsOfFirstStep: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "initialize sent",
+  "id received",
+  "before save",
+  "during save",
+  "saved",
+]);
+
+/** Points after the save of a step that starts the session, and of one that goes on in it as well. */
+const pointsOfAnyStep: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "call sent",
+  "answer half read",
+]);
+
+/** Points at which the server has a session that nobody has saved: all that a crash may lose. */
+const pointsBeforeSave: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "initialize sent",
+  "id received",
+  "before save",
+  "during save",
+]);
+
+/** Points that the server's side sees: its answer is held back there. */
+const pointsAtServer: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "initialize sent",
+  "call sent",
+  "during end",
+]);
+
+interface KilledStepTask {
+  readonly url: string;
+  readonly sessionId: string;
+  readonly note: string;
+}
 
 type Count = "resumed" | "started" | "leftBehind";
 
 /** Steps, each a process of its own. The next step is taken after each kill. */
 export const killedSteps: KillSubject<KillPoint, KilledStepTask, Count> = {
-  program: new URL("killed-step-program.ts", import.meta.url),
+  name: "steps",
   points: killPoints,
   counts: {
     // It found a committed session, and went on in it.
@@ -28,6 +72,7 @@ export const killedSteps: KillSubject<KillPoint, KilledStepTask, Count> = {
     leftBehind: "unsaved sessions left on the server",
   },
   openWorld: openNotebook,
+  work: takeStep,
 };
 
 async function openNotebook(
@@ -121,4 +166,47 @@ async function readKind(
 ): Promise<string | undefined> {
   const [entry] = await sessions.info(sessionId, { principal });
   return entry?.kind;
+}
+
+const storePoints: Readonly<Record<string, KillPoint>> = {
+  "before get": "before load",
+  "after get": "loaded",
+  "before put": "before save",
+  "during put": "during save",
+  "after put": "saved",
+};
+
+/** One step. */
+async function takeStep(
+  { url, sessionId, point, note }: KilledTask<KillPoint, KilledStepTask>,
+  { store, at }: { readonly store: SessionStore; readonly at: At },
+): Promise<void> {
+  const stopping = stopAtStore(store, async (when, operation) => {
+    const here = storePoints[`${when} ${operation}`];
+    if (here !== undefined) await at(here);
+  });
+  const fetchStopping: typeof fetch = async (input, init) => {
+    const body = typeof init?.body === "string" ? init.body : "";
+    const response = await fetch(input, init);
+    if (body.includes('"method":"initialize"')) await at("id received");
+    const isHalfRead = point === "answer half read" && body.includes('"method":"tools/call"');
+    if (!isHalfRead || !response.body) return response;
+    return new Response(firstHalf(response.body, at), response);
+  };
+  const { sessions } = createNotebookSessions({ url, store: stopping, fetch: fetchStopping });
+  if (point === "during end") return void (await sessions.end(sessionId, { principal }));
+  await sessions.run(sessionId, { principal }, ({ tools }) =>
+    callNotebook(tools, "add_note", { text: note }),
+  );
+}
+
+function firstHalf(body: ReadableStream<Uint8Array>, at: At): ReadableStream<Uint8Array> {
+  return body.pipeThrough(
+    new TransformStream({
+      async transform(chunk, controller) {
+        controller.enqueue(chunk.slice(0, Math.ceil(chunk.length / 2)));
+        await at("answer half read");
+      },
+    }),
+  );
 }

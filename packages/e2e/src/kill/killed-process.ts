@@ -1,5 +1,5 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
-import type { StorePlace } from "./store-place.ts";
+import type { StorePlace } from "../durable/store-place.ts";
 
 /** What a process that is going to be killed is told. */
 export type KilledTask<POINT extends string, TASK extends object> = TASK & {
@@ -9,6 +9,9 @@ export type KilledTask<POINT extends string, TASK extends object> = TASK & {
   readonly isFrozen: boolean;
 };
 
+/** Says that the process is at a point; at the point of its task it goes no further. */
+export type At = (here: string) => Promise<void>;
+
 /** What it says: that it has loaded its code, and that it is at its point. */
 export type KilledReport = { readonly type: "ready" | "reached" };
 
@@ -16,11 +19,8 @@ export type KilledReport = { readonly type: "ready" | "reached" };
  * Says that this process is ready, and waits for its task. With `at` the process says that it is at a point; at the
  * point of its task it goes no further, so that it can be killed there, or it stops itself.
  */
-export async function receiveTask<POINT extends string, TASK extends object>(): Promise<{
-  task: KilledTask<POINT, TASK>;
-  at: (here: string) => Promise<void>;
-}> {
-  const { promise, resolve } = Promise.withResolvers<KilledTask<POINT, TASK>>();
+export async function receiveTask(): Promise<{ task: KilledTask<string, object>; at: At }> {
+  const { promise, resolve } = Promise.withResolvers<KilledTask<string, object>>();
   process.once("message", resolve);
   report("ready");
   const task = await promise;

@@ -1,12 +1,12 @@
 /**
- * `npm run race:sign-in -- --store sqlite|postgres|redis --times 200 --processes 20 --registrations 10 --early 20`: so
+ * `npm run lab -- race-sign-in --store sqlite|postgres|redis --times 200 --processes 20 --registrations 10 --early 20`: so
  * many living processes meet an expired token at once, as often as said; then a new authorization server; then they send
  * requests all the time, for `--early` lives of a token. Prints how often they refreshed and registered.
  */
-import { printFaults, readKillOptions } from "../durable/kill-command.ts";
-import { refreshEarly } from "./early-refreshes.ts";
-import { raceRefreshes } from "./race-refreshes.ts";
-import { raceRegistrations } from "./race-registrations.ts";
+import { printFaults, readKillOptions } from "./command.ts";
+import { refreshEarly } from "../authorization/early-refreshes.ts";
+import { raceRefreshes } from "../authorization/race-refreshes.ts";
+import { raceRegistrations } from "../authorization/race-registrations.ts";
 
 const { store, times, processes, registrations, early } = readKillOptions({
   ...{ times: 200, processes: 20, registrations: 0, early: 0 },

@@ -1,16 +1,26 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { forkProgram } from "./fork-program.ts";
-import type { KilledTask, KilledReport } from "./killed-process.ts";
-import { openStoreAt, startStorePlace, type StoreKind, type StorePlace } from "./store-place.ts";
+import { forkProgram } from "../durable/fork-program.ts";
+import {
+  openStoreAt,
+  startStorePlace,
+  type StoreKind,
+  type StorePlace,
+} from "../durable/store-place.ts";
+import type { At, KilledReport, KilledTask } from "./killed-process.ts";
 
 /** What is killed, where, and what must be true afterwards. */
 export interface KillSubject<POINT extends string, TASK extends object, COUNT extends string> {
-  /** Starts with `receiveTask`; `bundle-programs.ts` names it. */
-  readonly program: URL;
+  /** As `killed-program.ts` knows it. */
+  readonly name: string;
   /** Where a process is killed, in the order of its work. */
   readonly points: readonly POINT[];
   /** What is counted at each point: the headings of the table. */
   readonly counts: Readonly<Record<COUNT, string>>;
+  /** What a process does that is killed. Its points are those at which it calls `at`. */
+  readonly work: (
+    task: KilledTask<POINT, TASK>,
+    parts: { readonly store: SessionStore; readonly at: At },
+  ) => Promise<unknown>;
   /** Starts what the processes need. Two such worlds share the store. */
   readonly openWorld: (store: SessionStore) => Promise<KillWorld<POINT, TASK, COUNT>>;
 }
@@ -108,7 +118,8 @@ async function createKiller<POINT extends string, TASK extends object, COUNT ext
   place: StorePlace,
   isFrozen: boolean,
 ) {
-  const fork = () => forkProgram<KilledTask<POINT, TASK>, KilledReport>(subject.program);
+  const program = new URL("killed-program.ts", import.meta.url);
+  const fork = () => forkProgram<KilledTask<POINT, TASK>, KilledReport>(program, [subject.name]);
   const { store, close } = await openStoreAt(place);
   const world = await subject.openWorld(store);
   let spare = fork();

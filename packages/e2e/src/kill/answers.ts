@@ -1,24 +1,63 @@
-import { waitingCallOf } from "@durable-mcp/core/waiting";
 import type { SessionStore } from "@durable-mcp/core";
-import type { KillRound, KillSubject, KillWorld } from "../durable/kill-harness.ts";
+import { waitingCallOf } from "@durable-mcp/core/waiting";
 import { startAskingServer } from "../servers/asking.ts";
-import {
-  answerKillPoints,
-  type AnswerKillPoint,
-  type KilledAnswerTask,
-  pointsOfUnknown,
-  workOf,
-} from "./answer-kill-points.ts";
-import { answer, createShop, order, principal, resume } from "./waiting-shop.ts";
+import { answer, createShop, order, principal, resume } from "../waiting/waiting-shop.ts";
+import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
+import { type At, type KilledTask, stopAtFetch, stopAtStore } from "./killed-process.ts";
+
+/** What a process does when it is killed: it asks (the first leg), answers (a later leg), or takes the result. */
+type KilledWork = "ask" | "answer" | "resume";
+
+/** Where a process is killed, in the order of its work. Its first `put` records, claims or notes the delivery. */
+const answerKillPoints = [
+  "ask: leg sent",
+  "ask: answer received",
+  "ask: before put 1",
+  "ask: during put 1",
+  "ask: after put 1",
+  "answer: before put 1",
+  "answer: during put 1",
+  "answer: after put 1",
+  "answer: leg sent",
+  "answer: answer received",
+  "answer: before put 2",
+  "answer: during put 2",
+  "answer: after put 2",
+  "resume: before put 1",
+  "resume: after put 1",
+] as const;
+
+type AnswerKillPoint = (typeof answerKillPoints)[number];
+
+function workOf(point: AnswerKillPoint): KilledWork {
+  return point.split(":")[0] as KilledWork;
+}
+
+/** Points after a claim and before its end is kept: nobody can know what became of the leg. */
+const pointsOfUnknown: ReadonlySet<AnswerKillPoint> = new Set<AnswerKillPoint>([
+  "answer: after put 1",
+  "answer: leg sent",
+  "answer: answer received",
+  "answer: before put 2",
+]);
+
+interface KilledAnswerTask {
+  readonly url: string;
+  readonly sessionId: string;
+  /** The waiting call, and the round that is answered. */
+  readonly id: string;
+  readonly round: number;
+}
 
 type Count = "settled" | "unknown";
 
 /** Processes that ask, answer or take a result. Others bring each call to its end after the kill. */
 export const killedAnswers: KillSubject<AnswerKillPoint, KilledAnswerTask, Count> = {
-  program: new URL("killed-answer-program.ts", import.meta.url),
+  name: "answers",
   points: answerKillPoints,
   counts: { settled: "settled afterwards", unknown: "outcome unknown" },
   openWorld: openShop,
+  work: orderInShop,
 };
 
 /** Later than any sign of life of the process that was killed. */
@@ -118,4 +157,25 @@ function judge(point: AnswerKillPoint, said: string, journal: readonly string[])
     [isUnknown && !isBetween && !point.includes("during put"), "what was kept is unknown"],
   ];
   return { isUnknown, faults: wrong.flatMap(([isWrong, text]) => (isWrong ? [text] : [])) };
+}
+
+/** Asks, answers or takes a result. */
+async function orderInShop(
+  { url, sessionId, point, id, round }: KilledTask<AnswerKillPoint, KilledAnswerTask>,
+  { store, at }: { readonly store: SessionStore; readonly at: At },
+): Promise<void> {
+  const work = workOf(point);
+  const shop = createShop({
+    url,
+    store: stopAtStore(store, (when, operation, number) =>
+      at(`${work}: ${when} ${operation} ${number}`),
+    ),
+    fetch: stopAtFetch(
+      ({ body }) => body.includes('"method":"tools/call"'),
+      (when) => at(`${work}: ${when === "sent" ? "leg sent" : "answer received"}`),
+    ),
+  });
+  if (work === "ask") await order(shop, sessionId);
+  else if (work === "answer") await answer(shop, sessionId, { id, round });
+  else await resume(shop, sessionId, id);
 }

@@ -1,12 +1,13 @@
+import type { NotesUse } from "../authorization/notes-application.ts";
 import {
   goOn,
   later,
+  type SignInKillPoint,
   type SignInKillRound,
   type SignInWorld,
   thawBeside,
+  workOf,
 } from "./sign-in-world.ts";
-import type { NotesUse } from "./notes-application.ts";
-import { type SignInKillPoint, workOf } from "./sign-in-kill-points.ts";
 
 /** Why the process refreshes: a 401, or the token's end, or because the end is near. */
 const ways = ["refused", "expired", "early"] as const;
