@@ -16,7 +16,6 @@ import { createOAuthOf, userOf } from "./any-client-application.ts";
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.ts";
 import { type LockedServer, startLockedServer } from "./locked-server.ts";
 import { createScriptedUser } from "./scripted-user.ts";
-import { startSdkDemoAuthorizationServer } from "./sdk-demo-authorization-server.ts";
 
 const redirectUrl = "http://127.0.0.1:3999/oauth/callback";
 
@@ -82,24 +81,6 @@ async function signIn(startUrl: string | undefined, id: string, user = createScr
   const callback = await user.signIn(started.headers.get("location")!, redirectUrl);
   expect((await oauth.callback(new Request(callback), { principal })).status).toBe(200);
 }
-
-test("signs in at the SDK's demo server, which has no refresh tokens", async () => {
-  const demo = await startSdkDemoAuthorizationServer();
-  const server = await startLockedServer({ sdk: 2, issuer: demo.issuer });
-  try {
-    const { connect, call } = startClient({
-      ...{ client: "client v2 (auto)", way: "fetch", url: server.url, user: "demo" },
-    });
-    const met = await connect();
-    // In auto mode the client puts the error into one of its own.
-    expect(met).toMatchObject({ code: "AUTHORIZATION_REQUIRED", depth: 1 });
-    if (met.type === "failed") await signIn(met.startUrl, "demo");
-    expect(await connect()).toMatchObject({ type: "done" });
-    expect(await call("whose")).toEqual(done("demo_user"));
-  } finally {
-    await Promise.all([server.stop(), demo.stop()]);
-  }
-});
 
 const servers: Record<ConnectWay, 1 | 2> = {
   fetch: 1,

@@ -10,7 +10,6 @@ const seed = 20_261_122;
 
 // `npm run lab -- faults` for all of them, with more rounds.
 const shares: Record<string, { rounds: number; only?: string }> = {
-  kills: { rounds: 2, only: "SQLite" },
   frozen: { rounds: 1 },
   starved: { rounds: 1, only: "100" },
   gateway: { rounds: 5 },
