@@ -1,12 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  createDurableSessions,
-  defineMcpClientConnection,
-  McpSessionError,
-  withConnections,
-} from "@durable-mcp/ai-sdk";
-import { createMemoryStore } from "@durable-mcp/core";
+import { defineMcpClientConnection, McpSessionError, withConnections } from "@durable-mcp/ai-sdk";
 import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
@@ -226,7 +220,6 @@ describe("in a run", () => {
     expect(server.sessionIds).toHaveLength(3);
     expect(server.liveSessions()).toBe(2);
   });
-
 });
 
 describe("a connection's options", () => {

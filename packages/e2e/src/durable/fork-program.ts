@@ -31,7 +31,7 @@ export function forkProgram<TO, FROM>(
 ): ForkedProgram<TO, FROM> {
   const args = programArguments(new URL(file, import.meta.url));
   const child = fork(args.pop()!, own, {
-    execArgv: [...args, ...keepCompiled],
+    execArgv: [...args, ...keepCompiled()],
     env: { ...process.env, ...compileCache, NODE_NO_WARNINGS: "1" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

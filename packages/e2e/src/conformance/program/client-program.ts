@@ -7,13 +7,20 @@
  */
 import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
-import type { ClientName } from "../clients/index.ts";
+import { type ClientName, loadClient } from "../clients/index.ts";
 import type { ScenarioContext } from "./authorization.ts";
-import type { SavedState } from "./client-session.ts";
+import { openClientSession, type ClientSession, type SavedState } from "./client-session.ts";
 import type { Mode } from "./modes.ts";
-import { type ClientTask, openTask, runClient } from "./run-client.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
 import { startAgain } from "./start-again.ts";
+
+/** What the suite tells a client. */
+interface ClientTask {
+  readonly client: ClientName;
+  readonly scenario: string;
+  readonly context: ScenarioContext;
+  readonly url: string;
+}
 
 const [client, mode, ...rest] = process.argv.slice(2) as [ClientName, Mode, ...string[]];
 const url = rest.at(-1) ?? "";
@@ -55,4 +62,26 @@ async function runAsProcess(index: number): Promise<void> {
   );
   await session.runStep(step);
   process.stdout.write(JSON.stringify(await session.close()));
+}
+
+/** Opens a client on what the step before left. */
+async function openTask(
+  { client, ...task }: ClientTask,
+  saved: SavedState | undefined,
+): Promise<ClientSession> {
+  return openClientSession({ kind: await loadClient(client), ...task, saved });
+}
+
+/** Does the steps of a scenario in this process. */
+async function runClient(task: ClientTask, mode: Exclude<Mode, "process">): Promise<void> {
+  let saved: string | undefined;
+  let session = await openTask(task, undefined);
+  for (const step of scenarioSteps(task.scenario)) {
+    if (mode === "resumed" && saved !== undefined) {
+      session = await openTask(task, JSON.parse(saved) as SavedState);
+    }
+    await session.runStep(step);
+    if (mode === "resumed") saved = JSON.stringify(await session.close());
+  }
+  await session.close();
 }
