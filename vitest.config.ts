@@ -109,7 +109,6 @@ const atNight = [
   `src/sessions/{${promises.join(",")}}.test.ts`,
   "src/stdio/*.matrix.test.ts",
   "src/server-conformance/two-replicas.matrix.test.ts",
-  "src/authorization/any-client.matrix.test.ts",
 ];
 
 /** Every server with every client, every store, and the programs that run for long; or CI's share of them. */

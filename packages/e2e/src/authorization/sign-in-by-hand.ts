@@ -1,5 +1,5 @@
 import * as oauth from "oauth4webapi";
-import type { User } from "./user.ts";
+import type { User } from "./scripted-user.ts";
 
 /** What the tests of the servers do by hand, message by message. */
 const insecure = { [oauth.allowInsecureRequests]: true } as const;

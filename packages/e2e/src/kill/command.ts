@@ -1,10 +1,14 @@
 import { parseArgs } from "node:util";
-import { type StoreKind, storeKinds, storeUnavailable } from "../durable/store-place.ts";
+import {
+  openTestStore,
+  type StoreKind,
+  storeKinds,
+  storeUnavailable,
+} from "../durable/store-place.ts";
 import { runCallsInFlight } from "../replicas/calls-in-flight-run.ts";
 import { type ReplicaEnd, replicaEnds } from "../replicas/ending-replicas.ts";
 import { runWithKilledReplicas } from "../replicas/killed-replicas-run.ts";
 import { notesServer, sdkExample } from "../replicas/notes-replicas.ts";
-import { openTestStore } from "../replicas/test-store.ts";
 import { killAll, type KillTimes, type KillSubject, killTable } from "./harness.ts";
 
 /** Reads `--store sqlite|postgres|redis --times 1000 --freeze`, and further numbers with their defaults. */
@@ -22,18 +26,21 @@ export function readKillOptions<NAME extends string = never>(
     },
   });
   const given: Record<string, unknown> = values;
-  const store = storeKinds.find((each) => each === given["store"]);
-  if (store === undefined) {
-    throw new RangeError(`--store must be one of ${storeKinds.join(", ")}.`);
-  }
-  const reason = storeUnavailable[store];
-  if (reason !== undefined) throw new Error(`No ${store}: ${reason}.`);
+  const store = storeNamed(given["store"]);
   const read = Object.keys(defaults).map((name) => [name, Number(given[name])]);
   return {
     store,
     freezes: given["freeze"] === true,
     ...(Object.fromEntries(read) as Record<NAME | "times", number>),
   };
+}
+
+function storeNamed(name: unknown): StoreKind {
+  const kind = storeKinds.find((each) => each === name);
+  if (kind === undefined) throw new RangeError(`--store is one of ${storeKinds.join(", ")}.`);
+  const reason = storeUnavailable[kind];
+  if (reason !== undefined) throw new Error(`No ${kind}: ${reason}.`);
+  return kind;
 }
 
 function option(value: string) {
@@ -109,7 +116,7 @@ async function withReplicaOptions(
   const how = replicaEnds.find((each) => each === values.how);
   if (how === undefined) throw new RangeError(`--how is one of ${replicaEnds.join(", ")}.`);
   const [calls, seed] = [Number(values.calls), Number(values.seed)];
-  const { location, close } = await openTestStore(values.store);
+  const { location, close } = await openTestStore(storeNamed(values.store));
   console.log(`store ${values.store}, ${calls} calls, ${how}, seed ${seed}`);
   try {
     if (!(await run({ location, calls, seed, how }))) process.exitCode = 1;

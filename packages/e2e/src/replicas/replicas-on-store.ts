@@ -7,7 +7,7 @@ import { openStore } from "../../../examples/src/programs/open-store.ts";
 import { createNotesServer, type Notes } from "../../../server/test/notes-server.ts";
 import { createRawClient, type ReceivedMessage } from "../../../server/test/raw-client.ts";
 import { type WatchedStore, watchStore } from "./watched-store.ts";
-import { openTestStore } from "./test-store.ts";
+import { openTestStore, type StoreKind } from "../durable/store-place.ts";
 
 type Options = Partial<SessionHandlerOptions<Notes>>;
 
@@ -24,7 +24,7 @@ interface ReplicaOnStore extends WatchedStore {
   readonly lines: readonly string[];
 }
 
-export async function openReplicas(kind: string): Promise<ReplicasOnStore> {
+export async function openReplicas(kind: StoreKind): Promise<ReplicasOnStore> {
   const { location, close } = await openTestStore(kind);
   const opened: { drain: () => Promise<void>; close: () => Promise<void> }[] = [];
   return {

@@ -104,7 +104,6 @@ describe("the draft of a call", () => {
     await expect(answer(rows[1]!, states[1]!)).rejects.toEqual(code("STATE_INVALID"));
     expect(stored.state).toEqual({ notes: [], a: "x".repeat(15) });
   });
-
 });
 
 /** Two calls change the same note at once; the second one meets the first one's change. */
@@ -359,7 +358,6 @@ describe("an update", () => {
     expect(stored.state).toEqual({ notes: Array.from({ length: 10 }, (_, n) => `${n}`) });
     expect(stored.writes).toBe(10);
   });
-
 });
 
 type Old = { list?: string[]; notes?: string[] };
