@@ -14,27 +14,18 @@ import type { Mode } from "./modes.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
 import { startAgain } from "./start-again.ts";
 
-/** What the suite tells a client. */
-interface ClientTask {
-  readonly client: ClientName;
-  readonly scenario: string;
-  readonly context: ScenarioContext;
-  readonly url: string;
-}
-
 const [client, mode, ...rest] = process.argv.slice(2) as [ClientName, Mode, ...string[]];
 const url = rest.at(-1) ?? "";
 const stepIndex = rest[0] === "--step" ? Number(rest[1]) : undefined;
 
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as ScenarioContext;
-const task: ClientTask = { client, scenario, context, url };
 const steps = scenarioSteps(scenario);
 
 try {
   if (stepIndex !== undefined) await runAsProcess(stepIndex);
   else if (mode === "process") await runEachInItsProcess();
-  else await runClient(task, mode);
+  else await runInOneProcess();
 } catch (error) {
   console.error(inspect(error, { depth: 8 }));
   process.exitCode = 1;
@@ -56,29 +47,23 @@ async function runAsProcess(index: number): Promise<void> {
   const step = steps[index];
   if (step === undefined) throw new Error(`the scenario has no step ${index}`);
   const saved = await text(process.stdin);
-  const session = await openTask(
-    task,
-    saved === "" ? undefined : (JSON.parse(saved) as SavedState),
-  );
+  const session = await openTask(saved === "" ? undefined : (JSON.parse(saved) as SavedState));
   await session.runStep(step);
   process.stdout.write(JSON.stringify(await session.close()));
 }
 
-/** Opens a client on what the step before left. */
-async function openTask(
-  { client, ...task }: ClientTask,
-  saved: SavedState | undefined,
-): Promise<ClientSession> {
-  return openClientSession({ kind: await loadClient(client), ...task, saved });
+/** Opens the client on what the step before left. */
+async function openTask(saved: SavedState | undefined): Promise<ClientSession> {
+  return openClientSession({ kind: await loadClient(client), scenario, context, url, saved });
 }
 
-/** Does the steps of a scenario in this process. */
-async function runClient(task: ClientTask, mode: Exclude<Mode, "process">): Promise<void> {
+/** Does the steps of the scenario in this process. */
+async function runInOneProcess(): Promise<void> {
   let saved: string | undefined;
-  let session = await openTask(task, undefined);
-  for (const step of scenarioSteps(task.scenario)) {
+  let session = await openTask(undefined);
+  for (const step of steps) {
     if (mode === "resumed" && saved !== undefined) {
-      session = await openTask(task, JSON.parse(saved) as SavedState);
+      session = await openTask(JSON.parse(saved) as SavedState);
     }
     await session.runStep(step);
     if (mode === "resumed") saved = JSON.stringify(await session.close());
