@@ -31,7 +31,7 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
   };
 }
 
-/** What only `npm run test:matrix` runs. */
+/** What only `npm run lab -- matrix` runs. */
 const inMatrix = ["{src,test}/**/*.matrix.test.ts"];
 
 /** Run before the tests of a project, in the process that starts the others. */
@@ -63,7 +63,7 @@ const ofTheEngine: TestOptions = {
   execArgv: ["--conditions=@durable-mcp/source"],
 };
 
-/** What starts processes; `npm run test:matrix` runs other files of the same projects. */
+/** What starts processes; `npm run lab -- matrix` runs other files of the same projects. */
 const withProcesses = (options: TestOptions = {}, inE2e: TestOptions = options) => [
   project("workflow", {
     ...ofTheEngine,
@@ -96,22 +96,19 @@ const projects = [
   ...withProcesses({}, { exclude: [...inMatrix, otherSessions] }),
 ];
 
-/** What `npm run test:matrix` has and CI leaves to the night: the promises are held by shorter files. */
+/** What `npm run lab -- matrix` has and CI leaves to the night: the promises are held by shorter files. */
 const atNight = [
   "src/demo.matrix.test.ts",
   "src/{agents,chat,dbos,migrating,sign-in}/*.matrix.test.ts",
   "src/killed-{answers,step}.matrix.test.ts",
   "src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
-  "src/conformance/{authorization,in-one-process}.matrix.test.ts",
   "src/durable/two-openers.matrix.test.ts",
-  "src/waiting/graph-questions.matrix.test.ts",
   "src/run/{losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
   "src/{soak,compatibility}/**",
   "src/sessions/{browser.matrix,server-dies-midway}.test.ts",
   `src/sessions/{${promises.join(",")}}.test.ts`,
   "src/stdio/*.matrix.test.ts",
   "src/server-conformance/two-replicas.matrix.test.ts",
-  "src/authorization/any-client.matrix.test.ts",
 ];
 
 /** Every server with every client, every store, and the programs that run for long; or CI's share of them. */

@@ -35,9 +35,4 @@ export const parts: readonly KnownPart[] = [
     isCounted: false,
     load: async () => (await import("./size/measure-size.ts")).measureSize,
   },
-  {
-    id: "ids",
-    isCounted: false,
-    load: async () => (await import("./ids/measure-ids.ts")).measureIds,
-  },
 ];

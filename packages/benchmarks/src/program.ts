@@ -52,7 +52,7 @@ for (const [n, id] of chosen.entries()) {
     printPart(part);
     failures.push(...missedTargets(part));
     // After each part: whoever ends a long run keeps what it has measured.
-    if (writes) await write({ part, run: { ...run, seconds } });
+    if (writes) write({ part, run: { ...run, seconds } });
   } catch (error) {
     failures.push(`${id}: ${(error as Error).message}`);
   }
@@ -63,13 +63,13 @@ if (failures.length > 0) {
 }
 
 /** Replaces the result of a part, on the page too. */
-async function write(result: BenchResult): Promise<void> {
+function write(result: BenchResult): void {
   const all = { ...loadResults(), [result.part.id]: result };
   const results = Object.fromEntries(
     parts.filter(({ id }) => id in all).map(({ id }) => [id, all[id]!]),
   );
   saveResults(results);
-  await writePage(results);
+  writePage(results);
 }
 
 function chosenParts(): string[] {

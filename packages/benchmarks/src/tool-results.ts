@@ -24,7 +24,6 @@ export const toolResults = {
 };
 
 export type ToolResultName = keyof typeof toolResults;
-export const toolResultNames = Object.keys(toolResults) as ToolResultName[];
 
 const base64 =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg";

@@ -1,5 +1,5 @@
 /**
- * `npm run timeline:pictures`: the pictures of the README and of the guide, in a real Chromium. It runs the demos; or it
+ * `npm run lab -- pictures`: the pictures of the README and of the guide, in a real Chromium. It runs the demos; or it
  * takes the logs that they have written before: `-- <log of demo> <log of demo:person>`.
  */
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
 // What a save and a page of `list` cost when a store holds more and more sessions, and how its
-// database finds them: `npm run bench:stores`, with the names of stores to measure only these.
+// database finds them: `npm run lab -- stores`, with the names of stores to measure only these.
 import { cpus } from "node:os";
 import type { SessionStore } from "@durable-mcp/core";
 import type { StoreSelection } from "@durable-mcp/core/store-driver";

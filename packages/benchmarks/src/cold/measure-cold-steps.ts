@@ -127,7 +127,6 @@ async function countModules(server: DelayedServer, folder: string) {
       label: contender.name,
       value: modules,
       unit: "modules",
-      isOurs: contender.name === "durable",
     };
   });
   return await Promise.all(counts);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { drawCounts, drawRatios } from "./chart.ts";
 import { fillSection, targetsSection } from "./page.ts";
 import type { BenchPart } from "./part.ts";
 
@@ -13,7 +12,7 @@ const part: BenchPart = {
   ],
   counts: [
     { label: "a resumed step", value: 2, unit: "reads", target: { atMost: 1 } },
-    { group: "Others", label: "bare", value: 7, unit: "reads", isOurs: false },
+    { group: "Others", label: "bare", value: 7, unit: "reads" },
   ],
   tables: [],
   notes: [],
@@ -41,37 +40,3 @@ test("the targets of a part are counted, and those that are missed or open are n
     "| [A call](#all-calls) | 1 of 3 | SSE &lt;1 & 8>: 0.86 (0.84–0.88), ≥ 0.85, not decided<br>a resumed step: 2 reads, ≤ 1 |",
   );
 });
-
-describe("a chart", () => {
-  test("has a title and a description for readers who do not see it", async () => {
-    const svg = await drawRatios(part.title, part.ratios);
-    expect(svg).toContain('<title id="title">A call</title>');
-    expect(svg).toContain("SSE &lt;1 &amp; 8&gt;: 0.86 (0.84–0.88), target ≥ 0.85;");
-    expect(svg).toMatch(/^<svg role="img" aria-labelledby="title text"/);
-  });
-
-  test("shows each figure with its verdict, and headings without a figure", async () => {
-    expect(textsOf(await drawRatios(part.title, part.ratios))).toEqual(
-      expect.arrayContaining([
-        "0.95 (0.91–0.98), ≥ 0.9",
-        "0.86 (0.84–0.88), ≥ 0.85: open",
-        "1.20 (no bounds)",
-      ]),
-    );
-    const counted = textsOf(await drawCounts(part.title, part.counts));
-    expect(counted).toEqual(expect.arrayContaining(["Others", "2, ≤ 1: missed", "7"]));
-    expect(counted).not.toContain("undefined");
-  });
-
-  test("has other colours on a dark page", async () => {
-    const svg = await drawRatios(part.title, part.ratios);
-    const [, rules = ""] = /prefers-color-scheme: dark\) \{(.*)\}<\/style>/.exec(svg)!;
-    const used = svg.replace(/<style>.*<\/style>/, "").match(/(?:fill|stroke)="#\w+"/g)!;
-    expect(used.length).toBeGreaterThan(0);
-    for (const colour of new Set(used)) expect(rules).toContain(`[${colour}]`);
-  });
-});
-
-function textsOf(svg: string): string[] {
-  return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
-}

@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { drawCounts, drawRatios } from "./chart.ts";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { BenchPart } from "./part.ts";
 import type { BenchResult } from "./results.ts";
 import { countResult, ratioResult, type TargetResult, targetsOf, verdictTexts } from "./targets.ts";
@@ -7,20 +6,15 @@ import { markdownTable } from "./text-table.ts";
 
 /** The page is its own template: what stands between `<!-- calls -->` and `<!-- /calls -->` is written, all else is kept. */
 const page = new URL("../../../../docs/reports/benchmarks.md", import.meta.url);
-const charts = new URL("../../../../docs/reports/charts/", import.meta.url);
 
-/** Writes docs/reports/benchmarks.md and its charts. */
-export async function writePage(results: Readonly<Record<string, BenchResult>>): Promise<void> {
+/** Writes docs/reports/benchmarks.md. */
+export function writePage(results: Readonly<Record<string, BenchResult>>): void {
   const old = readFileSync(page, "utf8");
   let text = fillSection(old, "targets", targetsSection(old, results));
-  mkdirSync(charts, { recursive: true });
   for (const [id, { part, run }] of Object.entries(results)) {
-    const drawn = await drawPart(part);
-    for (const { file, svg } of drawn) writeFileSync(new URL(file, charts), svg);
-    const pictures = drawn.map(({ file, alt }) => `![${alt}](./charts/${file})`);
     const { command, date, cpu, node, loadBefore, seconds } = run;
     const runText = `Measured by \`${command}\` on ${date}: ${cpu}; Node ${node}; load average ${loadBefore} before, ${seconds} s.`;
-    const section = [...pictures, ...part.notes, runText, figuresSection(part)].join("\n\n");
+    const section = [...part.notes, runText, figuresSection(part)].join("\n\n");
     text = fillSection(text, id, section);
   }
   writeFileSync(page, text);
@@ -63,28 +57,7 @@ function anchorOf(pageText: string, id: string): string {
   return heading.toLowerCase().replaceAll(" ", "-");
 }
 
-interface Chart {
-  readonly file: string;
-  readonly alt: string;
-  readonly svg: string;
-}
-
-async function drawPart({ id, title, ratios, counts }: BenchPart): Promise<Chart[]> {
-  const drawn: Chart[] = [];
-  if (ratios.length > 0) {
-    const svg = await drawRatios(title, ratios);
-    drawn.push({ file: `${id}-ratios.svg`, alt: `${title}: ratios`, svg });
-  }
-  const units = [...new Set(counts.map(({ unit }) => unit))];
-  for (const [n, unit] of units.entries()) {
-    const ofUnit = counts.filter((one) => one.unit === unit);
-    const file = n === 0 ? `${id}-counts.svg` : `${id}-counts-${n + 1}.svg`;
-    drawn.push({ file, alt: `${title}: ${unit}`, svg: await drawCounts(title, ofUnit) });
-  }
-  return drawn;
-}
-
-/** Counts without a target are in the chart, and in results.json. */
+/** Counts without a target are in results.json. */
 function figuresSection({ ratios, counts, tables }: BenchPart): string {
   const targeted = counts.filter(({ target }) => target !== undefined);
   const shown = [

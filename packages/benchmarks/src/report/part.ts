@@ -4,7 +4,7 @@ export interface BenchRatio {
   readonly ratio: number;
   readonly low: number;
   readonly high: number;
-  /** The heading over it in chart and tables. @default none */
+  /** The heading over it in the tables. @default none */
   readonly group?: string;
   /** @default none: only shown */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number };
@@ -15,10 +15,8 @@ export interface BenchCount {
   readonly label: string;
   readonly value: number;
   readonly unit: string;
-  /** The heading over it in chart and tables. @default none */
+  /** The heading over it in the tables. @default none */
   readonly group?: string;
-  /** @default true; the chart draws what is not ours in grey */
-  readonly isOurs?: boolean;
   /** @default none: only shown */
   readonly target?: { readonly atMost: number };
 }

@@ -52,7 +52,7 @@ export function countText({ value, unit }: BenchCount): string {
   return `${figureText(value)} ${value === 1 ? unit.replace(/s$/, "") : unit}`;
 }
 
-export function figureText(value: number): string {
+function figureText(value: number): string {
   return String(Number(value.toFixed(2)));
 }
 

@@ -27,13 +27,11 @@ export async function measureRequests({ isQuick }: BenchOptions = {}): Promise<B
     for (const [name, step] of Object.entries(steps)) {
       if (kind.startsWith("2026") && ofSessionEra.includes(name)) continue;
       const { methods, said } = await countColdStep(kind, step);
-      const isOurs = Object.hasOwn(ourSteps, name);
       counts.push({
         group: kind,
         label: name,
         value: methods.length,
         unit: "requests",
-        isOurs,
         ...targetOf(kind, name),
       });
       rows.push([

@@ -1,7 +1,7 @@
 /**
  * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run:
  *
- *     npm run load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
+ *     npm run lab -- load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
  *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.25] [--warm-up 12000] [--sessions 10000]
  *                  [--profile folder]
  */
@@ -68,7 +68,7 @@ try {
 }
 
 async function measure(): Promise<void> {
-  print(tables.machineTable(["npm run load --", ...process.argv.slice(2)].join(" ")));
+  print(tables.machineTable(["npm run lab -- load --", ...process.argv.slice(2)].join(" ")));
   const calls = wantedParts.includes("calls") ? await measureAllCalls() : [];
   const operations = wantedParts.includes("operations")
     ? await measureOperations(withStore, wantedFormats, places)

@@ -1,5 +1,5 @@
 /**
- * `npm run comparison [-- --write]`: what callers of each client see when two processes use one session at once, when a
+ * `npm run lab -- comparison [-- --write]`: what callers of each client see when two processes use one session at once, when a
  * server forgets a session, and when a connection breaks. With `--write` the table of docs/comparison.md is written.
  * Fails when durable-mcp does not do what the page says.
  */
@@ -53,7 +53,7 @@ assert.deepEqual(ours?.slice(1), [
   "`OUTCOME_UNKNOWN`; ran once",
 ]);
 if (write) {
-  const run = `Written by \`npm run comparison -- --write\` on ${date}: ${cpu}; Node ${node}.`;
+  const run = `Written by \`npm run lab -- comparison --write\` on ${date}: ${cpu}; Node ${node}.`;
   const table = markdownTable({ columns, rows });
   writeFileSync(page, fillSection(readFileSync(page, "utf8"), "runs", `${table}\n\n${run}`));
 }

@@ -33,7 +33,7 @@ export async function measureSize(): Promise<BenchPart> {
             label: name.slice(addition.length),
             ...kilobytes(size - base!.size),
           }
-        : { group: "Clients", label: name, isOurs: false, ...kilobytes(size) },
+        : { group: "Clients", label: name, ...kilobytes(size) },
     ),
   ];
   const notes = [

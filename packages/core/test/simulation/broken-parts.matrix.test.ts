@@ -67,7 +67,7 @@ test("describes a failure by the smallest plan that has it", { timeout: 240_000 
   });
   const text = await describeFailure(failure!, parts);
   expect(text).toContain(`seed ${failure!.seed} breaks "own-answer"`);
-  expect(text).toContain(`npm run simulate -- --schedules 1 --seed ${failure!.seed}`);
+  expect(text).toContain(`npm run lab -- simulate --schedules 1 --seed ${failure!.seed}`);
   // It takes callers to mix up their answers, and neither faults nor all of the operations.
   expect(operations(text)).toBeLessThan(operations(JSON.stringify(createPlan(failure!.seed))));
   expect(text).toContain("faults: none");

@@ -59,7 +59,7 @@ export async function describeFailure(
     describePlan(plan),
     "what happens in it:",
     ...trace.map((line) => `  ${line}`),
-    `replay: npm run simulate -- --schedules 1 --seed ${seed}`,
+    `replay: npm run lab -- simulate --schedules 1 --seed ${seed}`,
   ].join("\n");
 }
 

@@ -1,4 +1,4 @@
-// npm run simulate -- --schedules 100000 [--seed 42] [--workers 2]
+// npm run lab -- simulate --schedules 100000 [--seed 42] [--workers 2]
 //
 // Runs seeded schedules of the simulation on all cores and says what they went through. The seed
 // is random unless it is given; schedule n of a run is the first of the run with that seed + n.

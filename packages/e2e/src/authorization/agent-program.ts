@@ -10,11 +10,11 @@ import {
 } from "@durable-mcp/ai-sdk";
 import { openTelemetry } from "@durable-mcp/ai-sdk/opentelemetry";
 import { McpSessionError } from "@durable-mcp/core";
+import { createOAuth } from "@durable-mcp/oauth";
 import { scriptedModel, toolResults } from "../../../ai-sdk/test/scripted-model.ts";
 import { startTracing } from "../../../ai-sdk/test/start-tracing.ts";
 import { openStoreAt } from "../durable/store-place.ts";
 import type { AgentReport, AgentTask, AgentWork } from "./agent-protocol.ts";
-import { createOAuthOf, userOf } from "./any-client-application.ts";
 import { createScriptedUser } from "./scripted-user.ts";
 import { digest } from "./journal.ts";
 
@@ -39,9 +39,12 @@ async function run(task: AgentTask): Promise<void> {
 
 async function carryOut(task: AgentTask): Promise<Partial<AgentReport>> {
   const { application, work, user, sessionId, onUnavailable } = task;
-  const principal = userOf(user);
+  const principal = { type: "user", issuer: "https://app.example", id: user } as const;
   const { store } = await openStoreAt(application.place);
-  const oauth = createOAuthOf(application, store, print);
+  const oauth = createOAuth({
+    ...{ store, redirectUrl: application.redirectUrl, onEvent: print },
+    keys: { current: Buffer.from(application.key, "base64") },
+  });
   const model = scriptedModel(...(work.type === "generate" ? work.turns : []));
   const notes = defineMcpClientConnection({
     ...{ url: application.url, description: "A notebook.", auth: oauth, fetch: countedFetch },

@@ -1,10 +1,14 @@
 import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import type { ModelMessage } from "ai";
 import type { Turn } from "../../../ai-sdk/test/scripted-model.ts";
-import type { Application } from "./any-client-protocol.ts";
+import type { StorePlace } from "../durable/store-place.ts";
 
 /** What all processes of an application with an agent agree on: plain JSON. */
-export interface AgentApplication extends Application {
+export interface AgentApplication {
+  readonly place: StorePlace;
+  /** The sealing key, in base64. */
+  readonly key: string;
+  readonly redirectUrl: string;
   /** Of the locked notebook. */
   readonly url: string;
   readonly session: "stateful" | "stateless";

@@ -75,7 +75,7 @@ export async function startAgentWorld(use: {
 async function runProcess(task: AgentTask): Promise<{ report: AgentReport; printed: string }> {
   const args = programArguments(new URL("./agent-program.ts", import.meta.url));
   const child = fork(args.pop()!, {
-    execArgv: [...args, ...keepCompiled],
+    execArgv: [...args, ...keepCompiled()],
     env: { ...process.env, ...compileCache, NODE_NO_WARNINGS: "1" },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { raceRefreshes } from "./race-refreshes.ts";
 import { raceRegistrations } from "./race-registrations.ts";
 
-// `npm run race:sign-in -- --times 200`, on each store, with 20 processes.
+// `npm run lab -- race-sign-in --times 200`, on each store, with 20 processes.
 
 test("of living processes that meet an expired token at once, one refreshes it", async () => {
   const times = 4;

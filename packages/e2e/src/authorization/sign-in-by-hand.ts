@@ -1,11 +1,11 @@
 import * as oauth from "oauth4webapi";
-import type { User } from "./user.ts";
+import type { User } from "./scripted-user.ts";
 
 /** What the tests of the servers do by hand, message by message. */
-export const insecure = { [oauth.allowInsecureRequests]: true } as const;
+const insecure = { [oauth.allowInsecureRequests]: true } as const;
 
 /** Nobody listens there. */
-export const callbackUrl = "http://127.0.0.1:10239/callback";
+const callbackUrl = "http://127.0.0.1:10239/callback";
 
 export async function discover(issuer: string): Promise<oauth.AuthorizationServer> {
   const url = new URL(issuer);
@@ -37,7 +37,7 @@ export interface SignInByHand {
 }
 
 /** The authorization URL, and what the token request needs of it. */
-export async function startByHand({
+async function startByHand({
   server,
   client,
   resource,

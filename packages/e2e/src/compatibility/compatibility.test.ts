@@ -14,7 +14,7 @@ import { presentServers } from "./present-servers.ts";
 import { surprisesOf, visitAskingServer } from "./visit-asking-server.ts";
 import { type ServerReport, surprisesIn, visitServer } from "./visit-server.ts";
 
-// The dialect that no other test has, and one more; `npm run compatibility` runs all servers.
+// The dialect that no other test has, and one more; `npm run lab -- compatibility` runs all servers.
 const names = ["SDK v1, one transport", "server-everything"];
 const servers = presentServers.filter(({ name }) => names.includes(name));
 const clients: ClientName[] = ["@ai-sdk/mcp 2"];

@@ -21,7 +21,7 @@ import {
 
 const onLinux = nativeUnavailable === undefined ? {} : { unavailable: nativeUnavailable };
 
-/** The servers that `npm run compatibility` installs for itself. */
+/** The servers that `npm run lab -- compatibility` installs for itself. */
 export const extraServers: MatrixServer[] = [
   {
     ...program("fastmcp", "fastmcp-server.mjs"),

@@ -1,5 +1,5 @@
 /**
- * `npm run compatibility`: runs every server of both matrices with every client and writes
+ * `npm run lab -- compatibility`: runs every server of both matrices with every client and writes
  * `docs/reports/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page;
  * `-- --cold` counts the requests of cold steps, and writes theirs.
  * `-- --probe` asks all servers with the probe of the command line alone, and writes nothing.

@@ -39,9 +39,9 @@ export function renderPage(
 ): string {
   const ran = rows.filter(({ report }) => report.unavailable === undefined);
   return `${[
-    "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
+    "<!-- Written by `npm run lab -- compatibility`. Do not edit it: run the command again. -->",
     "# Compatibility",
-    "The session fetch of `@durable-mcp/core` in four clients, one of them in two modes, against published servers from npm and small ones of ours on the SDKs' and frameworks' transports. Every step is a process, and a proxy counts its HTTP requests. `npm run compatibility` writes this page, and fails when a server behaves differently from its recorded behaviour. Three of the servers run in CI.",
+    "The session fetch of `@durable-mcp/core` in four clients, one of them in two modes, against published servers from npm and small ones of ours on the SDKs' and frameworks' transports. Every step is a process, and a proxy counts its HTTP requests. `npm run lab -- compatibility` writes this page, and fails when a server behaves differently from its recorded behaviour. Three of the servers run in CI.",
     environment(date, clientVersions()),
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),

@@ -12,7 +12,7 @@ import { startCountingProxy } from "../wire/counting-proxy.ts";
 import { presentServers } from "./present-servers.ts";
 import { probeSurprises } from "./probe-servers.ts";
 
-// `npm run compatibility` compares what the probe says of all servers of the page; here it is its program, and the
+// `npm run lab -- compatibility` compares what the probe says of all servers of the page; here it is its program, and the
 // servers with a kind of their own.
 
 const main = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));

@@ -2,15 +2,22 @@ import { describe, expect, test } from "vitest";
 import type { ClientName } from "./clients/index.ts";
 import { expectToConform, requestsOf, resumedStream, sseRetry } from "./expect-to-conform.ts";
 import { type Mode, modes } from "./program/modes.ts";
-import { runScenario, type ScenarioResult } from "./run-scenario.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
+import { runScenario, runSuite, type ScenarioResult } from "./run-scenario.ts";
+import {
+  authorizationScenarios,
+  extension,
+  notCovered,
+  parseScenarioList,
+  type Scenario,
+  scenarios,
+} from "./scenarios.ts";
 import { judge } from "./verdict.ts";
 
 // The suite starts each client as a process, which in the mode `process` starts one for each step.
 const clients = ["provider", "ai-sdk-2"] as const;
 const inAllModes = ["tools_call"];
 const allModes = scenarios.filter(({ name }) => inAllModes.includes(name));
-// CI has a third of them with the provider; `npm run conformance` has all of them with all clients.
+// CI has a third of them with the provider; `npm run lab -- conformance` has all of them with all clients.
 const isInCi = process.env["CI"] === "true";
 const others = scenarios
   .filter((each) => each !== sseRetry && !allModes.includes(each))
@@ -25,6 +32,27 @@ async function expectAsKnown(
   expectToConform(scenario, client, result);
   return result;
 }
+
+function byName(a: Scenario, b: Scenario): number {
+  return a.name.localeCompare(b.name);
+}
+
+test("every client scenario of the suite is run, but for those that are listed as not covered", async () => {
+  const { printed } = await runSuite(["list", "--client"]);
+  const ofSessions = parseScenarioList(printed);
+  expect(ofSessions.length).toBeGreaterThan(20);
+  expect(scenarios.toSorted(byName)).toEqual(ofSessions.toSorted(byName));
+
+  const revisions = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", extension];
+  const ofSignIns = parseScenarioList(printed, revisions).filter(({ name }) =>
+    name.startsWith("auth/"),
+  );
+  const left = notCovered.flatMap(({ names }) =>
+    names.map((name) => ({ name, revision: extension })),
+  );
+  expect(ofSignIns).toHaveLength(33);
+  expect([...authorizationScenarios, ...left].toSorted(byName)).toEqual(ofSignIns.toSorted(byName));
+});
 
 describe.concurrent.each(others)("$name ($revision)", (scenario) => {
   test("provider, fresh", async () => {

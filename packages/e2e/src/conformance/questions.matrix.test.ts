@@ -3,7 +3,7 @@ import { expectToConform } from "./expect-to-conform.ts";
 import { runScenario, runSuite } from "./run-scenario.ts";
 import { parseScenarioList, type Scenario, statelessScenarios } from "./scenarios.ts";
 
-// Each leg of a scenario is a process. `npm run conformance` runs all scenarios with all clients.
+// Each leg of a scenario is a process. `npm run lab -- conformance` runs all scenarios with all clients.
 const revision = "2026-07-28";
 const asking = named("sep-2322-client-request-state");
 const mode = "process";

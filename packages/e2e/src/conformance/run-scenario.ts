@@ -6,9 +6,9 @@ import { text } from "node:stream/consumers";
 import { compileCache } from "../processes/compile-cache.ts";
 import { packageBin } from "../processes/package-bin.ts";
 import { type AnyClientName, isLegClient, isSignInClient } from "./any-client.ts";
-import { type ClientHost, shellCommand } from "./client-host.ts";
 import type { Mode } from "./program/modes.ts";
-import { extension, mayFail, type Scenario } from "./scenarios.ts";
+import { extension, type Scenario } from "./scenarios.ts";
+import { shellCommand } from "./shell-command.ts";
 
 export interface ScenarioResult {
   /** How many checks passed. */
@@ -38,8 +38,6 @@ export interface ScenarioRun {
   mode: Mode;
   /** How long the client may take, in milliseconds. @default 100000 */
   timeoutMs?: number;
-  /** Where the client runs. @default a process that the suite starts */
-  host?: ClientHost;
 }
 
 const program = new URL("./program/client-program.ts", import.meta.url);
@@ -85,46 +83,13 @@ export async function runSuite(args: string[]): Promise<{ code: number | null; p
   return { code, printed: stdout + stderr };
 }
 
-/**
- * Runs a client through all scenarios of a revision at once, in one process of the suite. Gives what became of
- * each by its name.
- */
-export async function runAllScenarios({
-  revision,
-  client,
-  mode,
-  host,
-}: Pick<ScenarioRun, "client" | "mode" | "host"> & { revision: string }): Promise<
-  Map<string, ScenarioResult>
-> {
-  const command = host?.command ?? clientCommand(client, mode);
-  return await inFolder(async (directory) => {
-    const { printed } = await runSuite([
-      "client",
-      ...["--suite", "all", "--spec-version", revision, "--command", command],
-      ...["--timeout", "60000", "--output-dir", directory],
-    ]);
-    const results = new Map<string, ScenarioResult>();
-    for (const file of await readdir(directory, { recursive: true })) {
-      // `<scenario>-<time>/checks.json`, the scenario's slash included.
-      const [, name] = /^(.*)-\d{4}-\d\d-\d\dT[^/]*\/checks\.json$/.exec(file) ?? [];
-      if (name === undefined) continue;
-      const checks = JSON.parse(await readFile(join(directory, file), "utf8")) as Check[];
-      const exit = host?.failed.has(name) && !mayFail.has(name) ? ["client-exit"] : [];
-      results.set(name, resultOf(checks, exit, printed));
-    }
-    return results;
-  });
-}
-
 async function runOnce({
   scenario,
   client,
   mode,
   timeoutMs = 100_000,
-  host,
 }: ScenarioRun): Promise<ScenarioResult> {
-  const command = host?.command ?? clientCommand(client, mode);
+  const command = clientCommand(client, mode);
   return await inFolder(async (directory) => {
     const { code, printed } = await runSuite([
       "client",

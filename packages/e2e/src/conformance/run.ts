@@ -1,8 +1,8 @@
 /**
- * `npm run conformance`: all scenarios × clients × modes, as a table for each client. It ends with 0
+ * `npm run lab -- conformance`: all scenarios × clients × modes, as a table for each client. It ends with 0
  * only when every check passed, or failed as `expected-failures.ts` says.
  *
- *     npm run conformance -- --client ai-sdk-2 --mode process --scenario sse-retry
+ *     npm run lab -- conformance --client ai-sdk-2 --mode process --scenario sse-retry
  *
  * Each option may be repeated. `--write` writes the results into docs/reports/conformance.md.
  */
@@ -103,7 +103,7 @@ function writeDocs(): void {
   const today = new Date().toISOString().slice(0, 10);
   const text = [
     "## The run on this page",
-    `\`npm run conformance -- --write\` on ${today}, Node ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} cores: **${summary.line}.** A cell counts the checks that passed.`,
+    `\`npm run lab -- conformance --write\` on ${today}, Node ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} cores: **${summary.line}.** A cell counts the checks that passed.`,
     report.trim(),
     "## What is expected to fail",
     renderExpected(expectedFailures),

@@ -109,9 +109,6 @@ export const everyScenario: readonly Scenario[] = [
   ...authorizationScenarios,
 ];
 
-/** The suite lets a client of revisions with sessions fail here, once it has given up. */
-export const mayFail: ReadonlySet<string> = new Set(["auth/scope-retry-limit"]);
-
 /** The revisions with sessions, newest first. */
 const revisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
 

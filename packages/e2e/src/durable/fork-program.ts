@@ -21,11 +21,17 @@ process.once("exit", () => {
   for (const child of living) child.kill("SIGKILL");
 });
 
-/** @param file a program of this folder, or any by its URL */
-export function forkProgram<TO, FROM>(file: string | URL): ForkedProgram<TO, FROM> {
+/**
+ * @param file a program of this folder, or any by its URL
+ * @param own its arguments
+ */
+export function forkProgram<TO, FROM>(
+  file: string | URL,
+  own: readonly string[] = [],
+): ForkedProgram<TO, FROM> {
   const args = programArguments(new URL(file, import.meta.url));
-  const child = fork(args.pop()!, {
-    execArgv: [...args, ...keepCompiled],
+  const child = fork(args.pop()!, own, {
+    execArgv: [...args, ...keepCompiled()],
     env: { ...process.env, ...compileCache, NODE_NO_WARNINGS: "1" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

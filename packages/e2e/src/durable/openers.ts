@@ -1,5 +1,5 @@
 /**
- * `npm run openers -- --rounds 50 [--store sqlite|postgres|redis]`: six processes that open the same
+ * `npm run lab -- openers --rounds 50 [--store sqlite|postgres|redis]`: six processes that open the same
  * agent session at once, on every store, first and after a loss. Fails when a round does not end
  * with exactly one MCP session on the server.
  */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OpenedStore } from "@durable-mcp/core/testing";
 import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
+import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { redisUnavailable, startRedis } from "../../../stores/test/redis-server.ts";
 
 export const storeKinds = ["sqlite", "postgres", "redis"] as const;
@@ -55,4 +56,23 @@ export async function openStoreAt(
     ? import("../../../stores/test/open-postgres.ts")
     : import("../../../stores/test/open-redis.ts"));
   return await open(Number(at), { timeoutMs, now });
+}
+
+/** A store for programs of ours that take its place on their command line. */
+export interface TestStore {
+  /** A file or a URL. */
+  readonly location: string;
+  readonly close: () => Promise<void>;
+}
+
+export async function openTestStore(kind: StoreKind): Promise<TestStore> {
+  const reason = storeUnavailable[kind];
+  if (reason !== undefined) throw new Error(`No ${kind}: ${reason}.`);
+  const { at, remove } = await startStorePlace(kind);
+  const urls = {
+    sqlite: String(at),
+    postgres: `postgres://${postgresUser}@127.0.0.1:${at}/postgres`,
+    redis: `redis://127.0.0.1:${at}`,
+  };
+  return { location: urls[kind], close: remove };
 }

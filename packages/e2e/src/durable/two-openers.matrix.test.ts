@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { storeKinds, storeUnavailable } from "./store-place.ts";
 import { faultsOf, runTwoOpeners } from "./two-openers.ts";
 
-// `npm run openers -- --rounds 50` for more.
+// `npm run lab -- openers --rounds 50` for more.
 const rounds = 2;
 
 describe.each(storeKinds)("six processes that open at once, on %s", (store) => {

@@ -8,9 +8,8 @@ import { plainTable } from "./table.ts";
 
 const seed = 20_261_122;
 
-// `npm run faults` for all of them, with more rounds.
+// `npm run lab -- faults` for all of them, with more rounds.
 const shares: Record<string, { rounds: number; only?: string }> = {
-  kills: { rounds: 2, only: "SQLite" },
   frozen: { rounds: 1 },
   starved: { rounds: 1, only: "100" },
   gateway: { rounds: 5 },

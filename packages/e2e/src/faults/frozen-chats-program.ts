@@ -1,7 +1,7 @@
 /** A process that takes the steps of several chats, all at once, and may be frozen meanwhile. */
 import type { ConnectionEvent } from "@durable-mcp/ai-sdk";
 import { McpSessionError } from "@durable-mcp/core";
-import { stopAtStore } from "../durable/killed-process.ts";
+import { stopAtStore } from "../kill/killed-process.ts";
 import { openStoreAt } from "../durable/store-place.ts";
 import type { Call, Chat, ChatOptions } from "./chat.ts";
 import type { FrozenChatsReport, FrozenChatsTask, ToldChat } from "./frozen-chats-protocol.ts";

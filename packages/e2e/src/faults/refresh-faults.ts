@@ -7,10 +7,10 @@ import { type LockedServer, startLockedServer } from "../authorization/locked-se
 import { createNotesApplication } from "../authorization/notes-application.ts";
 import { addNote, createNotesSessions } from "../authorization/parked-note.ts";
 import type { AuthorizationServerOptions, TokenFault } from "../authorization/protocol.ts";
-import type { KilledSignInTask, SignInKillPoint } from "../authorization/sign-in-kill-points.ts";
 import { forkProgram } from "../durable/fork-program.ts";
-import type { KilledReport, KilledTask } from "../durable/killed-process.ts";
 import { openStoreAt, startStorePlace } from "../durable/store-place.ts";
+import type { KilledReport, KilledTask } from "../kill/killed-process.ts";
+import type { KilledSignInTask, SignInKillPoint } from "../kill/sign-in-world.ts";
 import type { Fault, FaultGroup, World } from "./fault.ts";
 import { describe } from "./judge.ts";
 import { allowanceMs, shortTimes } from "./waits.ts";
@@ -122,7 +122,8 @@ const deadHolder: Fault<RefreshWorld> = {
     const { remove, ...place } = await startStorePlace("sqlite");
     const { store, close } = await openStoreAt(place);
     const program = forkProgram<KilledTask<SignInKillPoint, KilledSignInTask>, KilledReport>(
-      "../authorization/killed-sign-in-program.ts",
+      "../kill/killed-program.ts",
+      ["sign-ins"],
     );
     try {
       const user = `dead-holder-${number}`;

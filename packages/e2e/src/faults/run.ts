@@ -1,6 +1,6 @@
 /**
- * `npm run faults -- [--family kills|frozen|starved|gateway|store|server|balancer|clock] [--rounds 10] [--seed 7]
- * [--fault text] [--json | --markdown | --write]`: agents at work while processes are killed, frozen or starved, and
+ * `npm run lab -- faults [--family frozen|starved|gateway|store|server|balancer|clock] [--rounds 10] [--seed 7]
+ * [--fault text] [--json | --markdown | --write]`: agents at work while processes are frozen or starved, and
  * stores, servers and gateways fail. Prints what became of each call, and the longest wait. Exits with 1 when something
  * was lost, doubled, crossed, silent, told wrong, or late. `--write` puts the tables into docs/reports/reliability.md.
  */
@@ -71,7 +71,7 @@ if (faults.length > 0) {
     // Usually one cause, many times.
     for (const fault of found.slice(0, printed)) console.error(fault);
     if (found.length > printed) console.error(`… and ${found.length - printed} more`);
-    const again = `npm run faults -- --family ${family} --fault "${name}" --seed ${seed}`;
+    const again = `npm run lab -- faults --family ${family} --fault "${name}" --seed ${seed}`;
     console.error(`${rounds === undefined ? again : `${again} --rounds ${rounds}`}\n`);
   }
 }

@@ -1,6 +1,6 @@
 import { type ClientName, clientNames } from "../clients/index.ts";
 
-/** Whether every server is tested with every client: `npm run test:matrix`. */
+/** Whether every server is tested with every client: `npm run lab -- matrix`. */
 export const isMatrix = process.env["TEST_MATRIX"] === "1";
 
 /**
@@ -37,8 +37,8 @@ interface PairsOptions {
 
 /**
  * Servers, each with the clients that it is tested with: in `npm test` the first servers with a share of the
- * clients, in the matrix what is left. `npm run test:matrix` has all of that, CI perhaps a third, and
- * `npm run compatibility` has each server with each client.
+ * clients, in the matrix what is left. `npm run lab -- matrix` has all of that, CI perhaps a third, and
+ * `npm run lab -- compatibility` has each server with each client.
  */
 export function withClients<SERVER extends object>(
   servers: readonly SERVER[],

@@ -1,5 +1,5 @@
 /**
- * `npm run mutations -- [--count 60] [--seed 30] [--json]`: makes one-line faults at random places of core and
+ * `npm run lab -- mutations [--count 60] [--seed 30] [--json]`: makes one-line faults at random places of core and
  * ai-sdk, one at a time, and counts those that the tests of these packages catch. It works in a clone of the last
  * commit, and exits with 1 when the tests fail without a fault.
  */

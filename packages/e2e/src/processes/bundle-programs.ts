@@ -10,10 +10,10 @@ const packages = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What the tests of this package run in processes of their own, in patterns under `packages`. */
 const programs = [
-  "e2e/src/{steps,runs,stdio,durable,faults,authorization,deploy}/*-program.ts",
+  "e2e/src/{steps,runs,stdio,durable,faults,kill,authorization,deploy}/*-program.ts",
   "e2e/src/conformance/program/*-program.ts",
   "e2e/src/compatibility/{asking,cold-step}-program.ts",
-  "e2e/src/waiting/{killed-answer,racer}-program.ts",
+  "e2e/src/waiting/racer-program.ts",
   "e2e/src/fixtures/*-server.ts",
   "e2e/src/durable/open-encrypted-sqlite.ts",
   "e2e/src/processes/keep-compiled.ts",

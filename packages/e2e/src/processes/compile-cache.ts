@@ -9,7 +9,6 @@ export const compileCache = {
 };
 
 /** Arguments for Node with which a process that will be killed, too, keeps what it compiled. */
-export const keepCompiled = [
-  "--import",
-  builtModule(new URL("./keep-compiled.ts", import.meta.url)).href,
-];
+export function keepCompiled(): string[] {
+  return ["--import", builtModule(new URL("./keep-compiled.ts", import.meta.url)).href];
+}

@@ -1,7 +1,13 @@
 import { type TestServer, startServerProcess } from "../servers/server-process.ts";
 import { programArguments } from "../processes/programs.ts";
-import { startRoundRobin } from "../wire/round-robin.ts";
-import { restartReplicas } from "./killed-replicas-run.ts";
+import {
+  hung,
+  hungAfterMs,
+  type ReplicaEnd,
+  untilItWorks,
+  withinTime,
+  workWithEndingReplicas,
+} from "./ending-replicas.ts";
 import { randomFromSeed } from "./random-from-seed.ts";
 import { createResumeCount } from "./resume-count.ts";
 import { type ConnectTelling, type TellingClient, tellingClients } from "./telling-callers.ts";
@@ -42,12 +48,11 @@ export interface CallsInFlightOptions {
   /** Of all clients together. */
   readonly calls: number;
   readonly seed: number;
-  /** What ends, beside connections: replicas, with SIGKILL or as in a deploy, or none. @default "kill" */
-  readonly how?: "kill" | "drain" | "none" | undefined;
+  /** What ends, beside connections. @default "kill" */
+  readonly how?: ReplicaEnd;
 }
 
 const atOnce = 8;
-const hungAfterMs = 30_000;
 
 /** Clients make calls, eight at once in each session, while replicas and connections end at random. */
 export async function runCallsInFlight({
@@ -57,52 +62,27 @@ export async function runCallsInFlight({
   how = "kill",
 }: CallsInFlightOptions): Promise<CallsInFlight> {
   const random = randomFromSeed(seed);
-  const startedAt = Date.now();
-  const replicas = await Promise.all([1, 2].map(() => startReplica(store)));
-  const roundRobin = await startRoundRobin(replicas.map(({ url }) => new URL(url)));
   const resumes = createResumeCount();
-  const killing = new AbortController();
   const tally = emptyTally();
-  try {
-    const { signal } = killing;
-    const killer = how === "none" ? 0 : restartReplicas(replicas, roundRobin, how, random, signal);
-    const breaker = breakAnswers(roundRobin, random, signal);
-    const share = Math.ceil(calls / Object.keys(tellingClients).length);
-    const { url } = roundRobin;
+  const share = Math.ceil(calls / Object.keys(tellingClients).length);
+  const startReplica = () => startTellingServer(store);
+  const replicas = { startReplica, how, random, breaksAnswers: true };
+  return await workWithEndingReplicas(replicas, async ({ url }) => {
     await Promise.all(
       Object.entries(tellingClients).map(([name, connect]) =>
         callInSession({ name, connect: () => connect(url, resumes.fetch), share, random, tally }),
       ),
     );
-    killing.abort();
-    tally.kills = await killer;
-    await breaker;
-    const seconds = Math.round((Date.now() - startedAt) / 100) / 10;
     const { resumed, answeredElsewhere } = resumes;
-    return { ...tally, resumed, answeredElsewhere, seconds };
-  } finally {
-    killing.abort();
-    await roundRobin.close();
-    await Promise.all(replicas.map((replica) => replica.stop()));
-  }
+    return { ...tally, resumed, answeredElsewhere };
+  });
 }
 
-function startReplica(store: string): Promise<TestServer> {
+function startTellingServer(store: string): Promise<TestServer> {
   return startServerProcess({
     name: "telling server",
     args: (port) => [...programArguments(script), "--port", String(port), "--store", store],
   });
-}
-
-async function breakAnswers(
-  roundRobin: { breakAnswers: () => void },
-  random: () => number,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await wait(200 + random() * 600);
-    roundRobin.breakAnswers();
-  }
 }
 
 interface Caller {
@@ -114,7 +94,7 @@ interface Caller {
 }
 
 async function callInSession({ name, connect, share, random, tally }: Caller): Promise<void> {
-  const clients = await untilItWorks(connect);
+  const clients = await untilItWorks(connect, deadlineFromNow());
   const answered = new Set<string>();
   for (let first = 0; first < share; first += atOnce) {
     const calls = Array.from({ length: Math.min(atOnce, share - first) }, (_, index) => {
@@ -126,7 +106,7 @@ async function callInSession({ name, connect, share, random, tally }: Caller): P
   }
   const done = await untilItWorks(async () => {
     return JSON.parse(textOf(await clients[0]!.call("done", {}))) as string[];
-  });
+  }, deadlineFromNow());
   for (const call of answered) if (!done.includes(call)) tally.lost += 1;
   tally.doubled += done.length - new Set(done).size;
 }
@@ -139,39 +119,24 @@ async function makeCall(
 ): Promise<void> {
   tally.calls += 1;
   let last = 0;
-  const outcome = await withinTime(
-    client.call("tell", args, ({ progress, message }) => {
-      if (message !== args.call) tally.foreign += 1;
-      else if (progress !== last + 1) tally.disordered += 1;
-      last = progress;
-    }),
-  );
-  if (outcome === "hung") {
-    console.error(`no answer: ${args.call}`);
-    tally.hung += 1;
-  } else if ("error" in outcome) {
-    tally[kindOf(outcome.error)] += 1;
-  } else if (textOf(outcome.result).startsWith(`${args.call} by `)) {
-    tally.answered += 1;
-    answered.add(args.call);
-  } else {
-    console.error(`not the answer to ${args.call}:`, textOf(outcome.result));
-    tally.foreign += 1;
-  }
-}
-
-type Outcome = { readonly result: unknown } | { readonly error: unknown } | "hung";
-
-async function withinTime(call: Promise<unknown>): Promise<Outcome> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<"hung">((resolve) => {
-    timer = setTimeout(resolve, hungAfterMs, "hung");
+  const calling = client.call("tell", args, ({ progress, message }) => {
+    if (message !== args.call) tally.foreign += 1;
+    else if (progress !== last + 1) tally.disordered += 1;
+    last = progress;
   });
-  const settled = call.then(
-    (result) => ({ result }),
-    (error: unknown) => ({ error }),
-  );
-  return await Promise.race([settled, late]).finally(() => clearTimeout(timer));
+  try {
+    const text = textOf(await withinTime(calling));
+    if (text.startsWith(`${args.call} by `)) {
+      tally.answered += 1;
+      answered.add(args.call);
+    } else {
+      console.error(`not the answer to ${args.call}:`, text);
+      tally.foreign += 1;
+    }
+  } catch (error) {
+    if (error === hung) console.error(`no answer: ${args.call}`);
+    tally[error === hung ? "hung" : kindOf(error)] += 1;
+  }
 }
 
 function kindOf(error: unknown): "unknown" | "refused" | "broken" | "other" {
@@ -187,16 +152,9 @@ function kindOf(error: unknown): "unknown" | "refused" | "broken" | "other" {
   return "other";
 }
 
-async function untilItWorks<T>(attempt: () => Promise<T>): Promise<T> {
+function deadlineFromNow(): () => boolean {
   const deadline = Date.now() + hungAfterMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await wait(50);
-    }
-  }
+  return () => Date.now() > deadline;
 }
 
 function textOf(result: unknown): string {
@@ -211,5 +169,3 @@ function emptyTally(): Tally {
     ...{ resumed: 0, answeredElsewhere: 0, kills: 0, seconds: 0 },
   };
 }
-
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { availableStores } from "../faults/available-stores.ts";
 import { type CallsInFlight, runCallsInFlight } from "./calls-in-flight-run.ts";
-import { openTestStore } from "./test-store.ts";
+import { openTestStore, type StoreKind } from "../durable/store-place.ts";
 
 const calls = 64;
 const clean = { calls, other: 0, hung: 0, foreign: 0, disordered: 0, lost: 0, doubled: 0 };
 
-async function runOn(kind: string, how: "kill" | "drain"): Promise<CallsInFlight> {
+async function runOn(kind: StoreKind, how: "kill" | "drain"): Promise<CallsInFlight> {
   const seed = Math.floor(Math.random() * 1e6);
   const store = await openTestStore(kind);
   try {
@@ -18,7 +18,7 @@ async function runOn(kind: string, how: "kill" | "drain"): Promise<CallsInFlight
   }
 }
 
-// More calls, on each store: `npm run kill-calls -- --store postgres`.
+// More calls, on each store: `npm run lab -- kill-calls --store postgres`.
 test("calls in flight at a killed replica end in their own answer or say that it is unknown", async () => {
   const run = await runOn("sqlite", "kill");
   expect(run).toMatchObject(clean);

@@ -1,8 +1,15 @@
 import { type ClientName, loadClient } from "../clients/index.ts";
 import type { McpTestClient } from "../clients/mcp-test-client.ts";
 import type { TestServer } from "../servers/server-process.ts";
+import {
+  hung,
+  type ReplicaEnd,
+  untilItWorks,
+  wait,
+  withinTime,
+  workWithEndingReplicas,
+} from "./ending-replicas.ts";
 import { randomFromSeed } from "./random-from-seed.ts";
-import { type RoundRobin, startRoundRobin } from "../wire/round-robin.ts";
 
 /** A server of which several processes are started. */
 export interface ReplicatedServer {
@@ -43,8 +50,8 @@ export interface KilledReplicasOptions {
   readonly seed: number;
   /** @default 600 */
   readonly maxSeconds?: number;
-  /** With SIGKILL, or as a deploy does: no more requests, then SIGTERM. @default "kill" */
-  readonly how?: "kill" | "drain";
+  /** @default "kill" */
+  readonly how?: ReplicaEnd;
 }
 
 const clients: ClientName[] = [
@@ -53,8 +60,6 @@ const clients: ClientName[] = [
   "@modelcontextprotocol/sdk 1",
   "@modelcontextprotocol/client 2",
 ];
-
-const hungAfterMs = 30_000;
 
 /**
  * Each client, in a session of its own, makes its share of `calls` one after the other at two
@@ -66,56 +71,17 @@ export async function runWithKilledReplicas(
 ): Promise<KilledReplicasRun> {
   const random = randomFromSeed(seed);
   const startedAt = Date.now();
-  const replicas = [await server.startReplica(), await server.startReplica()];
-  const roundRobin = await startRoundRobin(replicas.map(({ url }) => new URL(url)));
+  const isOver = () => Date.now() - startedAt > maxSeconds * 1_000;
+  const share = Math.ceil(calls / clients.length);
   const tally = { answered: 0, unknown: 0, hung: 0, newSessions: 0, lost: 0, doubled: 0 };
-  const killing = new AbortController();
-  try {
-    const killer = restartReplicas(replicas, roundRobin, how, random, killing.signal);
-    const share = Math.ceil(calls / clients.length);
-    const isOver = () => Date.now() - startedAt > maxSeconds * 1_000;
+  const { startReplica } = server;
+  return await workWithEndingReplicas({ startReplica, how, random }, async (roundRobin) => {
     await Promise.all(
       clients.map((name) => makeCalls(server, name, roundRobin.url, share, random, tally, isOver)),
     );
-    killing.abort();
-    return {
-      calls: share * clients.length,
-      ...tally,
-      sessionErrors: roundRobin.sessionErrors,
-      kills: await killer,
-      refused: roundRobin.refused,
-      seconds: Math.round((Date.now() - startedAt) / 100) / 10,
-    };
-  } finally {
-    killing.abort();
-    await roundRobin.close();
-    await Promise.all(replicas.map((replica) => replica.stop()));
-  }
-}
-
-/** Ends replicas at random, one at a time, and starts them again, until `signal` aborts. @returns how often */
-export async function restartReplicas(
-  replicas: readonly TestServer[],
-  roundRobin: RoundRobin,
-  how: "kill" | "drain",
-  random: () => number,
-  signal: AbortSignal,
-): Promise<number> {
-  let kills = 0;
-  while (!signal.aborted) {
-    await sleep(100 + random() * 400);
-    if (signal.aborted) break;
-    const replica = replicas[Math.floor(random() * replicas.length)]!;
-    kills += 1;
-    if (how === "kill") {
-      await replica.restart();
-      continue;
-    }
-    roundRobin.setServing(replica.url, false);
-    await replica.restartPolitely();
-    roundRobin.setServing(replica.url, true);
-  }
-  return kills;
+    const { sessionErrors, refused } = roundRobin;
+    return { calls: share * clients.length, ...tally, sessionErrors, refused };
+  });
 }
 
 type Tally = Record<"answered" | "unknown" | "hung" | "newSessions" | "lost" | "doubled", number>;
@@ -130,27 +96,21 @@ async function makeCalls(
   isOver: () => boolean,
 ): Promise<void> {
   const connect = await loadClient(name);
-  const open = async (): Promise<McpTestClient> => {
-    for (;;) {
-      try {
-        const client = await within(connect({ url, fetch }));
-        // The AI SDK's clients list before they call; that a listing broke is no call's failure.
-        await within(client.listTools());
-        return client;
-      } catch (error) {
-        if (isOver()) throw error;
-        await sleep(20);
-      }
-    }
-  };
+  const open = () =>
+    untilItWorks(async (): Promise<McpTestClient> => {
+      const client = await withinTime(connect({ url, fetch }));
+      // The AI SDK's clients list before they call; that a listing broke is no call's failure.
+      await withinTime(client.listTools());
+      return client;
+    }, isOver);
   let client = await open().catch(() => undefined);
   const acknowledged = new Set<string>();
   for (let n = 0; n < calls && client && !isOver(); n++) {
     const note = `<${name} ${n}>`;
     try {
       const delayMs = random() * 60;
-      if (!server.waitsInServer) await sleep(delayMs);
-      const outcome = await within(client.callTool(...server.call(note, delayMs)));
+      if (!server.waitsInServer) await wait(delayMs);
+      const outcome = await withinTime(client.callTool(...server.call(note, delayMs)));
       if (outcome.isError) throw new Error(outcome.text);
       tally.answered += 1;
       acknowledged.add(note);
@@ -168,45 +128,18 @@ async function makeCalls(
     }
   }
   if (!client || !server.readNotes) return;
-  const notes = await readNotes(server.readNotes, client, isOver);
+  const [read, last] = [server.readNotes, client];
+  const notes = await untilItWorks(
+    () => withinTime(read(last)),
+    (error) => isOver() || isSessionError(error),
+  );
   for (const note of acknowledged) {
     if (!notes.includes(note)) tally.lost += 1;
   }
   tally.doubled += notes.length - new Set(notes).size;
 }
 
-async function readNotes(
-  read: (client: McpTestClient) => Promise<string[]>,
-  client: McpTestClient,
-  isOver: () => boolean,
-): Promise<string[]> {
-  for (;;) {
-    try {
-      return await within(read(client));
-    } catch (error) {
-      if (isOver() || isSessionError(error)) throw error;
-      await sleep(20);
-    }
-  }
-}
-
 /** What the clients make of 400 and 404. */
 function isSessionError(error: unknown): boolean {
   return /\b(400|404)\b|session/i.test(error instanceof Error ? error.message : String(error));
 }
-
-const hung = new Error("no answer");
-
-async function within<T>(promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeOut = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(hung), hungAfterMs);
-  });
-  try {
-    return await Promise.race([promise, timeOut]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { runWithKilledReplicas } from "./killed-replicas-run.ts";
 import { notesServer, sdkExample } from "./notes-replicas.ts";
-import { openTestStore } from "./test-store.ts";
+import { openTestStore } from "../durable/store-place.ts";
 
-// 1,000 calls on each store: `npm run kill-replicas -- --store postgres`.
+// 1,000 calls on each store: `npm run lab -- kill-replicas --store postgres`.
 test("clients notice nothing of replicas that are killed and restarted, on SQLite", async () => {
   const seed = Math.floor(Math.random() * 1e6);
   const store = await openTestStore("sqlite");

@@ -3,13 +3,11 @@ import {
   type SessionHandler,
   type SessionHandlerOptions,
 } from "@durable-mcp/server";
-import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { z } from "zod";
 import { openStore } from "../../../examples/src/programs/open-store.ts";
 import { createNotesServer, type Notes } from "../../../server/test/notes-server.ts";
 import { createRawClient, type ReceivedMessage } from "../../../server/test/raw-client.ts";
 import { type WatchedStore, watchStore } from "./watched-store.ts";
-import { openTestStore } from "./test-store.ts";
+import { openTestStore, type StoreKind } from "../durable/store-place.ts";
 
 type Options = Partial<SessionHandlerOptions<Notes>>;
 
@@ -26,7 +24,7 @@ interface ReplicaOnStore extends WatchedStore {
   readonly lines: readonly string[];
 }
 
-export async function openReplicas(kind: string): Promise<ReplicasOnStore> {
+export async function openReplicas(kind: StoreKind): Promise<ReplicasOnStore> {
   const { location, close } = await openTestStore(kind);
   const opened: { drain: () => Promise<void>; close: () => Promise<void> }[] = [];
   return {
@@ -38,11 +36,7 @@ export async function openReplicas(kind: string): Promise<ReplicasOnStore> {
         store: watched.store,
         principal: "none",
         initialState: () => ({ notes: [] }),
-        createServer: ({ session }) => {
-          const mcp = createNotesServer(session, { lines });
-          addTell(mcp);
-          return mcp;
-        },
+        createServer: ({ session }) => createNotesServer(session, { lines }),
         ...options,
         timeouts: { pollIntervalMs: 50, leaseMs: 600, ...options.timeouts },
       });
@@ -59,19 +53,6 @@ export async function openReplicas(kind: string): Promise<ReplicasOnStore> {
       await close();
     },
   };
-}
-
-/** A tool that takes its time, and says how far it is. */
-function addTell(mcp: McpServer): void {
-  const inputSchema = { steps: z.number(), ms: z.number() };
-  mcp.registerTool("tell", { inputSchema }, async ({ steps, ms }, { sendNotification }) => {
-    for (let step = 1; step <= steps; step++) {
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      const params = { level: "info" as const, data: `step ${step}` };
-      await sendNotification({ method: "notifications/message", params });
-    }
-    return { content: [{ type: "text", text: "told" }] };
-  });
 }
 
 export const toolCall = (id: string | number, name: string, args: object = {}) => ({

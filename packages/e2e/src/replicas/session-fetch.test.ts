@@ -7,7 +7,7 @@ import { runStep } from "../steps/run-step.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
 import { notesServer } from "./notes-replicas.ts";
-import { openTestStore, type TestStore } from "./test-store.ts";
+import { openTestStore, type TestStore } from "../durable/store-place.ts";
 
 let store: TestStore;
 let server: TestServer;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openTestStore, type TestStore } from "../replicas/test-store.ts";
+import { openTestStore, type TestStore } from "../durable/store-place.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { type RoundRobin, startRoundRobin } from "../wire/round-robin.ts";
 import { runServerSuite } from "./run-suite.ts";

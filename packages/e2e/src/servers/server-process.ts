@@ -52,7 +52,7 @@ export async function startServerProcess(command: ServerCommand): Promise<TestSe
     const env = { ...process.env, ...compileCache, ...command.env?.(port) };
     const [program, args] = command.program
       ? [command.program, command.args(port)]
-      : [process.execPath, [...keepCompiled, ...command.args(port)]];
+      : [process.execPath, [...keepCompiled(), ...command.args(port)]];
     const started = spawn(program, args, {
       cwd: command.cwd,
       env,

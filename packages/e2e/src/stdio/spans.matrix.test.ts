@@ -57,25 +57,6 @@ describe("the spans of a stdio connection", () => {
     });
   });
 
-  test("of a call that the process does not survive has the code", async () => {
-    await using registry = openTraced();
-    const tools = await registry.tools();
-    await expect(callTool(tools, "die", { code: 3 })).rejects.toMatchObject({
-      code: "OUTCOME_UNKNOWN",
-    });
-    expect(find("tools/call die").attributes).toMatchObject({ "error.type": "OUTCOME_UNKNOWN" });
-  });
-
-  test("are what the server is told of, if asked for", async () => {
-    await using silent = openTraced();
-    expect(await callForText(await silent.tools(), "meta")).toBe("{}");
-    reset();
-    await using registry = openTraced({ propagate: true });
-    const meta: unknown = JSON.parse(await callForText(await registry.tools(), "meta"));
-    const { traceId, spanId } = find("tools/call meta").spanContext();
-    expect(meta).toEqual({ traceparent: `00-${traceId}-${spanId}-01` });
-  });
-
   test("hold nothing of the environment or of what the server printed", async () => {
     await using registry = openTraced({ manner: "exit" });
     expect(await registry.tools()).toEqual({});

@@ -1,5 +1,5 @@
 /**
- * `npm run template`: installs `examples/next-chat` of the last commit into an empty folder, with the packages of this
+ * `npm run lab -- template`: installs `examples/next-chat` of the last commit into an empty folder, with the packages of this
  * workspace as they would be published, builds it, and drives it in a real Chromium over two processes that are killed
  * on the way. The pictures go to `reports/next-chat`; `-- --pictures docs/next-chat` puts them elsewhere.
  * `-- --start` installs it, runs `npm run dev`, and says one thing in it, without a browser.

@@ -24,7 +24,7 @@ test(
   patience,
 );
 
-// The same on the other world, for which CI has no time: `npm run test:matrix` has both.
+// The same on the other world, for which CI has no time: `npm run lab -- matrix` has both.
 test.skipIf(postgresUnavailable ?? process.env["CI"] === "true")(
   "on PostgreSQL as well",
   async () => {

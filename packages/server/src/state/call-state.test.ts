@@ -71,18 +71,6 @@ async function answer(row: StateRow, state: ReturnType<typeof call>): Promise<vo
 }
 
 describe("the draft of a call", () => {
-  test("is stored with the answer, and not before", async () => {
-    const stored = createStored();
-    const row = stored.row();
-    const one = call(row);
-    one.draft.notes.push("a");
-    expect(stored.state).toEqual({ notes: [] });
-    expect(call(row).draft).toEqual({ notes: [] });
-    await answer(row, one);
-    expect(stored.state).toEqual({ notes: ["a"] });
-    expect(call(row).draft).toEqual({ notes: ["a"] });
-  });
-
   test("is not written when nobody read it, or nobody changed it", () => {
     const row = createStored({ notes: ["a"], n: 1 }).row();
     expect(call(row).change()).toBeUndefined();
@@ -106,19 +94,6 @@ describe("the draft of a call", () => {
     expect(() => unread.draft.notes.push("late")).toThrow(TypeError);
   });
 
-  test("merges with changes at other paths, without a word", async () => {
-    const stored = createStored();
-    const seen: boolean[] = [];
-    const rows = [stored.row(), stored.row()];
-    const states = rows.map((row) => call(row, { onConflictSeen: (is) => seen.push(is) }));
-    states[0]!.draft.n = 1;
-    states[1]!.draft.m = 2;
-    await answer(rows[0]!, states[0]!);
-    await answer(rows[1]!, states[1]!);
-    expect(stored.state).toEqual({ notes: [], n: 1, m: 2 });
-    expect(seen).toEqual([]);
-  });
-
   test("does not merge over its limit", async () => {
     const stored = createStored({ notes: [] });
     const rows = [stored.row(), stored.row()];
@@ -128,21 +103,6 @@ describe("the draft of a call", () => {
     await answer(rows[0]!, states[0]!);
     await expect(answer(rows[1]!, states[1]!)).rejects.toEqual(code("STATE_INVALID"));
     expect(stored.state).toEqual({ notes: [], a: "x".repeat(15) });
-  });
-
-  test("what is no JSON fails this call alone, and is told", async () => {
-    const stored = createStored({ notes: ["a"] });
-    const row = stored.row();
-    const told: unknown[] = [];
-    const state = call(row, { onInvalid: (error) => told.push(error) });
-    Object.assign(state.draft, { notes: [10n], self: state.draft });
-    await expect(answer(row, state)).rejects.toEqual(code("STATE_INVALID"));
-    expect(told).toEqual([code("STATE_INVALID")]);
-    const next = call(row);
-    expect(next.draft).toEqual({ notes: ["a"] });
-    next.draft.notes.push("b");
-    await answer(row, next);
-    expect(stored.state).toEqual({ notes: ["a", "b"] });
   });
 });
 
@@ -162,13 +122,6 @@ async function conflict(options: Partial<StateOptions<Notes>>) {
 }
 
 describe("changes of the same path", () => {
-  test("are a conflict, and the first one stays", async () => {
-    const { error, seen, stored } = await conflict({});
-    expect(error).toEqual(code("STATE_CONFLICT"));
-    expect(seen).toEqual([false]);
-    expect(stored).toEqual({ notes: ["a"] });
-  });
-
   test("are merged by the author, from copies", async () => {
     const { error, seen, stored } = await conflict({
       onConflict: ({ base, ours, theirs }) => {
@@ -234,22 +187,6 @@ async function changeLater({ notes }: Notes): Promise<never> {
 const addNote = (n: number) => (newest: Notes) => void newest.notes.push(`${n}`);
 
 describe("an update", () => {
-  test("is applied to the newest state, with the draft's own changes, at once", async () => {
-    const stored = createStored({ notes: [], n: 0 });
-    const row = stored.row();
-    stored.state = { notes: ["theirs"], n: 0 };
-    const state = call(row);
-    state.draft.m = 1;
-    const result = await state.update((newest) => {
-      newest.notes.push("ours");
-      return newest.notes.length + newest.m!;
-    });
-    expect(result).toBe(3);
-    expect(stored.state).toEqual({ notes: ["theirs", "ours"], n: 0, m: 1 });
-    expect(state.draft).toEqual(stored.state);
-    expect(state.change()).toBeUndefined();
-  });
-
   test("leaves references into the draft alive", async () => {
     const stored = createStored({ notes: ["a"] });
     const row = stored.row();
@@ -377,20 +314,6 @@ describe("an update", () => {
     expect(stored.state).toEqual({ notes: [], n: 1 });
   });
 
-  test("that changes nothing gives the stored state back as it is", async () => {
-    const row = createStored().row();
-    let next: StoredState | undefined;
-    const asked: StateRow = {
-      state: row.state,
-      commit: async (change) => {
-        next = await change!(row.state);
-        return "stored";
-      },
-    };
-    expect(await call(asked).update(({ notes }) => notes.length)).toBe(0);
-    expect(next).toBe(row.state);
-  });
-
   test("of a state that is gone fails", async () => {
     const stored = createStored();
     const row = stored.row();
@@ -435,15 +358,6 @@ describe("an update", () => {
     expect(stored.state).toEqual({ notes: Array.from({ length: 10 }, (_, n) => `${n}`) });
     expect(stored.writes).toBe(10);
   });
-
-  test("of each of three replicas is stored, however many there are at once", async () => {
-    const stored = createStored({ notes: [], n: 0 });
-    const rows = [stored.row(), stored.row(), stored.row()];
-    await Promise.all(
-      Array.from({ length: 60 }, (_, n) => call(rows[n % 3]!).update((newest) => newest.n!++)),
-    );
-    expect(stored.state["n"]).toBe(60);
-  });
 });
 
 type Old = { list?: string[]; notes?: string[] };
@@ -459,18 +373,6 @@ function migrateInPlace(stored: StoredState): Notes {
 }
 
 describe("a state of an earlier release", () => {
-  test("is read as the author migrates it, and stored when it changes", async () => {
-    const stored = createStored({ list: ["a"] });
-    const row = stored.row();
-    const read = call(row, { migrate });
-    expect(read.draft).toEqual({ notes: ["a"] });
-    expect(read.change()).toBeUndefined();
-    const write = call(row, { migrate });
-    write.draft.notes.push("b");
-    await answer(row, write);
-    expect(stored.state).toEqual({ notes: ["a", "b"] });
-  });
-
   test("is merged with a change that an earlier release makes meanwhile", async () => {
     const stored = createStored({ list: ["a"] });
     const row = stored.row();

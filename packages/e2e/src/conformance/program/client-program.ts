@@ -7,11 +7,10 @@
  */
 import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
-import type { ClientName } from "../clients/index.ts";
+import { type ClientName, loadClient } from "../clients/index.ts";
 import type { ScenarioContext } from "./authorization.ts";
-import type { SavedState } from "./client-session.ts";
+import { openClientSession, type ClientSession, type SavedState } from "./client-session.ts";
 import type { Mode } from "./modes.ts";
-import { type ClientTask, openTask, runClient } from "./run-client.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
 import { startAgain } from "./start-again.ts";
 
@@ -21,13 +20,12 @@ const stepIndex = rest[0] === "--step" ? Number(rest[1]) : undefined;
 
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as ScenarioContext;
-const task: ClientTask = { client, scenario, context, url };
 const steps = scenarioSteps(scenario);
 
 try {
   if (stepIndex !== undefined) await runAsProcess(stepIndex);
   else if (mode === "process") await runEachInItsProcess();
-  else await runClient(task, mode);
+  else await runInOneProcess();
 } catch (error) {
   console.error(inspect(error, { depth: 8 }));
   process.exitCode = 1;
@@ -49,10 +47,26 @@ async function runAsProcess(index: number): Promise<void> {
   const step = steps[index];
   if (step === undefined) throw new Error(`the scenario has no step ${index}`);
   const saved = await text(process.stdin);
-  const session = await openTask(
-    task,
-    saved === "" ? undefined : (JSON.parse(saved) as SavedState),
-  );
+  const session = await openTask(saved === "" ? undefined : (JSON.parse(saved) as SavedState));
   await session.runStep(step);
   process.stdout.write(JSON.stringify(await session.close()));
+}
+
+/** Opens the client on what the step before left. */
+async function openTask(saved: SavedState | undefined): Promise<ClientSession> {
+  return openClientSession({ kind: await loadClient(client), scenario, context, url, saved });
+}
+
+/** Does the steps of the scenario in this process. */
+async function runInOneProcess(): Promise<void> {
+  let saved: string | undefined;
+  let session = await openTask(undefined);
+  for (const step of steps) {
+    if (mode === "resumed" && saved !== undefined) {
+      session = await openTask(JSON.parse(saved) as SavedState);
+    }
+    await session.runStep(step);
+    if (mode === "resumed") saved = JSON.stringify(await session.close());
+  }
+  await session.close();
 }

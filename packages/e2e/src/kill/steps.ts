@@ -1,0 +1,212 @@
+import type { SessionStore } from "@durable-mcp/core";
+import { callNotebook, createNotebookSessions, principal } from "../durable/notebook-sessions.ts";
+import { startNotebookServer } from "../servers/notebook.ts";
+import { startCountingProxy } from "../wire/counting-proxy.ts";
+import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
+import { type At, type KilledTask, stopAtStore } from "./killed-process.ts";
+
+/** Where a step is killed, in the order of a step. */
+const killPoints = [
+  "before load",
+  "loaded",
+  "initialize sent",
+  "id received",
+  "before save",
+  "during save",
+  "saved",
+  "call sent",
+  "answer half read",
+  "during end",
+] as const;
+
+type KillPoint = (typeof killPoints)[number];
+
+/** Points of a step that starts the session. */
+const pointsOfFirstStep: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "initialize sent",
+  "id received",
+  "before save",
+  "during save",
+  "saved",
+]);
+
+/** Points after the save of a step that starts the session, and of one that goes on in it as well. */
+const pointsOfAnyStep: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "call sent",
+  "answer half read",
+]);
+
+/** Points at which the server has a session that nobody has saved: all that a crash may lose. */
+const pointsBeforeSave: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "initialize sent",
+  "id received",
+  "before save",
+  "during save",
+]);
+
+/** Points that the server's side sees: its answer is held back there. */
+const pointsAtServer: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "initialize sent",
+  "call sent",
+  "during end",
+]);
+
+interface KilledStepTask {
+  readonly url: string;
+  readonly sessionId: string;
+  readonly note: string;
+}
+
+type Count = "resumed" | "started" | "leftBehind";
+
+/** Steps, each a process of its own. The next step is taken after each kill. */
+export const killedSteps: KillSubject<KillPoint, KilledStepTask, Count> = {
+  name: "steps",
+  points: killPoints,
+  counts: {
+    // It found a committed session, and went on in it.
+    resumed: "next step resumed",
+    // No session was committed.
+    started: "next step started anew",
+    // Nobody had saved them.
+    leftBehind: "unsaved sessions left on the server",
+  },
+  openWorld: openNotebook,
+  work: takeStep,
+};
+
+async function openNotebook(
+  store: SessionStore,
+): Promise<KillWorld<KillPoint, KilledStepTask, Count>> {
+  const server = await startNotebookServer();
+  const proxy = await startCountingProxy(server.url);
+
+  const newProcess = () => createNotebookSessions({ url: proxy.url, store });
+
+  const round = async (killed: KillRound<KillPoint, KilledStepTask, Count>): Promise<void> => {
+    const { point, sessionId, before, kill, thaw, count, fault } = killed;
+    // Of those that may be of either, every other one is of a step that starts the session.
+    const isEither = pointsOfAnyStep.has(point);
+    const isFirst = pointsOfFirstStep.has(point) || (isEither && before % 2 === 1);
+    const isSaved = isEither || point === "saved" || (!isFirst && point !== "during end");
+    if (!isFirst) {
+      await newProcess().sessions.run(sessionId, { principal }, ({ tools }) =>
+        callNotebook(tools, "add_note", { text: `${sessionId} before` }),
+      );
+    }
+
+    const note = `${sessionId} killed`;
+    const held = pointsAtServer.has(point) ? proxy.holdAnswer(holdsAt(point)) : undefined;
+    await kill({ url: proxy.url, sessionId, note }, held?.reached);
+    held?.release();
+
+    const committed = await readKind(newProcess(), sessionId);
+    const { sessions, events } = newProcess();
+    let notes: string[] = [];
+    await sessions
+      .run(sessionId, { principal }, async ({ tools }) => {
+        await callNotebook(tools, "add_note", { text: `${sessionId} after` });
+        notes = (await callNotebook(tools, "list_notes")).split("\n");
+      })
+      .catch((error: unknown) => fault(`the next step failed: ${String(error)}`));
+
+    if (committed === "session") {
+      count("resumed");
+      if (events[0] !== "resumed") fault(`a committed session was not resumed: ${events.join()}`);
+      if (!isFirst && !notes.includes(`${sessionId} before`)) fault("a committed session was lost");
+    } else {
+      count("started");
+      const isNew = events.some((type) => type === "started" || type === "recovered");
+      if (!isNew) fault(`no session was started: ${events.join()}`);
+      if (isSaved) fault("the session was not saved when it was used");
+    }
+    if (!notes.includes(`${sessionId} after`)) fault("the next step did not go on");
+    const isThawed = await thaw();
+    if (isThawed) {
+      const last = createNotebookSessions({ url: proxy.url, store });
+      await last.sessions.run(sessionId, { principal }, async ({ tools }) => {
+        notes = (await callNotebook(tools, "list_notes")).split("\n");
+      });
+      if (!notes.includes(`${sessionId} after`)) fault("the session of others was written over");
+    }
+    const stats = await server.stats();
+    const repeated = Object.values(stats.notesAdded).filter((calls) => calls > 1).length;
+    if (repeated > 0) fault("a call was repeated");
+    const isCalled = isEither || (isThawed && point !== "during end");
+    if ((stats.notesAdded[note] ?? 0) !== (isCalled ? 1 : 0)) fault("a call was not sent once");
+    const leftBehind = stats.sessions - 1;
+    count("leftBehind", leftBehind);
+    const mayLeave = !isThawed && pointsBeforeSave.has(point) && committed !== "session" ? 1 : 0;
+    if (leftBehind < 0 || leftBehind > mayLeave) fault(`${stats.sessions} sessions on the server`);
+
+    await sessions.end(sessionId, { principal });
+    await server.forget();
+  };
+
+  return {
+    round,
+    async close() {
+      await proxy.close();
+      await server.stop();
+    },
+  };
+}
+
+function holdsAt(
+  point: KillPoint,
+): Parameters<Awaited<ReturnType<typeof startCountingProxy>>["holdAnswer"]>[0] {
+  if (point === "initialize sent") return ({ rpcMethod }) => rpcMethod === "initialize";
+  if (point === "call sent") return ({ tool }) => tool === "add_note";
+  return ({ httpMethod }) => httpMethod === "DELETE";
+}
+
+async function readKind(
+  { sessions }: ReturnType<typeof createNotebookSessions>,
+  sessionId: string,
+): Promise<string | undefined> {
+  const [entry] = await sessions.info(sessionId, { principal });
+  return entry?.kind;
+}
+
+const storePoints: Readonly<Record<string, KillPoint>> = {
+  "before get": "before load",
+  "after get": "loaded",
+  "before put": "before save",
+  "during put": "during save",
+  "after put": "saved",
+};
+
+/** One step. */
+async function takeStep(
+  { url, sessionId, point, note }: KilledTask<KillPoint, KilledStepTask>,
+  { store, at }: { readonly store: SessionStore; readonly at: At },
+): Promise<void> {
+  const stopping = stopAtStore(store, async (when, operation) => {
+    const here = storePoints[`${when} ${operation}`];
+    if (here !== undefined) await at(here);
+  });
+  const fetchStopping: typeof fetch = async (input, init) => {
+    const body = typeof init?.body === "string" ? init.body : "";
+    const response = await fetch(input, init);
+    if (body.includes('"method":"initialize"')) await at("id received");
+    const isHalfRead = point === "answer half read" && body.includes('"method":"tools/call"');
+    if (!isHalfRead || !response.body) return response;
+    return new Response(firstHalf(response.body, at), response);
+  };
+  const { sessions } = createNotebookSessions({ url, store: stopping, fetch: fetchStopping });
+  if (point === "during end") return void (await sessions.end(sessionId, { principal }));
+  await sessions.run(sessionId, { principal }, ({ tools }) =>
+    callNotebook(tools, "add_note", { text: note }),
+  );
+}
+
+function firstHalf(body: ReadableStream<Uint8Array>, at: At): ReadableStream<Uint8Array> {
+  return body.pipeThrough(
+    new TransformStream({
+      async transform(chunk, controller) {
+        controller.enqueue(chunk.slice(0, Math.ceil(chunk.length / 2)));
+        await at("answer half read");
+      },
+    }),
+  );
+}

@@ -1,0 +1,157 @@
+/** One of the long programs. */
+export interface LabPart {
+  readonly name: string;
+  /** One sentence. */
+  readonly about: string;
+  /** With its usual arguments, on 2 cores. */
+  readonly lasts: string;
+  /** Under `packages`; without one it is the matrix of vitest. */
+  readonly program?: string;
+  /** Options of Node. */
+  readonly node?: readonly string[];
+  /** What comes before the caller's own arguments. */
+  readonly args?: readonly string[];
+  /** Arguments for a minute or less; without them it has no short share. */
+  readonly share?: readonly string[];
+}
+
+const quiet = ["--disable-warning=ExperimentalWarning"];
+const kill = "e2e/src/kill/run.ts";
+
+/** In the order in which `npm run lab` lists them. */
+export const labParts: readonly LabPart[] = [
+  {
+    name: "matrix",
+    about: "Runs every server with every client, every store, and the long programs of the tests.",
+    lasts: "15 min",
+  },
+  {
+    name: "simulate",
+    about: "Loses sessions in seeded schedules, and checks the invariants of the session fetch.",
+    lasts: "2 min",
+    program: "core/test/simulation/simulate.ts",
+    share: ["--schedules", "500"],
+  },
+  {
+    name: "kill",
+    about: "Kills or freezes a step at each of its points, and takes the next one.",
+    lasts: "5 min",
+    program: kill,
+    args: ["steps"],
+    share: ["--times", "10"],
+  },
+  {
+    name: "kill-waiting",
+    about: "Kills processes that ask, answer or take a result, and has two answer at once.",
+    lasts: "8 min",
+    program: kill,
+    args: ["waiting"],
+    share: ["--times", "15", "--races", "10"],
+  },
+  {
+    name: "kill-sign-in",
+    about: "Kills processes in a sign-in, in a refresh, and in a call that has waited for one.",
+    lasts: "15 min",
+    program: kill,
+    args: ["sign-in"],
+    share: ["--times", "30"],
+  },
+  {
+    name: "kill-replicas",
+    about: "Kills or drains replicas of a server while clients call one tool after the other.",
+    lasts: "2 min",
+    program: kill,
+    args: ["replicas"],
+    share: ["--calls", "80"],
+  },
+  {
+    name: "kill-calls",
+    about: "Kills or drains replicas and breaks connections while many calls are in flight.",
+    lasts: "2 min",
+    program: kill,
+    args: ["calls"],
+    share: ["--calls", "64"],
+  },
+  {
+    name: "race-sign-in",
+    about: "Has 20 living processes meet an expired token, or a new authorization server, at once.",
+    lasts: "4 min",
+    program: "e2e/src/kill/race-sign-in.ts",
+    share: ["--times", "4", "--processes", "5"],
+  },
+  {
+    name: "openers",
+    about: "Has six processes open one session at once, on every store.",
+    lasts: "3 min",
+    program: "e2e/src/durable/openers.ts",
+    share: ["--rounds", "2"],
+  },
+  {
+    name: "faults",
+    about: "Has agents work while processes, stores, servers, gateways, balancers and clocks fail.",
+    lasts: "20 min",
+    program: "e2e/src/faults/run.ts",
+    share: ["--family", "gateway", "--rounds", "1"],
+  },
+  {
+    name: "soak",
+    about: "Makes many runs in one process, and looks for what grows.",
+    lasts: "20 min",
+    program: "e2e/src/soak/soak.ts",
+    node: ["--expose-gc"],
+    share: ["--runs", "200", "--samples", "4"],
+  },
+  {
+    name: "mutations",
+    about: "Makes one-line faults in core and ai-sdk, and counts those that their tests catch.",
+    lasts: "90 min",
+    program: "e2e/src/mutations/run.ts",
+  },
+  {
+    name: "conformance",
+    about: "Runs the protocol's own suite against clients with and without the session fetch.",
+    lasts: "12 min",
+    program: "e2e/src/conformance/run.ts",
+    share: ["--client", "ai-sdk-2", "--mode", "fresh"],
+  },
+  {
+    name: "compatibility",
+    about: "Loses sessions of every server in every way, with each client; writes the page.",
+    lasts: "25 min",
+    program: "e2e/src/compatibility/main.ts",
+    share: ["Hono"],
+  },
+  {
+    name: "load",
+    about: "Measures the server, with each store, beside the transport of the official SDK.",
+    lasts: "15 min",
+    program: "benchmarks/src/server-load/program.ts",
+    share: ["--parts", "calls", "--servers", "sdk,memory", "--callers", "1", "--rounds", "1"],
+  },
+  {
+    name: "comparison",
+    about: "Shows what callers of other clients see; `--write` writes docs/comparison.md.",
+    lasts: "2 min",
+    program: "benchmarks/src/sharing/program.ts",
+    node: quiet,
+  },
+  {
+    name: "stores",
+    about: "Measures the stores with 100, 10,000 and 100,000 sessions in them.",
+    lasts: "10 min",
+    program: "stores/bench/measure-stores.ts",
+  },
+  {
+    name: "template",
+    about: "Installs examples/next-chat as its user does, and drives it in a Chromium.",
+    lasts: "3 min",
+    program: "examples/src/template/run.ts",
+    share: ["--start"],
+  },
+  {
+    name: "pictures",
+    about: "Draws the timelines of the README and of the guide in a Chromium.",
+    lasts: "1 min",
+    program: "cli/test/write-timeline-pictures.ts",
+  },
+];
