@@ -1,12 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  createDurableSessions,
-  defineMcpClientConnection,
-  McpSessionError,
-  withConnections,
-} from "@durable-mcp/ai-sdk";
-import { createMemoryStore } from "@durable-mcp/core";
+import { defineMcpClientConnection, McpSessionError, withConnections } from "@durable-mcp/ai-sdk";
 import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
@@ -226,34 +220,6 @@ describe("in a run", () => {
     expect(server.sessionIds).toHaveLength(3);
     expect(server.liveSessions()).toBe(2);
   });
-
-  test.each(["stateful", "stateless"] as const)(
-    "a pool keeps the client of a %s connection, and closes it",
-    async (session) => {
-      const server = await startNotebookServer();
-      const { provider, clientEvents } = startApplication(
-        { notes: notes(server, { session }) },
-        { pool: {} },
-      );
-      const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-      const left: DynamicStructuredTool[] = [];
-      for (const content of ["1 notes", "2 notes"]) {
-        server.requests.length = 0;
-        await sessions.run("chat", { principal: alice }, async () => {
-          const tools = await loadSessionTools();
-          expect(await call(tools, "notes__add_note", { text: "a" })).toMatchObject({ content });
-          left.push(...tools);
-        });
-      }
-      expect(server.log).not.toContain("POST initialize");
-      expect(server.sessionIds).toHaveLength(session === "stateful" ? 1 : 2);
-      expect(clientEvents.map(({ action }) => action)).toEqual(["miss", "opened", "hit"]);
-      const { cause } = await failureOf(call(left, "notes__list_notes"));
-      expect(cause).toHaveProperty("code", "CONNECTION_UNAVAILABLE");
-      await provider.shutdown();
-      expect(server.liveSessions()).toBe(session === "stateful" ? 1 : 0);
-    },
-  );
 });
 
 describe("a connection's options", () => {

@@ -45,7 +45,6 @@ export function forwardConnection(
     withRecovery: async (tool, attempt) => await current().withRecovery(tool, attempt),
     probe: async (signal) => await current().probe(signal),
     ask: async (signal) => await current().ask(signal),
-    renew: () => current().renew(),
     noteRun: () => current().noteRun(),
     noteClosed: (reason) => current().noteClosed(reason),
     settle: async () => await current().settle(),

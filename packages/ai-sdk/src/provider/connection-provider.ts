@@ -5,7 +5,7 @@ import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { EventStep } from "../events/step-events.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import type { ConnectionPoolOptions } from "../pool/connection-pool.ts";
+import type { ConnectionPoolOptions } from "../pool/process-pool.ts";
 import type { AutoSessionOptions } from "../registry/auto-session.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import type {
@@ -31,8 +31,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    */
   connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
   /**
-   * Keeps live clients and stdio servers between the runs of one agent session and principal in this
-   * process, and never for another principal. For long-lived processes. @default none
+   * Keeps stdio servers between the runs of one agent session and principal in this process, and never
+   * for another principal. For long-lived processes. @default none
    */
   pool?: ConnectionPoolOptions | undefined;
   /**

@@ -4,8 +4,7 @@ import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { createTeller } from "../events/connection-telemetry.ts";
 import { createStepEvents, type Tell } from "../events/step-events.ts";
-import { createConnectionPool } from "../pool/connection-pool.ts";
-import { createSessionPool } from "../pool/session-pool.ts";
+import { createProcessPool } from "../pool/process-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createStepRegistry, type StepRegistryOptions } from "../registry/step-registry.ts";
 import type { Successor } from "../registry/succession.ts";
@@ -27,7 +26,7 @@ export function createInternals<CONNECTIONS extends Connections>(
   const work = createOpenWork("The connection provider was");
   const { track, throwIfShutDown } = work;
   const emit = createTeller(telemetry, onEvent);
-  const pool = options.pool && createConnectionPool(options.pool, emit, now);
+  const pool = options.pool && createProcessPool(options.pool, emit, now);
   const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
     const declared = typeof connections === "function" ? connections(principal) : connections;
     checkConnections(declared);
@@ -68,7 +67,7 @@ export function createInternals<CONNECTIONS extends Connections>(
       }) as ConnectionRegistry<any>,
     pool,
     /** The pool for the runs of one agent session, named by these parts; `undefined` without a pool. */
-    poolFor: (scope: readonly unknown[]) => pool && createSessionPool(pool, scope),
+    poolFor: (scope: readonly unknown[]) => pool?.of(scope),
     /** A part of a scope that separates a store's sessions from those elsewhere. */
     createNamespace: () => (namespaces += 1),
     work,

@@ -1,10 +1,11 @@
+import type { MCPClient } from "@ai-sdk/mcp";
 import { type Principal, sessionKey } from "@durable-mcp/core";
 import { detach, invalid } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
+import { heldResponse } from "./held-response.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
 import {
   type CloseReason,
@@ -39,6 +40,12 @@ export interface StoredAutoSessionOptions extends Pick<AutoSessionOptions, "prin
    */
   readonly idleTimeoutMs?: number | undefined;
 }
+
+/** Methods of a client that do not return a promise. */
+const notWatched: ReadonlySet<string | symbol> = new Set([
+  "onElicitationRequest",
+  "toolsFromDefinitions",
+]);
 
 /** The registries behind an implicit one. */
 interface ImplicitRegistries {
@@ -82,7 +89,16 @@ export function startAutoSession(
     idleTimeoutMs,
   );
   /** The client outlives the loan; its requests are uses, too. */
-  const watchedClient = createClientOfRun({ watched: whileHeld });
+  const watchedClient = (client: MCPClient): MCPClient =>
+    new Proxy(client, {
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property, target);
+        if (typeof value !== "function") return value;
+        const call = (args: unknown[]): unknown => value.apply(target, args);
+        if (notWatched.has(property)) return (...args: unknown[]) => call(args);
+        return (...args: unknown[]) => whileHeld(() => call(args));
+      },
+    });
 
   const registry = createRegistryFacade({
     lend,
@@ -109,42 +125,6 @@ export function startAutoSession(
     await end("asked");
   }
   return registry;
-}
-
-/**
- * Calls `release` when the response's body was read to its end, failed or was cancelled. It calls it at
- * once for a response without a body, and for a refusal.
- *
- * @returns the response to read
- */
-function heldResponse(response: Response, release: () => void): Response {
-  if (response.body === null || !response.ok) {
-    release();
-    return response;
-  }
-  const reader = response.body.getReader();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        release();
-      },
-      async cancel(reason) {
-        release();
-        await reader.cancel(reason);
-      },
-    },
-    // Nothing is read before somebody asks for it.
-    { highWaterMark: 0 },
-  );
-  const { status, statusText, headers } = response;
-  return new Response(body, { status, statusText, headers });
 }
 
 type Succession = ReturnType<typeof createSuccession>;

@@ -5,7 +5,6 @@ import {
   type SessionSlot,
 } from "@durable-mcp/core";
 import type { Track } from "../base/open-work.ts";
-import { withClientEvents } from "../connection/client-events.ts";
 import { endpointOf } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
@@ -15,7 +14,7 @@ import {
   hasSession,
   hasSlot,
 } from "../connection/mcp-connection.ts";
-import { isPausing, refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
+import { refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
 import { createStepTime } from "../connection/step-time.ts";
@@ -24,7 +23,7 @@ import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
-import { mayBeKept, type SessionPool } from "../pool/session-pool.ts";
+import type { SessionPool } from "../pool/process-pool.ts";
 import { lostSnapshot } from "../slots/kept-session.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slots/step-slot.ts";
@@ -59,7 +58,7 @@ export interface StepRegistryOptions {
   readonly named: NamedSlots;
   /** Whether its owner disposes of the registry, instead of a run of it. @default false */
   readonly isLeased?: boolean | undefined;
-  /** Keeps the clients for the next run of the agent session. It must have made the slots. */
+  /** Keeps the stdio servers for the next run of the agent session. */
   readonly pool?: SessionPool | undefined;
   /** Where calls wait for a person. @default nowhere: connections that pause are refused */
   readonly waiting?: WaitingSource | undefined;
@@ -108,8 +107,8 @@ export function createStepRegistry(
     return withSignIn(connected(), { definition, principal, waiting, now: factory.now });
   });
   connections.forEach(lifetime.own);
-  // A connection from the pool must return to the pool, used or not.
-  if (pool !== undefined) connections.forEach(lifetime.hold);
+  // A process from the pool must return to the pool, used or not.
+  if (pool !== undefined) connections.filter(({ process }) => process).forEach(lifetime.hold);
 
   const namedConnections = createNamedConnections({
     slots: named,
@@ -119,7 +118,6 @@ export function createStepRegistry(
     pooledProcesses: (of) => pool?.processes(of) ?? [],
     now: factory.now,
     lifetime,
-    giveBack: ({ slot }) => pool?.giveBack(slot),
   });
   for (const connection of connections) {
     const slot = ownSlot(connection.name, declared[connection.name]!);
@@ -179,25 +177,17 @@ function open(
     : createHttpConnection({ ...common, ...slot, definition, waiting });
 }
 
-/** A connection for one run, and the runs inside it. */
-function openAndTell(...[parts, use, slot]: Parameters<typeof open>): LiveConnection {
-  return split(parts, use, withClientEvents(open(parts, use, slot)));
-}
-
-/** On the agent session's own session, or without one; from the pool, if there is one. */
+/** On the agent session's own session, or without one; a stdio server from the pool, if there is one. */
 function connect(parts: ConnectionParts, use: OwnUse, slot: StepSlot | undefined): LiveConnection {
-  const { pool, waiting } = parts;
-  // What waits in a carried state belongs to this step's copy of it.
-  const isOfStep = waiting?.claimLeg !== undefined && isPausing(use.definition);
-  if (pool === undefined || isOfStep || !mayBeKept(use.definition)) {
-    return openAndTell(parts, use, slot);
-  }
-  const pooled = pool.connect(use, slot, parts.events, (kept, onSession, events) => {
+  const { pool, events } = parts;
+  const { type, options } = use.definition;
+  const isKept = pool !== undefined && type === "mcp-stdio" && options.reuse !== false;
+  if (!isKept) return split(parts, use, open(parts, use, slot));
+  const kept = pool.connect(use, events, (time, own) =>
     // What the pool keeps does not end with the registry.
-    const lasting = { ...use, step: kept, successor: undefined };
-    return open({ ...parts, events }, lasting, slot && { ...slot, onSession });
-  });
-  return split(parts, use, pooled);
+    open({ ...parts, events: own }, { ...use, step: time, successor: undefined }, undefined),
+  );
+  return split(parts, use, kept);
 }
 
 /** Gives a stdio connection the second process of `session.except`. Over HTTP its fetch does that. */
@@ -221,7 +211,7 @@ function isolate(parts: ConnectionParts, use: OwnUse, memory?: SessionSlot): Liv
   const { connection } = use.slot;
   if (!hasSession(definition)) {
     const own = hasSlot(definition) && { slot: createSessionSlot(memory?.snapshot) };
-    return openAndTell(parts, use, own || undefined);
+    return split(parts, use, open(parts, use, own || undefined));
   }
   // Every session has a principal, even if nobody finds it again.
   principalParts(principal);
@@ -229,7 +219,7 @@ function isolate(parts: ConnectionParts, use: OwnUse, memory?: SessionSlot): Liv
   const slot = createSessionSlot(
     isAfterEnd ? lostSnapshot({ url: endpointOf(definition) }) : undefined,
   );
-  const isolated = openAndTell(parts, use, { slot });
+  const isolated = open(parts, use, { slot });
   return forwardConnection(() => isolated, {
     async endLooseSessions() {
       await isolated.endLooseSessions();
