@@ -4,7 +4,6 @@ export {
   stopWhenWaiting,
   type StopWhenWaitingOptions,
 } from "./waiting/stop-when-waiting.ts";
-export { joinOrRun } from "./runs/join-or-run.ts";
 export type { ConnectionEvent } from "./events/connection-event.ts";
 export type { EventStep } from "./events/step-events.ts";
 export type {

@@ -6,7 +6,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { ownSlot } from "../slots/step-slot.ts";
-import type { Successor } from "../registry/succession.ts";
+import type { Successor } from "../registry/idle-loan.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";

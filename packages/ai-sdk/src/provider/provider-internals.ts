@@ -7,7 +7,7 @@ import { createStepEvents, type Tell } from "../events/step-events.ts";
 import { createProcessPool } from "../pool/process-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createStepRegistry, type StepRegistryOptions } from "../registry/step-registry.ts";
-import type { Successor } from "../registry/succession.ts";
+import type { Successor } from "../registry/idle-loan.ts";
 import { noNamedSlots } from "../slots/named-slots.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { ConnectionProviderOptions } from "./connection-provider.ts";

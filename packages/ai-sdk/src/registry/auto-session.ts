@@ -1,18 +1,12 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { type Principal, sessionKey } from "@durable-mcp/core";
-import { detach, invalid } from "@durable-mcp/core/internal";
+import { invalid } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import { heldResponse } from "./held-response.ts";
+import { createIdleLoan, type OpenRegistry, type Successor } from "./idle-loan.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
-import {
-  type CloseReason,
-  type ClosableRegistry,
-  createSuccession,
-  type Successor,
-} from "./succession.ts";
 
 /** Options of the registry that calls outside of a run share. */
 export interface AutoSessionOptions {
@@ -51,7 +45,7 @@ const notWatched: ReadonlySet<string | symbol> = new Set([
 interface ImplicitRegistries {
   readonly declared: () => Connections;
   /** Opens the next registry. */
-  readonly open: (successor: Successor) => Promise<ClosableRegistry>;
+  readonly open: (successor: Successor) => Promise<OpenRegistry>;
   readonly emit: (event: ConnectionEvent) => void;
   /** Has the implicit registry closed, for good, with those that it belongs to. */
   readonly tracks: readonly Track[];
@@ -84,10 +78,7 @@ export function startAutoSession(
       "There is a connection provider, or durable sessions, with autoSession in this process already. Give the option to one of them only, or shut the other down first.",
     );
   }
-  const { lend, hold, whileHeld, end } = createIdleLoan(
-    createSuccession(open, emit),
-    idleTimeoutMs,
-  );
+  const { lend, hold, whileHeld, end } = createIdleLoan(open, emit, idleTimeoutMs);
   /** The client outlives the loan; its requests are uses, too. */
   const watchedClient = (client: MCPClient): MCPClient =>
     new Proxy(client, {
@@ -127,97 +118,38 @@ export function startAutoSession(
   return registry;
 }
 
-type Succession = ReturnType<typeof createSuccession>;
-type Lent = { opening: ReturnType<Succession>; opened?: Awaited<ReturnType<Succession>> };
-
 /**
- * Lends a registry. The first use opens it. It is closed when it was idle, or when the process has
- * nothing more to do. The next use opens another.
+ * Calls `release` when the response's body was read to its end, failed or was cancelled. It calls it at
+ * once for a response without a body, and for a refusal.
+ *
+ * @returns the response to read
  */
-function createIdleLoan(open: Succession, idleTimeoutMs: number) {
-  let current: Lent | undefined;
-  let uses = 0;
-  /** How often a use has begun or ended. */
-  let changes = 0;
-  let changesAtExit: number | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-
-  const leave = () => {
-    const left = current;
-    current = undefined;
-    clearTimeout(timer);
-    beforeExit("off", atExit);
-    return left;
-  };
-  const end = async (reason: CloseReason) => {
-    const left = leave();
-    // At once if it can be, so that the next one finds what it left.
-    const closing = left?.opened ?? (await left?.opening.catch(() => undefined));
-    await closing?.close(reason);
-  };
-  // Closing sends requests, and they keep the process until they are answered.
-  const atExit = () => {
-    // Another listener may just have begun a use. A use that hangs changes nothing any more.
-    if (uses > 0 && changes !== changesAtExit) {
-      changesAtExit = changes;
-      // Makes the process emit `beforeExit` once more, after that use.
-      setTimeout(() => undefined, 0);
-    } else {
-      void end("exit");
-    }
-  };
-  /** Keeps the value from being idle. @returns ends that */
-  const hold = (): (() => void) => {
-    clearTimeout(timer);
-    uses += 1;
-    changes += 1;
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      uses -= 1;
-      changes += 1;
-      if (uses > 0 || current === undefined) return;
-      timer = setTimeout(() => void end("idle"), idleTimeoutMs);
-      detach(timer);
-    };
-  };
-  const whileHeld = async <RESULT>(work: () => RESULT | Promise<RESULT>): Promise<RESULT> => {
-    const release = hold();
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  };
-
-  return {
-    hold,
-    whileHeld,
-    end,
-    /** Calls `use` with the registry. */
-    lend: <RESULT>(use: (registry: ConnectionRegistry<any>) => Promise<RESULT>) =>
-      whileHeld(async () => {
-        if (current === undefined) {
-          current = { opening: open() };
-          beforeExit("on", atExit);
-        }
-        const own = current;
+function heldResponse(response: Response, release: () => void): Response {
+  if (response.body === null || !response.ok) {
+    release();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
         try {
-          own.opened ??= await own.opening;
+          const { done, value } = await reader.read();
+          if (!done) return controller.enqueue(value);
+          controller.close();
         } catch (error) {
-          // It needs no close.
-          if (current === own) leave();
-          throw error;
+          controller.error(error);
         }
-        return await use(own.opened.registry);
-      }),
-  };
-}
-
-/** Starts or stops listening to the end of Node's process. Other runtimes have no such event. */
-function beforeExit(what: "on" | "off", listener: () => void): void {
-  type Listen = (event: "beforeExit", listener: () => void) => unknown;
-  const { process } = globalThis as { process?: Partial<Record<"on" | "off", Listen>> };
-  process?.[what]?.("beforeExit", listener);
+        release();
+      },
+      async cancel(reason) {
+        release();
+        await reader.cancel(reason);
+      },
+    },
+    // Nothing is read before somebody asks for it.
+    { highWaterMark: 0 },
+  );
+  const { status, statusText, headers } = response;
+  return new Response(body, { status, statusText, headers });
 }

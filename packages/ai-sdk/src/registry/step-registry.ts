@@ -6,7 +6,6 @@ import {
 } from "@durable-mcp/core";
 import type { Track } from "../base/open-work.ts";
 import { endpointOf } from "../connection/define-connection.ts";
-import { forwardConnection } from "../connection/forward-connection.ts";
 import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import {
   clientConnections,
@@ -32,7 +31,7 @@ import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
 import { withSignIn } from "./park-calls.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
-import type { Successor } from "./succession.ts";
+import type { Successor } from "./idle-loan.ts";
 
 /** The parts that all registries of one provider share. */
 export interface RegistryFactory {
@@ -220,7 +219,8 @@ function isolate(parts: ConnectionParts, use: OwnUse, memory?: SessionSlot): Liv
     isAfterEnd ? lostSnapshot({ url: endpointOf(definition) }) : undefined,
   );
   const isolated = open(parts, use, { slot });
-  return forwardConnection(() => isolated, {
+  return {
+    ...isolated,
     async endLooseSessions() {
       await isolated.endLooseSessions();
       const { snapshot } = slot;
@@ -234,5 +234,5 @@ function isolate(parts: ConnectionParts, use: OwnUse, memory?: SessionSlot): Liv
       const { ended: _, ...why } = outcome;
       parts.events.emit({ type: "close-failed", connection, ...why });
     },
-  });
+  };
 }
