@@ -27,7 +27,7 @@ type Make = (time: StepTime, events: StepEvents) => LiveConnection;
 
 /** The part of a pool that belongs to one agent session. */
 export type SessionPool = ReturnType<ProcessPool["of"]>;
-export type ProcessPool = ReturnType<typeof createProcessPool>;
+type ProcessPool = ReturnType<typeof createProcessPool>;
 
 /** @param emit for what happens to a process that no run has */
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each

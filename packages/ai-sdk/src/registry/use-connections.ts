@@ -12,7 +12,7 @@ import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 
 /** The parts of a registry that other packages of this project need beyond its interface. */
-export interface RegistryInternals {
+interface RegistryInternals {
   /**
    * Finds a connection for a use.
    *
