@@ -55,7 +55,7 @@ export type {
   StateRunResult,
 } from "./provider/connection-provider.ts";
 export { createConnectionProvider } from "./provider/create-connection-provider.ts";
-export type { ConnectionPoolOptions } from "./pool/connection-pool.ts";
+export type { ConnectionPoolOptions } from "./pool/process-pool.ts";
 export type { AutoSessionOptions, StoredAutoSessionOptions } from "./registry/auto-session.ts";
 export type {
   ConnectionRegistry,

@@ -38,7 +38,7 @@ export { withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileApproved } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
-export { registryInternalsOf } from "./registry/registry-internals.ts";
+export { registryInternalsOf } from "./registry/use-connections.ts";
 export { removeRecord } from "./durable/end-record.ts";
 export { endForOperator, type InspectedRecord, inspectRecord } from "./durable/operator-records.ts";
 export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./durable/slot-record.ts";

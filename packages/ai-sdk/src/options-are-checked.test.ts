@@ -53,7 +53,7 @@ interface Checked {
 const shared = {
   ...{ session: 5, tools: [], toolNames: 5, providedArguments: 5, schemas: 5 },
   ...{ providedArgumentsByTool: 5, capabilities: 5, onElicitation: 5 },
-  ...{ client: "shop", "client.name": 5, reuse: "no" },
+  ...{ client: "shop", "client.name": 5 },
   ...{ approval: "always", onProgress: true, preliminaryResults: "yes" },
 };
 const sharedTimes = ["timeouts.connectMs", "timeouts.callMs", "timeouts.startMs"];
@@ -102,20 +102,29 @@ const table: Record<string, Checked> = {
   defineMcpStdioConnection: {
     give: defineMcpStdioConnection,
     valid: { command: "notebook", description },
-    wrong: { ...shared, command: 5, args: "-v", env: 5, cwd: 5, required: 1, timeouts: 5 },
+    wrong: {
+      ...shared,
+      command: 5,
+      args: "-v",
+      env: 5,
+      cwd: 5,
+      reuse: "no",
+      required: 1,
+      timeouts: 5,
+    },
     times: [...sharedTimes, "timeouts.closeMs"],
   },
   createConnectionProvider: {
     give: createConnectionProvider,
     valid: { connections },
     wrong: { connections: 5, pool: 5, autoSession: 5, onEvent: {}, telemetry: 5, now: 5 },
-    times: ["pool.keepAliveMs", "pool.checkAfterMs", "autoSession.idleTimeoutMs"],
+    times: ["pool.keepAliveMs", "autoSession.idleTimeoutMs"],
   },
   "pool of createConnectionProvider": {
     give: (pool) => createConnectionProvider({ connections, pool }),
     valid: {},
     wrong: { max: "100" },
-    times: ["keepAliveMs", "checkAfterMs"],
+    times: ["keepAliveMs"],
     prefix: "pool.",
   },
   "provider.create": {

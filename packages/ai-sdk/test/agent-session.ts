@@ -1,6 +1,5 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import {
-  type ConnectionPoolOptions,
   type ConnectionRegistry,
   createConnectionProvider,
   createDurableSessions,
@@ -24,7 +23,7 @@ type Registry = ConnectionRegistry<any>;
  * An agent with two notebooks, `notes` and `cart`, and a stateless one, `plain`. Each step is a
  * process of its own, with a clock that the test sets.
  */
-export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
+export async function startAgent(kept: Kept) {
   const server = await startNotebookServer();
   const cart = await startNotebookServer();
   const plain = await startNotebookServer();
@@ -40,13 +39,10 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
       },
       onEvent,
       now,
-      ...(pool && { pool }),
     });
-  // With a pool all steps are in one process.
-  const pooled = pool && startProvider();
   const states = new Map<string, AgentSession>();
   const store = createMemoryStore({ now });
-  const sessionsOf = (agent?: string, provider = pooled ?? startProvider()) =>
+  const sessionsOf = (agent?: string, provider = startProvider()) =>
     createDurableSessions({
       provider,
       store,
@@ -55,7 +51,6 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
       onEvent,
       ...(agent !== undefined && { agent }),
     });
-  const pooledSessions = pool && sessionsOf();
 
   type Process = ReturnType<typeof startProvider>;
   interface StepUse {
@@ -71,13 +66,13 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
     { principal = alice, chat = "chat", agent }: StepUse,
   ): Promise<T> => {
     if (kept === "store") {
-      const sessions = pooledSessions ?? sessionsOf(agent, provider);
+      const sessions = sessionsOf(agent, provider);
       return await sessions.run(chat, { principal }, async ({ registry }) => await use(registry));
     }
     const key = JSON.stringify([agent, chat]);
     const session = JSON.parse(JSON.stringify(states.get(key) ?? {})) as AgentSession;
     const { state } = session;
-    const registry = provider.create({ state, principal, ...(pool && { sessionId: chat }) });
+    const registry = provider.create({ state, principal });
     try {
       return await registry.run(async () => await use(registry));
     } finally {
@@ -88,12 +83,12 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
     use: (registry: Registry) => T | Promise<T>,
     options: StepUse = {},
   ): Promise<T> => {
-    const provider = pooled ?? startProvider();
+    const provider = startProvider();
     const { exit = async (process: Process) => await process.shutdown() } = options;
     try {
       return await stepIn(provider, use, options);
     } finally {
-      if (!pooled) await exit(provider);
+      await exit(provider);
     }
   };
 

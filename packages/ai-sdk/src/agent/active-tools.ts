@@ -1,5 +1,5 @@
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
-import { registryInternalsOf } from "../registry/registry-internals.ts";
+import { registryInternalsOf } from "../registry/use-connections.ts";
 import { connectionOf } from "../tools/same-names.ts";
 import { prefixOf } from "../tools/tool-name.ts";
 

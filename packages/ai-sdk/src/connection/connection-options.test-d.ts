@@ -98,13 +98,13 @@ describe("what lasts", () => {
     const program = { command: "a", description: "A server." };
     const lasting = { maxAgeMs: undefined, except: undefined };
     const stateful = { mode: "stateful", ...lasting } as const;
-    defineMcpClientConnection({ ...server, reuse: undefined, session: stateful });
+    defineMcpClientConnection({ ...server, session: stateful });
     defineMcpStdioConnection({ ...program, reuse: false, session: lasting });
     const session = { maxAgeMs: 60_000, except: ["screenshot"] };
     expectTypeOf(defineMcpStdioConnection({ ...program, session }).type).toBeString();
     // @ts-expect-error a time is a number of milliseconds
     defineMcpStdioConnection({ ...program, session: { maxAgeMs: "1h" } });
     // @ts-expect-error a flag is no text
-    defineMcpClientConnection({ ...server, reuse: "no" });
+    defineMcpStdioConnection({ ...program, reuse: "no" });
   });
 });

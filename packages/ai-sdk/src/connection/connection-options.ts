@@ -44,12 +44,6 @@ export interface ConnectionOptions<
    */
   readonly required?: boolean | undefined;
   /**
-   * Whether the provider's `pool` may keep the live client, or the stdio server, for the next run. With
-   * `false` each run opens its own and closes it. The session of a stateful connection lasts all the same.
-   * @default true
-   */
-  readonly reuse?: boolean | undefined;
-  /**
    * Client capabilities to declare. Over HTTP, sampling, elicitation and roots need an open stream, and
    * get it.
    */

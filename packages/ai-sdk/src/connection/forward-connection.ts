@@ -1,71 +1,17 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { closeConnection, type LiveConnection } from "./live-connection.ts";
 
-/**
- * A connection that forwards to another one. The other one may change between two uses, and tools that
- * are bound to this connection follow.
- *
- * @param own the members that it does not forward
- */
-export function forwardConnection(
-  current: () => LiveConnection,
-  own: Partial<LiveConnection>,
-): LiveConnection {
-  const first = current();
-  const forwarded: LiveConnection = {
-    // The values are the same for all connections in turn. The functions follow.
-    ...first,
-    process: first.process && {
-      status: () => current().process!.status(),
-      end: async (mode) => await current().process!.end(mode),
-    },
-    // Tools keep the notices of the time of their listing.
-    lossNotices: first.lossNotices && {
-      take: () => current().lossNotices!.take(),
-      mark: (...result) => current().lossNotices!.mark(...result),
-      tell: async (...result) => await current().lossNotices!.tell(...result),
-    },
-    pausing: first.pausing && {
-      noting: async (...call) => await current().pausing!.noting(...call),
-      read: async (id) => await current().pausing!.read(id),
-      list: async () => await current().pausing!.list(),
-      answer: async (...answer) => await current().pausing!.answer(...answer),
-      show: async (...shown) => await current().pausing!.show(...shown),
-    },
-    keptAnswers: first.keptAnswers && {
-      giving: async (...answer) => await current().keptAnswers!.giving(...answer),
-    },
-    get approvals() {
-      return current().approvals;
-    },
-    inConnectTime: (signal, work) => current().inConnectTime(signal, work),
-    createFetch: (use) => current().createFetch(use),
-    client: async () => await current().client(),
-    withKept: async (open) => await current().withKept(open),
-    withRecovery: async (tool, attempt) => await current().withRecovery(tool, attempt),
-    probe: async (signal) => await current().probe(signal),
-    ask: async (signal) => await current().ask(signal),
-    renew: () => current().renew(),
-    noteRun: () => current().noteRun(),
-    noteClosed: (reason) => current().noteClosed(reason),
-    settle: async () => await current().settle(),
-    endLooseSessions: async () => await current().endLooseSessions(),
-    manage: {
-      inspect: () => current().manage.inspect(),
-      check: async (timeoutMs) => await current().manage.check(timeoutMs),
-      restart: async (timeoutMs) => await current().manage.restart(timeoutMs),
-      forgetTools: () => current().manage.forgetTools(),
-    },
-    restoreError: (error, request) => current().restoreError(error, request),
-    credentials: () => current().credentials(),
-  };
-  return Object.defineProperties(forwarded, Object.getOwnPropertyDescriptors(own));
-}
-
 /** A front for a connection that can be replaced while runs and tools hold the front. */
 export type ReplaceableConnection = ReturnType<typeof createReplaceableConnection>;
 
-/** @param why the reason in the error of a use while there is no connection behind it */
+const followed = ["inConnectTime", "client", "withKept", "withRecovery", "probe", "ask"] as const;
+
+/**
+ * A connection that forwards to another one, which may change between two uses. Tools that are bound to
+ * this connection follow. The values are the same for all connections in turn.
+ *
+ * @param why the reason in the error of a use while there is no connection behind it
+ */
 export function createReplaceableConnection(first: LiveConnection, why: string) {
   const { name, origin } = first;
   let current: LiveConnection | undefined = first;
@@ -77,8 +23,25 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
     });
   };
 
-  const connection = forwardConnection(inUse, {
-    // Members that work while there is no connection behind it.
+  const connection: LiveConnection = {
+    ...first,
+    ...follow(followed, inUse),
+    process: first.process && {
+      status: () => current?.process?.status(),
+      end: async (mode) => await current?.process?.end(mode),
+    },
+    // Tools keep the notices of the time of their listing.
+    lossNotices: first.lossNotices && {
+      take: () => current?.lossNotices?.take(),
+      mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,
+      // A result can be told after its session was closed.
+      tell: async (...result) => await last.lossNotices!.tell(...result),
+    },
+    pausing: first.pausing && followAll(first.pausing, () => inUse().pausing!),
+    keptAnswers: first.keptAnswers && followAll(first.keptAnswers, () => inUse().keptAnswers!),
+    get approvals() {
+      return current?.approvals;
+    },
     get manage() {
       return last.manage;
     },
@@ -89,18 +52,8 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
     endLooseSessions: async () => await current?.endLooseSessions(),
     noteRun: () => current?.noteRun(),
     noteClosed: (reason) => current?.noteClosed(reason),
-    process: first.process && {
-      status: () => current?.process?.status(),
-      end: async (mode) => await current?.process?.end(mode),
-    },
     restoreError: (error, request) => current?.restoreError(error, request) ?? error,
     credentials: () => last.credentials(),
-    lossNotices: first.lossNotices && {
-      take: () => current?.lossNotices?.take(),
-      mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,
-      // A result can be told after its session was closed.
-      tell: async (...result) => await last.lossNotices!.tell(...result),
-    },
     createFetch(use) {
       inUse();
       let own: { of: LiveConnection; fetch: typeof globalThis.fetch } | undefined;
@@ -111,7 +64,7 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
         return await own.fetch(input, init);
       };
     },
-  });
+  };
   return Object.assign(connection, {
     /** Closes the connection behind it. Every use fails until there is another. */
     async clear() {
@@ -124,4 +77,21 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
     /** Puts another connection behind it. */
     fill: (next: LiveConnection) => void (current = last = next),
   });
+}
+
+/** Asynchronous methods, each called on the object of the time. */
+function follow<PART extends object, NAME extends keyof PART>(
+  names: readonly NAME[],
+  current: () => PART,
+): Pick<PART, NAME> {
+  const entries = names.map((name) => {
+    const call = async (...args: unknown[]): Promise<unknown> =>
+      await (current()[name] as (...own: unknown[]) => unknown)(...args);
+    return [name, call] as const;
+  });
+  return Object.fromEntries(entries) as Pick<PART, NAME>;
+}
+
+function followAll<PART extends object>(first: PART, current: () => PART): PART {
+  return follow(Object.keys(first) as (keyof PART)[], current);
 }

@@ -58,7 +58,7 @@ export interface ProcessStatus {
   readonly server?: { readonly name: string; readonly version: string };
 }
 
-/** A connection that can be used: in one step, from a pool, or several connections in turn. */
+/** A connection that can be used: in one step, of a kept process, or several connections in turn. */
 export interface LiveConnection {
   readonly name: string;
   readonly definition: {
@@ -120,7 +120,7 @@ export interface LiveConnection {
   client(): Promise<MCPClient>;
   /**
    * Opens a client of another package that lasts as long as this connection's own client. It calls `open`
-   * with the connection that owns the client (`openings`). With a pool the client outlives the run.
+   * with the connection that owns the client (`openings`).
    */
   withKept<T>(open: (kept: LiveConnection) => Promise<T>): Promise<T>;
   /**
@@ -153,8 +153,6 @@ export interface LiveConnection {
   readonly credentials: () => readonly string[];
   /** Emits `unavailable`, once, for an error that says that the connection cannot be used. */
   readonly tell: (error: unknown) => void;
-  /** Resolves headers and token anew, for another run with the same clients. */
-  renew(): void;
   /** Notes that another run uses the connection. An event tells whether it found a live client. */
   noteRun(): void;
   /** Notes that the connection was closed. An event tells of it, if there was a client. */
@@ -172,12 +170,6 @@ export interface LiveConnection {
    */
   endLooseSessions(): Promise<void>;
 }
-
-/** For a connection of whose client others tell: those who made it for a run. */
-export const toldElsewhere: Pick<LiveConnection, "noteRun" | "noteClosed"> = {
-  noteRun: () => undefined,
-  noteClosed: () => undefined,
-};
 
 /**
  * Closes a connection's clients and ends the sessions that must not outlive it, in bounded time.

@@ -26,7 +26,7 @@ const listNotes = async (registry: ConnectionRegistry<any>) =>
 const asAlice = () => ({ principal: alice });
 
 /** Sessions of a process, on a store that counts what is done with it. */
-function startStored(url: string, options?: Partial<McpClientConnectionOptions>, pool?: object) {
+function startStored(url: string, options?: Partial<McpClientConnectionOptions>) {
   const { onEvent, ...collected } = collectEvents();
   const store = createMemoryStore();
   const counts = { get: 0, put: 0, touch: 0 };
@@ -42,7 +42,6 @@ function startStored(url: string, options?: Partial<McpClientConnectionOptions>,
       connections: { one: define(url, own) },
       store: counted,
       onEvent,
-      ...(pool && { pool }),
     });
   const sessions = processOf();
   const step = (of = sessions) =>
@@ -112,17 +111,6 @@ describe("in a store", () => {
       authorize: asAlice,
     });
     expect(swept).toMatchObject([{ connection: "one", ended: true, removed: true }]);
-  });
-
-  test("a live client that a pool keeps goes on with it", async () => {
-    const server = await startModernServer({ caching });
-    const { step, clientEvents, counts } = startStored(server.url, { memory: "server" }, {});
-    await step();
-    server.requests.length = 0;
-    await step();
-    expect(server.log).toEqual(["POST tools/call"]);
-    expect(clientEvents.map(({ action }) => action)).toEqual(["miss", "opened", "hit"]);
-    expect(counts).toEqual({ get: 2, put: 1, touch: 0 });
   });
 
   test("a definition that has no session any more ends the stored one, and remembers", async () => {

@@ -23,7 +23,6 @@ const providedArgument = z.custom(
 export const connectionFields = {
   description: text,
   required: z.optional(flag),
-  reuse: z.optional(flag),
   tools: z.optional(
     z.union(
       [z.strictObject({ allow: names }), z.strictObject({ block: names })],

@@ -16,7 +16,7 @@ const maxAgeMs = 60_000;
 const gone = expect.stringContaining("the server had lost the session");
 
 /** Steps of one agent session, each a process of its own, with a clock that the test sets. */
-async function startSteps(kept: "state" | "store" | "pool") {
+async function startSteps(kept: "state" | "store") {
   const server = await startNotebookServer();
   const store = createMemoryStore();
   const events: ConnectionEvent[] = [];
@@ -38,9 +38,7 @@ async function startSteps(kept: "state" | "store" | "pool") {
       },
       now: () => time,
       onEvent: { every: (event) => events.push(event) },
-      ...(kept === "pool" && { pool: {} }),
     });
-  const pooled = providerOf({ maxAgeMs });
   return {
     server,
     prepared,
@@ -58,7 +56,7 @@ async function startSteps(kept: "state" | "store" | "pool") {
       use: (registry: ConnectionRegistry<any>) => Promise<T>,
       options: Partial<StatefulSessionOptions> = { maxAgeMs },
     ): Promise<T> => {
-      const provider = kept === "pool" ? pooled : providerOf(options);
+      const provider = providerOf(options);
       if (kept !== "store") {
         const { state } = session;
         const registry = provider.create({ state, principal: alice, sessionId: "chat" });
@@ -87,7 +85,7 @@ const textsForModel = async (registry: ConnectionRegistry<any>) => {
   return value.map(({ text }: { text: string }) => text);
 };
 
-test.each(["state", "store", "pool"] as const)(
+test.each(["state", "store"] as const)(
   "a session that is too old is ended by the next step, replaced, and told of (%s)",
   async (kept) => {
     const { step, server, pass, takeTold, prepared } = await startSteps(kept);

@@ -1,6 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
+import type { ClientClosedReason } from "../events/connection-event.ts";
 import type { ConnectionState } from "./connection-management.ts";
-import type { LiveConnection } from "./live-connection.ts";
+import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /**
  * The one client that all users of a connection share.
@@ -8,13 +9,14 @@ import type { LiveConnection } from "./live-connection.ts";
  * @param connect calls `gone` when its client is gone and need not be closed
  */
 export function createSharedClient(
+  { context: { connection }, emit, now }: Pick<ConnectionStep, "context" | "emit" | "now">,
   connect: (gone: () => void) => Promise<MCPClient>,
-  now: () => number,
 ) {
   const openings: LiveConnection["openings"] = new Set();
   let current: Promise<MCPClient> | undefined;
   let opened: MCPClient | undefined;
   let since: number | undefined;
+  const told = createClientEvents(connection, emit);
 
   const note = () => void (since ??= now());
   const open = () => {
@@ -37,10 +39,9 @@ export function createSharedClient(
     openings.add(opening);
     return opening;
   };
-
   return {
     /** Connects on first use. A failure is not kept. */
-    get: () => (current ??= open()),
+    get: () => told.opening(() => (current ??= open())),
     /** Whether the next use need not connect. */
     isBegun: () => current !== undefined,
     /**
@@ -52,12 +53,15 @@ export function createSharedClient(
       since = undefined;
     },
     openings,
-    /** Notes that another client is opened, which is closed with the connection. */
-    async noting<T>(opening: Promise<T>): Promise<T> {
-      const other = await opening;
-      note();
-      return other;
-    },
+    /** Opens another client, which is closed with the connection. */
+    noting: <T>(begin: () => Promise<T>): Promise<T> =>
+      told.opening(async () => {
+        const other = await begin();
+        note();
+        return other;
+      }),
+    noteRun: told.noteRun,
+    noteClosed: told.noteClosed,
     inspect(): ConnectionState {
       if (since === undefined) return { connected: false };
       const { protocolVersion, serverInfo } = opened?.initializeResult ?? {};
@@ -72,3 +76,38 @@ export function createSharedClient(
 }
 
 export type SharedClient = ReturnType<typeof createSharedClient>;
+
+/** Tells whether the runs that use a connection found a live client, and when its client was opened and closed. */
+function createClientEvents(connection: string, emit: ConnectionStep["emit"]) {
+  let told: "nothing" | "wanted" | "open" | "failed" = "nothing";
+  const miss = () => {
+    told = "wanted";
+    emit({ type: "client", connection, action: "miss" });
+  };
+  const opening = async <T>(begin: () => Promise<T>): Promise<T> => {
+    if (told === "nothing") miss();
+    try {
+      const begun = await begin();
+      if (told !== "open") emit({ type: "client", connection, action: "opened" });
+      told = "open";
+      return begun;
+    } catch (error) {
+      if (told === "wanted") told = "failed";
+      throw error;
+    }
+  };
+
+  return {
+    opening,
+    /** Notes that another run uses the connection. */
+    noteRun: () => {
+      if (told === "nothing" || told === "failed") return miss();
+      emit({ type: "client", connection, action: "hit" });
+    },
+    /** Notes that the connection was closed. */
+    noteClosed: (reason: ClientClosedReason) => {
+      if (told === "open") emit({ type: "client", connection, action: "closed", reason });
+      told = "nothing";
+    },
+  };
+}

@@ -1,7 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
 import { handOn } from "./call-progress.ts";
-import { forwardConnection } from "./forward-connection.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import { createLossNotices } from "./loss-notice.ts";
 
@@ -23,7 +22,8 @@ export function splitConnection(
     takeLossNotice: () => lossNotices?.take() !== undefined,
   }));
   const clients = new WeakMap<MCPClient, MCPClient>();
-  return forwardConnection(() => main, {
+  return {
+    ...main,
     lossNotices: createLossNotices(notices, lossNotice),
     async client() {
       const client = await main.client();
@@ -42,7 +42,7 @@ export function splitConnection(
     settle: async () => void (await Promise.all(both.map((each) => each.settle()))),
     endLooseSessions: async () =>
       void (await Promise.all(both.map((each) => each.endLooseSessions()))),
-  });
+  };
 }
 
 type Definitions = Parameters<MCPClient["toolsFromDefinitions"]>;

@@ -32,6 +32,11 @@ export interface McpStdioConnectionOptions<
     | undefined;
   /** The server's working directory. @default the working directory of this process */
   readonly cwd?: string | undefined;
+  /**
+   * Whether the provider's `pool` may keep the server for the next run. With `false` each run starts its
+   * own and ends it. @default true
+   */
+  readonly reuse?: boolean | undefined;
   /** How the process is prepared and replaced, and what calls and the model notice of it. */
   readonly session?: StdioSessionOptions | undefined;
   readonly timeouts?: StdioConnectionTimeouts | undefined;

@@ -1,6 +1,6 @@
 import { anySignal } from "@durable-mcp/core/internal";
 
-/** A period of use: a step, a run in it, or the time that a pool keeps a client. */
+/** A period of use: a step, a run in it, or the time that a pool keeps a process. */
 export interface StepTime {
   readonly signal: AbortSignal;
   readonly isActive: () => boolean;

@@ -1,6 +1,7 @@
 /** Durable sessions that make a provider of their own, and those that are handed one. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
+import { describingProgram } from "../../test/describing-program.ts";
 import { isOfProgress } from "../../test/collect-events.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
@@ -11,6 +12,7 @@ import type { ConnectionOperation } from "../events/connection-telemetry.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
+import { defineMcpStdioConnection } from "../stdio/index.ts";
 
 const use = { principal: alice };
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
@@ -65,8 +67,9 @@ describe("sessions of connections", () => {
     const operations: ConnectionOperation["operation"][] = [];
     const observed: ConnectionEvent[] = [];
     const events: ConnectionEvent[] = [];
+    const program = defineMcpStdioConnection({ ...describingProgram(), description: "A program." });
     const sessions = createDurableSessions({
-      connections: notebook(server),
+      connections: { ...notebook(server), program },
       store: createMemoryStore(),
       pool: {},
       telemetry: {
@@ -80,12 +83,13 @@ describe("sessions of connections", () => {
       now: () => 42,
     });
     await sessions.run("chat", use, () => undefined);
-    expect(operations).toEqual(["list", "connect"]);
+    expect(operations).toEqual(["list", "connect", "list", "connect"]);
     expect(events).toContainEqual({ type: "client", connection: "notes", action: "opened" });
     expect(observed).toEqual(events);
     expect(await sessions.info("chat", use)).toMatchObject([{ startedAt: 42 }]);
     await sessions.shutdown();
-    expect(events.at(-1)).toMatchObject({ type: "client", action: "closed", reason: "shutdown" });
+    const closed = { type: "client", connection: "program", action: "closed" };
+    expect(events.at(-1)).toEqual({ ...closed, reason: "shutdown" });
   });
 
   test("shut down with what is open on them, and nothing can be opened any more", async () => {

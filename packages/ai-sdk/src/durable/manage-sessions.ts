@@ -5,7 +5,6 @@ import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
-import { endProcesses } from "../pool/pooled-processes.ts";
 import { selectionInTimeSchema, selectionSchema } from "../provider/option-schemas.ts";
 import type { EndMode } from "../slots/kept-session.ts";
 import type {
@@ -199,7 +198,7 @@ async function endKept(
   const selects = (slot: SlotName) =>
     (connection === undefined || slot.connection === connection) &&
     (name === undefined || slot.name === name);
-  const ended = await endProcesses(pool, [namespace, ...scope], principal, selects, mode);
+  const ended = await pool.end([namespace, ...scope], principal, selects, mode);
   return ended.map(({ scope: own, ...end }) => ({ ...end, sessionId: own[2] as string }));
 }
 

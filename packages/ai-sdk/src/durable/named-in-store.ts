@@ -23,7 +23,7 @@ import { forgetToolList, listAll, storeFailed } from "./stored-records.ts";
 
 /** The named sessions of an agent session in a store. */
 export function createNamedInStore(context: StepContext, opened: OpenedSlots): NamedSlots {
-  const { store, sessionId, touchIntervalMs, pool, abortSignal, now } = context;
+  const { store, sessionId, touchIntervalMs, abortSignal, now } = context;
   const nameOf = (slot: SlotName): RecordName => recordName(context, slot);
   const keyOf = (slot: SlotName, principal: Principal) => recordKey(nameOf(slot), principal);
   /** By principal. */
@@ -72,8 +72,6 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
       const key = keyOf(slot, principal);
       await opened.find(key)?.close();
       opened.forget(key);
-      // A pooled client on the session knows the list.
-      pool?.close(slot, principal);
       const stored = await store.get(key);
       if (stored) await forgetToolList(context, nameOf(slot), stored, principal);
     },

@@ -6,7 +6,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { ownSlot } from "../slots/step-slot.ts";
-import type { Successor } from "../registry/succession.ts";
+import type { Successor } from "../registry/idle-loan.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";
@@ -71,33 +71,29 @@ async function loadRegistry(
   const pool = provider.poolFor([namespace, agent, sessionId]);
   const events = createStepEvents(provider.emit, sessionId);
   const emit = (event: ConnectionEvent) => sessions.tell(event, events.step);
-  const context: StepContext = { ...sessions, sessionId, pool, abortSignal, emit };
+  const context: StepContext = { ...sessions, sessionId, abortSignal, emit };
+  const slots = await loadSlots(context, principal, clientConnections(declared));
+  const opened = createOpenedSlots(context);
+  for (const stored of slots.values()) opened.hold(stored);
   try {
-    const slots = await loadSlots(context, principal, clientConnections(declared));
-    const opened = createOpenedSlots(context);
-    for (const stored of slots.values()) opened.hold(stored);
-    try {
-      sessions.work.throwIfShutDown();
-      return provider.createRegistry({
-        declared,
-        principal,
-        events,
-        abortSignal,
-        slotFor: (connection) => ({ ...slots.get(connection)!, listsTools }),
-        named: createNamedInStore(context, opened),
-        isLeased: true,
-        pool,
-        waiting: { store, agent, sessionId, closeTimeoutMs },
-        successor,
-        save: (timeoutMs) => opened.close(timeoutMs),
-      });
-    } catch (error) {
-      // The provider may have been shut down meanwhile.
-      await opened.close(closeTimeoutMs);
-      throw error;
-    }
-  } finally {
-    pool?.giveBack();
+    sessions.work.throwIfShutDown();
+    return provider.createRegistry({
+      declared,
+      principal,
+      events,
+      abortSignal,
+      slotFor: (connection) => ({ ...slots.get(connection)!, listsTools }),
+      named: createNamedInStore(context, opened),
+      isLeased: true,
+      pool,
+      waiting: { store, agent, sessionId, closeTimeoutMs },
+      successor,
+      save: (timeoutMs) => opened.close(timeoutMs),
+    });
+  } catch (error) {
+    // The provider may have been shut down meanwhile.
+    await opened.close(closeTimeoutMs);
+    throw error;
   }
 }
 
@@ -113,8 +109,6 @@ async function loadSlots(
     const of = ownSlot(connection, definition);
     return [connection, await loadStoredSlot(context, of, use)] as const;
   });
-  // Waits for all even if one fails, because the caller then returns their clients to the pool.
-  await Promise.allSettled(loading);
   return new Map(await Promise.all(loading));
 }
 

@@ -13,7 +13,7 @@ export type OpenedSlots = ReturnType<typeof createOpenedSlots>;
 
 /** The slots that a step has opened, by the keys of their records; marked as used until `close`. */
 export function createOpenedSlots(context: StepContext) {
-  const { touchIntervalMs, pool, emit } = context;
+  const { touchIntervalMs, emit } = context;
   const slots = new Map<string, StoredSlot>();
   let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -42,10 +42,7 @@ export function createOpenedSlots(context: StepContext) {
     },
     async load(slot: SlotName, use: NamedStart): Promise<StoredSlot> {
       const stored = await loadStoredSlot(context, slot, use);
-      if (isClosed) {
-        pool?.giveBack(stored.slot);
-        throw registryDisposed(slot.connection);
-      }
+      if (isClosed) throw registryDisposed(slot.connection);
       opened.hold(stored);
       return stored;
     },

@@ -5,7 +5,6 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
 import { internalsOf, type ProviderInternals } from "../provider/provider-internals.ts";
 import { createBoundedStore } from "./bounded-store.ts";
 import type { DurableSessionsOptions } from "./durable-sessions.ts";
@@ -20,7 +19,7 @@ export interface SessionsContext {
   readonly store: SessionStore;
   /** `null` for sessions that agents share. */
   readonly agent: string | null;
-  /** Separates a pool's clients for this store from those for others. */
+  /** Separates a pool's processes for this store from those for others. */
   readonly namespace: number;
   readonly touchIntervalMs: number;
   /** A session that was used within this time may be in use, in a process whose clock is behind. */
@@ -33,7 +32,6 @@ export interface SessionsContext {
 /** The context of one step of an agent session. */
 export interface StepContext extends SessionsContext {
   readonly sessionId: string;
-  readonly pool: SessionPool | undefined;
   readonly emit: (event: ConnectionEvent) => void;
   /** Ends the step, and its waits for the store before its end. */
   readonly abortSignal: AbortSignal | undefined;

@@ -71,7 +71,7 @@ export async function loadStoredSlot(
   of: SlotName,
   use: NamedStart,
 ): Promise<StoredSlot> {
-  const { store, pool, abortSignal, emit, now } = context;
+  const { store, abortSignal, emit, now } = context;
   const { principal, definition } = use;
   const name = recordName(context, of);
   const key = recordKey(name, principal);
@@ -95,9 +95,7 @@ export async function loadStoredSlot(
   const known = knowledge.begin(stored);
   const { startedAt } = cell.record ?? {};
   const { snapshot, outdated, isChanged } = beginSession(definition, known, now(), startedAt);
-  const slot = pool
-    ? pool.createSlot(of, principal, definition, snapshot)
-    : createSessionSlot(snapshot);
+  const slot = createSessionSlot(snapshot);
   const base = isChanged ? known : snapshot;
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
   const step: SlotInStep = {

@@ -29,9 +29,8 @@ import type { OperationEvent } from "./operation-events.ts";
  * - `client`: whether a run found a live client. `hit`: it did, in the pool, or in the run around it, or a
  *   run beside it has the same named session. `miss`: there was none. Once for each run and connection.
  *   `opened`: there is a new client. `closed`: there is one less, with the reason: `run-over` without a
- *   pool; else `idle` for `keepAliveMs`, more than `max`, `stale` (the agent session goes on in another
- *   session), `unhealthy` (the server did not answer, or refused), `busy` (a run left calls, or gave its
- *   fetch to another client) or `shutdown`.
+ *   pool; else `idle` for `keepAliveMs`, more than `max`, `stale` (it was ended, or is declared anew),
+ *   `unhealthy` (the server did not answer) or `shutdown`.
  * - `close-failed`: at the end of a run a client could not be closed; or the session of an isolated
  *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
@@ -120,7 +119,7 @@ export type ConnectionEvent = {
   | {
       readonly type: "client";
       readonly action: "closed";
-      readonly reason: "run-over" | "idle" | "max" | "stale" | "unhealthy" | "busy" | "shutdown";
+      readonly reason: "run-over" | "idle" | "max" | "stale" | "unhealthy" | "shutdown";
     }
   | {
       readonly type: "close-failed";

@@ -75,23 +75,6 @@ test("heals each time that the server changes within one step", async () => {
   expect(texts).toEqual(["1 notes", modern, "1 notes", modern, "1 notes"]);
 });
 
-test("a pooled client without a session is not kept for a server that refuses its revision", async () => {
-  const { notebook, turnModern } = await startChanging();
-  const sessions = createDurableSessions({
-    connections: {
-      notes: defineMcpClientConnection({
-        ...{ url: notebook.url, session: "stateless", description: "N." },
-      }),
-    },
-    ...{ store: createMemoryStore(), pool: {}, onEvent: () => undefined },
-  });
-  const names = () => sessions.run("chat", { principal: alice }, ({ tools }) => Object.keys(tools));
-  await names();
-  turnModern();
-  expect(await names()).toEqual(["notes__greet"]);
-  await sessions.shutdown();
-});
-
 test.each(["discovered", "remembered"])("and back, where the client had %s", async (how) => {
   const caching = { ttlMs: 60_000, cacheScope: "private" };
   const { notebook, turnModern, turnOld } = await startChanging(caching);

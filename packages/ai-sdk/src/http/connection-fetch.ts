@@ -46,8 +46,7 @@ export function createConnectionFetch(
   const url = new URL(options.url);
   const resource = { url: url.href, sessionId };
   const inOwnTime = createOwnTime(context, connectTimeoutMs({ options }), paused);
-  const createOwn = () => createCredentials(options, context, resource, { now, inOwnTime });
-  let credentials = createOwn();
+  const credentials = createCredentials(options, context, resource, { now, inOwnTime });
   const authProvider = once(async () =>
     typeof options.authProvider === "function"
       ? await options.authProvider(context)
@@ -64,9 +63,7 @@ export function createConnectionFetch(
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
   const sendToServer: Send = async (input, init, headers) => {
-    // Credentials that were renewed meanwhile belong to another run.
-    const own = credentials;
-    const ownHeaders = await own.headers();
+    const ownHeaders = await credentials.headers();
     for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
     const attempt = async (token: string | undefined) => {
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
@@ -88,22 +85,24 @@ export function createConnectionFetch(
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
     };
-    const sent = await own.token();
+    const sent = await credentials.token();
     const response = await attempt(sent.token);
     const refusal = refusalOf(response);
     if (refusal === undefined) return response;
-    const other = await own.tokenAfter(sent, { ...refusal, token: sent.token });
+    const other = await credentials.tokenAfter(sent, { ...refusal, token: sent.token });
     if (other === undefined || init.body instanceof ReadableStream) return response;
     await response.body?.cancel();
     const second = await attempt(other.token);
     const again = refusalOf(second);
     if (again?.status !== 401) return second;
     // It may have been revoked meanwhile. Where only the user can go on, its source says so.
-    await own.tokenAfter(other, { ...again, token: other.token }).catch(async (error: unknown) => {
-      if (authorizationRequired(error) === undefined) return;
-      await second.body?.cancel();
-      throw error;
-    });
+    await credentials
+      .tokenAfter(other, { ...again, token: other.token })
+      .catch(async (error: unknown) => {
+        if (authorizationRequired(error) === undefined) return;
+        await second.body?.cancel();
+        throw error;
+      });
     return second;
   };
 
@@ -156,8 +155,6 @@ export function createConnectionFetch(
     scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
     /** Has asked for the token. */
     ready: async () => void (await credentials.token()),
-    /** Resolves headers and token anew, for another step. */
-    renew: () => void (credentials = createOwn()),
     get initializeStatus() {
       return initializeStatus;
     },

@@ -1,12 +1,10 @@
 /** `auth` and `headers` as functions, and promises as values of headers. */
-import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { authorizations, refuse } from "../../test/counted-tokens.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 
@@ -134,29 +132,6 @@ describe("headers as a function", () => {
     ]);
     expect(server.requests).toEqual([]);
   });
-
-  test("are not kept by a pool where they are of one run", async () => {
-    let asked = 0;
-    const server = await startNotebookServer();
-    const { provider } = startApplication(
-      {
-        notes: notebook(server, {
-          session: "stateless",
-          headers: () => ({ "x-run": `run ${(asked += 1)}` }),
-          authProvider: { tokens: () => undefined } as never,
-        }),
-      },
-      { pool: {} },
-    );
-    onTestFinished(() => provider.shutdown());
-    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-    for (const _ of [1, 2]) {
-      await sessions.run("chat", { principal: alice }, ({ tools }) =>
-        callTool(tools, "notes__list_notes"),
-      );
-    }
-    expect(server.requests.at(-1)?.headers["x-run"]).toBe("run 2");
-  });
 });
 
 describe("a promise as a header's value", () => {
@@ -204,26 +179,5 @@ describe("a promise as a header's value", () => {
     expect(application.events).toHaveLength(1);
     expect(String((application.events[0] as any).error.stack)).not.toContain("s3cr3t-key");
     expect(JSON.stringify(application.events)).not.toContain("s3cr3t-key");
-  });
-
-  test("is another one's for each run, also where a pool keeps clients", async () => {
-    const server = await startNotebookServer();
-    let runs = 0;
-    const { provider } = startApplication(
-      () => ({
-        notes: notebook(server, { headers: { "x-run": Promise.resolve(`${(runs += 1)}`) } }),
-      }),
-      { pool: {} },
-    );
-    onTestFinished(() => provider.shutdown());
-    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-    const seen = [];
-    for (const _ of [1, 2]) {
-      await sessions.run("chat", { principal: alice }, ({ tools }) =>
-        callTool(tools, "notes__list_notes"),
-      );
-      seen.push(server.requests.at(-1)?.headers["x-run"]);
-    }
-    expect(new Set(seen).size).toBe(2);
   });
 });

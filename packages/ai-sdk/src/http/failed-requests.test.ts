@@ -267,8 +267,8 @@ const lostLogin: OAuthClientProvider = {
   codeVerifier: () => "verifier",
 };
 
-test("durable sessions with a pool tell of failed calls too", async () => {
-  const { server, application } = await startPooled();
+test("durable sessions tell of failed calls too", async () => {
+  const { server, application } = await startDurable();
   const { sessions, events } = application;
   await sessions.run("chat", { principal: alice }, ({ tools }: any) =>
     callTool(tools, "notes__list_notes"),
@@ -284,10 +284,10 @@ test("durable sessions with a pool tell of failed calls too", async () => {
   expect(events.filter(({ type }: any) => type === "unavailable")).toHaveLength(1);
 });
 
-async function startPooled(): Promise<{ server: NotebookServer; application: any }> {
+async function startDurable(): Promise<{ server: NotebookServer; application: any }> {
   const server = await startNotebookServer();
   const notes = defineMcpClientConnection({ url: server.url, description: "Notes." });
-  const { provider, events } = startApplication({ notes }, { pool: {} });
+  const { provider, events } = startApplication({ notes });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
   return { server, application: { sessions, events, provider } };
 }

@@ -2,7 +2,7 @@ import type { MCPClient } from "@ai-sdk/mcp";
 import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/core";
 import { isLost, scrubJson } from "@durable-mcp/core/internal";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
-import { type LiveConnection, toldElsewhere } from "../connection/live-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import type { ConnectionState } from "../connection/connection-management.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
@@ -31,14 +31,12 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
-  const client = createSharedClient(
-    () =>
-      trace({ operation: "connect" }, async (note) => {
-        const connected = await connectClient(parts, takeFetch, pausing !== undefined);
-        note({ protocolVersion: connected.initializeResult.protocolVersion });
-        return connected;
-      }),
-    parts.now,
+  const client = createSharedClient(parts, () =>
+    trace({ operation: "connect" }, async (note) => {
+      const connected = await connectClient(parts, takeFetch, pausing !== undefined);
+      note({ protocolVersion: connected.initializeResult.protocolVersion });
+      return connected;
+    }),
   );
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
@@ -83,15 +81,15 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
         throw error;
       }
     },
-    withKept: (open) => client.noting(open(connection)),
+    withKept: (open) => client.noting(() => open(connection)),
     withRecovery: recovering(parts),
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
     credentials: connectionFetch.credentials,
     tell,
-    renew: connectionFetch.renew,
-    ...toldElsewhere,
+    noteRun: client.noteRun,
+    noteClosed: client.noteClosed,
     keptAs: parts.keptAs,
     manage: manageHttp(parts, client, probeNow),
     openings: client.openings,

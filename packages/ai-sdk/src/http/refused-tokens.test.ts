@@ -207,14 +207,14 @@ describe.each(["stateful", "stateless"] as const)("on a %s connection", (session
   });
 });
 
-test("a client of a pool asks anew in each step", async () => {
+test("each step asks for a token, with its agent session", async () => {
   const locked = await lock(await startNotebookServer());
   const contexts: TokenContext[] = [];
   const getToken = (context: TokenContext) => ({ token: `token-${contexts.push(context)}` });
   const notes = defineMcpClientConnection({
     ...{ url: locked.url, description: "A notebook.", session: "stateful", auth: { getToken } },
   });
-  const { provider } = startApplication({ notes }, { pool: { keepAliveMs: 60_000 } });
+  const { provider } = startApplication({ notes });
   let session: { state?: unknown } = {};
   for (const count of [1, 2]) {
     const principal = { type: "app" } as const;

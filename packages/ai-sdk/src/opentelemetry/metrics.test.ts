@@ -30,7 +30,7 @@ function measured(server: NotebookServer, options: Partial<McpClientConnectionOp
     auth: { getToken: async () => ({ token: "canary-token" }) },
     ...options,
   });
-  return startApplication({ notes }, { telemetry: openTelemetry(), pool: {} });
+  return startApplication({ notes }, { telemetry: openTelemetry() });
 }
 
 /** The values that have an attribute, by that attribute's value. */
@@ -112,10 +112,12 @@ test("sessions, losses and recoveries are counted, and how long a recovery took"
   ]);
 });
 
-const call = () => currentConnections().call("notes", "list_notes");
+const call = () => currentConnections().call("program", "describe");
 
 test("runs are counted by whether they found a client, with the clients that are open", async () => {
-  const { provider } = measured(await startNotebookServer());
+  const program = defineMcpStdioConnection({ ...describingProgram(), description: "A program." });
+  const telemetry = openTelemetry();
+  const { provider } = startApplication<any>({ program }, { telemetry, pool: {} });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
   const run = () => sessions.run("chat", { principal }, () => withConnections({}, call));
   await run();
@@ -124,16 +126,16 @@ test("runs are counted by whether they found a client, with the clients that are
     miss: 1,
     hit: 1,
   });
-  expect(by(of, first["durable_mcp.client.open"])).toEqual({ notes: 1 });
+  expect(by(of, first["durable_mcp.client.open"])).toEqual({ program: 1 });
   await run();
   const second = await values();
   expect(by("durable_mcp.client", second["durable_mcp.client.lookups"])).toEqual({ hit: 2 });
   await provider.shutdown();
   // The exporter takes differences.
-  expect(by(of, (await values())["durable_mcp.client.open"])).toEqual({ notes: -1 });
+  expect(by(of, (await values())["durable_mcp.client.open"])).toEqual({ program: -1 });
 });
 
-test("a client that a pool opens is counted until it is closed, whatever ended it", async () => {
+test("a client is counted until it is closed, whatever ended it", async () => {
   const server = await startNotebookServer();
   const lost = Promise.withResolvers<void>();
   const { provider } = startApplication<any>(

@@ -3,6 +3,7 @@ import { context, type Span, SpanKind, SpanStatusCode, trace } from "@openteleme
 import { createMemoryStore } from "@durable-mcp/core";
 import { ToolLoopAgent } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
+import { describingProgram } from "../../test/describing-program.ts";
 import { collectSpans } from "../../test/collect-spans.ts";
 import { sendJson, sendText } from "../../test/http-server.ts";
 import { startModernServer } from "../../test/modern-server.ts";
@@ -18,6 +19,7 @@ import {
   withConnections,
 } from "../index.ts";
 import { openTelemetry } from "./index.ts";
+import { defineMcpStdioConnection } from "../stdio/index.ts";
 
 const { spans, find, outline, reset } = collectSpans();
 beforeEach(reset);
@@ -211,26 +213,23 @@ describe("the spans of a step", () => {
     expect(outline()).toBe([...each, ...each].join("\n"));
   });
 
-  test("show no handshake for a client that a pool has kept", async () => {
-    const { url } = await startNotebookServer();
+  test("show no handshake for a process that a pool has kept", async () => {
+    const program = defineMcpStdioConnection({ ...describingProgram(), description: "A program." });
     const provider = createConnectionProvider({
-      connections: {
-        notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
-      },
+      connections: { program },
       telemetry: openTelemetry(),
       pool: {},
     });
     const sessions = createDurableSessions({ provider, store: createMemoryStore() });
     const use = () =>
       sessions.run("chat", { principal: alice }, async (step) => {
-        await callTool(step.tools, "notes__list_notes");
+        await callTool(step.tools, "program__describe");
       });
     await use();
-    expect(outline()).toBe("tools/list\n  initialize\ntools/call list_notes");
+    expect(outline()).toBe("tools/list\n  initialize\ntools/call describe");
     reset();
     await use();
-    expect(outline()).toBe("tools/list\ntools/call list_notes");
-    expect(find("tools/call list_notes").attributes["mcp.protocol.version"]).toBe("2025-11-25");
+    expect(outline()).toBe("tools/list\ntools/call describe");
     await provider.shutdown();
   });
 

@@ -4,7 +4,7 @@ import type { CarriedWaiting } from "./carried-waiting.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import type { ConnectionPoolOptions } from "../pool/connection-pool.ts";
+import type { ConnectionPoolOptions } from "../pool/process-pool.ts";
 import type { AutoSessionOptions } from "../registry/auto-session.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import type {
@@ -30,8 +30,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    */
   connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
   /**
-   * Keeps live clients and stdio servers between the runs of one agent session and principal in this
-   * process, and never for another principal. For long-lived processes. @default none
+   * Keeps stdio servers between the runs of one agent session and principal in this process, and never
+   * for another principal. For long-lived processes. @default none
    */
   pool?: ConnectionPoolOptions | undefined;
   /**

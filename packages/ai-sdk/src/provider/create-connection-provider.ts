@@ -56,7 +56,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();
       const closeAll = async () => {
-        // Idle clients close at once, even if something else hangs. The runs close their own clients.
+        // Idle processes end at once, even if something else hangs. The runs give theirs back.
         await Promise.allSettled([closings, pool?.closeAll()]);
         await pool?.closeAll();
       };

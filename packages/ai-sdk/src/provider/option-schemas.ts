@@ -11,7 +11,7 @@ import {
   text,
   timeout,
 } from "../base/check-options.ts";
-import { poolSchema } from "../pool/connection-pool.ts";
+import { poolSchema } from "../pool/process-pool.ts";
 import { answerFields, autoSessionSchema } from "../registry/option-schemas.ts";
 
 // The options of a provider, and of its functions.

@@ -5,11 +5,10 @@ import type { Connections } from "../connection/mcp-connection.ts";
 import { createTeller } from "../events/connection-telemetry.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
-import { createConnectionPool } from "../pool/connection-pool.ts";
-import { createSessionPool } from "../pool/session-pool.ts";
+import { createProcessPool } from "../pool/process-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createStepRegistry, type StepRegistryOptions } from "../registry/step-registry.ts";
-import type { Successor } from "../registry/succession.ts";
+import type { Successor } from "../registry/idle-loan.ts";
 import { noNamedSlots } from "../slots/named-slots.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { ConnectionProviderOptions } from "./connection-provider.ts";
@@ -28,7 +27,7 @@ export function createInternals<CONNECTIONS extends Connections>(
   const work = createOpenWork("The connection provider was");
   const { track, throwIfShutDown } = work;
   const emit = createTeller(telemetry, onEvent);
-  const pool = options.pool && createConnectionPool(options.pool, emit, now);
+  const pool = options.pool && createProcessPool(options.pool, emit, now);
   const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
     const declared = typeof connections === "function" ? connections(principal) : connections;
     checkConnections(declared);
@@ -69,7 +68,7 @@ export function createInternals<CONNECTIONS extends Connections>(
       }) as ConnectionRegistry<any>,
     pool,
     /** The pool for the runs of one agent session, named by these parts; `undefined` without a pool. */
-    poolFor: (scope: readonly unknown[]) => pool && createSessionPool(pool, scope),
+    poolFor: (scope: readonly unknown[]) => pool?.of(scope),
     /** A part of a scope that separates a store's sessions from those elsewhere. */
     createNamespace: () => (namespaces += 1),
     work,

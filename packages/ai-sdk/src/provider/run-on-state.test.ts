@@ -23,7 +23,7 @@ const stream = ({ tools }: { tools: ToolSet }, model = streamingModel(add("milk"
 const failToSave = () => Promise.reject(new Error("The disk is full."));
 
 /** An application that carries the state, and the registry of its last run. */
-async function startApplication(pool?: object) {
+async function startApplication() {
   const server = await startNotebookServer();
   const { events, onEvent } = collectEvents();
   const provider = createConnectionProvider({
@@ -35,7 +35,6 @@ async function startApplication(pool?: object) {
       }),
     },
     onEvent,
-    ...(pool && { pool }),
   });
   let registry: ConnectionRegistry<any>;
   return {
@@ -95,14 +94,6 @@ describe("a run on state", () => {
     const code = "PRINCIPAL_REQUIRED";
     await expect(run({}, addNote, {})).rejects.toMatchObject({ code });
     expect(server.log).toEqual([]);
-  });
-
-  test("keeps its clients in the pool when it has a session id", async () => {
-    const { run, types } = await startApplication({});
-    const options = { principal, sessionId: "chat" };
-    const { session } = await run({}, addNote, options);
-    await run(session, addNote, options);
-    expect(types().filter((type) => type === "started" || type === "resumed")).toEqual(["started"]);
   });
 
   test("saves what changed when all is closed, once, and not what did not change", async () => {

@@ -1,15 +1,9 @@
-import {
-  createSessionSlot,
-  type Principal,
-  sessionKey,
-  type SessionSnapshot,
-} from "@durable-mcp/core";
+import { createSessionSlot, type Principal, sessionKey } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { commitSlots, seedSlot, type SeededSlot, throwIfNewer } from "../state/session-state.ts";
 import {
@@ -46,8 +40,8 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
       const events = createStepEvents(internals.emit, sessionId);
       const { emit } = events;
-      const seeding = createSeeding({ state, declared, principal, pool, emit, now });
-      const named = createNamedInState(state, pool, emit, now, work.track);
+      const seeding = createSeeding({ state, declared, principal, emit, now });
+      const named = createNamedInState(state, emit, now, work.track);
       const waiting = createWaitingInState(state, now);
       const registry = createRegistry({
         // Without a claim two processes could send one answer.
@@ -109,13 +103,12 @@ interface Seeding {
   readonly state: unknown;
   readonly declared: Connections;
   readonly principal: Principal | undefined;
-  readonly pool: SessionPool | undefined;
   readonly emit: (event: ConnectionEvent) => void;
   readonly now: () => number;
 }
 
-/** Seeds the slots of a state, each when its connection is made. In a pool a slot may be that of a live client. */
-function createSeeding({ state, declared, principal, pool, emit, now }: Seeding) {
+/** Seeds the slots of a state, each when its connection is made. */
+function createSeeding({ state, declared, principal, emit, now }: Seeding) {
   const slots = new Map<string, SeededSlot>();
   return {
     slots,
@@ -123,11 +116,7 @@ function createSeeding({ state, declared, principal, pool, emit, now }: Seeding)
       const user = principal as Principal;
       const key = sessionKey({ connection, principal: user });
       const definition = declared[connection] as McpClientConnection;
-      const createSlot = (snapshot: SessionSnapshot | undefined) =>
-        pool
-          ? pool.createSlot({ connection }, user, definition, snapshot)
-          : createSessionSlot(snapshot);
-      const seeded = seedSlot(state, key, createSlot, definition, now());
+      const seeded = seedSlot(state, key, createSessionSlot, definition, now());
       if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
       slots.set(key, seeded);
       return seeded;

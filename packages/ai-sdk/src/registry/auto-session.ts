@@ -1,17 +1,12 @@
+import type { MCPClient } from "@ai-sdk/mcp";
 import { type Principal, sessionKey } from "@durable-mcp/core";
-import { detach, invalid } from "@durable-mcp/core/internal";
+import { invalid } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
+import { createIdleLoan, type OpenRegistry, type Successor } from "./idle-loan.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
-import {
-  type CloseReason,
-  type ClosableRegistry,
-  createSuccession,
-  type Successor,
-} from "./succession.ts";
 
 /** Options of the registry that calls outside of a run share. */
 export interface AutoSessionOptions {
@@ -40,11 +35,17 @@ export interface StoredAutoSessionOptions extends Pick<AutoSessionOptions, "prin
   readonly idleTimeoutMs?: number | undefined;
 }
 
+/** Methods of a client that do not return a promise. */
+const notWatched: ReadonlySet<string | symbol> = new Set([
+  "onElicitationRequest",
+  "toolsFromDefinitions",
+]);
+
 /** The registries behind an implicit one. */
 interface ImplicitRegistries {
   readonly declared: () => Connections;
   /** Opens the next registry. */
-  readonly open: (successor: Successor) => Promise<ClosableRegistry>;
+  readonly open: (successor: Successor) => Promise<OpenRegistry>;
   readonly emit: (event: ConnectionEvent) => void;
   /** Has the implicit registry closed, for good, with those that it belongs to. */
   readonly tracks: readonly Track[];
@@ -77,12 +78,18 @@ export function startAutoSession(
       "There is a connection provider, or durable sessions, with autoSession in this process already. Give the option to one of them only, or shut the other down first.",
     );
   }
-  const { lend, hold, whileHeld, end } = createIdleLoan(
-    createSuccession(open, emit),
-    idleTimeoutMs,
-  );
+  const { lend, hold, whileHeld, end } = createIdleLoan(open, emit, idleTimeoutMs);
   /** The client outlives the loan; its requests are uses, too. */
-  const watchedClient = createClientOfRun({ watched: whileHeld });
+  const watchedClient = (client: MCPClient): MCPClient =>
+    new Proxy(client, {
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property, target);
+        if (typeof value !== "function") return value;
+        const call = (args: unknown[]): unknown => value.apply(target, args);
+        if (notWatched.has(property)) return (...args: unknown[]) => call(args);
+        return (...args: unknown[]) => whileHeld(() => call(args));
+      },
+    });
 
   const registry = createRegistryFacade({
     lend,
@@ -145,99 +152,4 @@ function heldResponse(response: Response, release: () => void): Response {
   );
   const { status, statusText, headers } = response;
   return new Response(body, { status, statusText, headers });
-}
-
-type Succession = ReturnType<typeof createSuccession>;
-type Lent = { opening: ReturnType<Succession>; opened?: Awaited<ReturnType<Succession>> };
-
-/**
- * Lends a registry. The first use opens it. It is closed when it was idle, or when the process has
- * nothing more to do. The next use opens another.
- */
-function createIdleLoan(open: Succession, idleTimeoutMs: number) {
-  let current: Lent | undefined;
-  let uses = 0;
-  /** How often a use has begun or ended. */
-  let changes = 0;
-  let changesAtExit: number | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-
-  const leave = () => {
-    const left = current;
-    current = undefined;
-    clearTimeout(timer);
-    beforeExit("off", atExit);
-    return left;
-  };
-  const end = async (reason: CloseReason) => {
-    const left = leave();
-    // At once if it can be, so that the next one finds what it left.
-    const closing = left?.opened ?? (await left?.opening.catch(() => undefined));
-    await closing?.close(reason);
-  };
-  // Closing sends requests, and they keep the process until they are answered.
-  const atExit = () => {
-    // Another listener may just have begun a use. A use that hangs changes nothing any more.
-    if (uses > 0 && changes !== changesAtExit) {
-      changesAtExit = changes;
-      // Makes the process emit `beforeExit` once more, after that use.
-      setTimeout(() => undefined, 0);
-    } else {
-      void end("exit");
-    }
-  };
-  /** Keeps the value from being idle. @returns ends that */
-  const hold = (): (() => void) => {
-    clearTimeout(timer);
-    uses += 1;
-    changes += 1;
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      uses -= 1;
-      changes += 1;
-      if (uses > 0 || current === undefined) return;
-      timer = setTimeout(() => void end("idle"), idleTimeoutMs);
-      detach(timer);
-    };
-  };
-  const whileHeld = async <RESULT>(work: () => RESULT | Promise<RESULT>): Promise<RESULT> => {
-    const release = hold();
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  };
-
-  return {
-    hold,
-    whileHeld,
-    end,
-    /** Calls `use` with the registry. */
-    lend: <RESULT>(use: (registry: ConnectionRegistry<any>) => Promise<RESULT>) =>
-      whileHeld(async () => {
-        if (current === undefined) {
-          current = { opening: open() };
-          beforeExit("on", atExit);
-        }
-        const own = current;
-        try {
-          own.opened ??= await own.opening;
-        } catch (error) {
-          // It needs no close.
-          if (current === own) leave();
-          throw error;
-        }
-        return await use(own.opened.registry);
-      }),
-  };
-}
-
-/** Starts or stops listening to the end of Node's process. Other runtimes have no such event. */
-function beforeExit(what: "on" | "off", listener: () => void): void {
-  type Listen = (event: "beforeExit", listener: () => void) => unknown;
-  const { process } = globalThis as { process?: Partial<Record<"on" | "off", Listen>> };
-  process?.[what]?.("beforeExit", listener);
 }

@@ -1,23 +1,19 @@
-import type { McpSessionError, Principal } from "@durable-mcp/core";
+import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
-import { connectionUnavailable } from "../errors/connection-error.ts";
-import { emitUnavailable } from "../errors/unavailable-event.ts";
+import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { mergeTools } from "../tools/same-names.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
-import { askRequired, isRequired, requiredUnavailable } from "./ask-required.ts";
-import { listTools } from "./list-tools.ts";
-import { createRegistryManagement } from "./manage-registry.ts";
-import { runSchema, toolsSchema } from "./option-schemas.ts";
-import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
+import { restartSchema, runSchema, statusSchema, toolsSchema } from "./option-schemas.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 import { createRegistryWaiting } from "./registry-waiting.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
+import { createInternals, listTools, registerRegistryInternals } from "./use-connections.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
 /** The connections of a registry, and its lifetime. */
@@ -41,7 +37,7 @@ export function createConnectionRegistry(
   const { connections, lifetime } = parts;
   const allNames = connections.map(({ name }) => name);
   const { signal, dispose } = lifetime;
-  const { lookUp, internals } = createInternals(parts, allNames);
+  const { lookUp, internals } = createInternals(connections, lifetime, allNames);
   const { find, collect } = internals;
   const runs = createOverlappingRuns(parts);
 
@@ -108,59 +104,6 @@ export function createConnectionRegistry(
   const scope: RunScope = { registry, nest };
   registerRegistryInternals(registry, async (use) => await use(internals));
   return registry;
-}
-
-function createInternals({ connections, lifetime }: RegistryParts, allNames: readonly string[]) {
-  const { signal } = lifetime;
-  const noted = new Set<LiveConnection>();
-  const lookUp = (name: string): LiveConnection => {
-    lifetime.throwIfOver(name);
-    const connection = connections.find((each) => each.name === name);
-    if (connection === undefined) throw notDeclared(name, allNames, "name");
-    lifetime.use(connection);
-    return connection;
-  };
-  const find = (name: string): LiveConnection => {
-    const connection = lookUp(name);
-    if (noted.has(connection)) return connection;
-    noted.add(connection);
-    connection.noteRun();
-    return connection;
-  };
-  const internals: RegistryInternals = {
-    find,
-    emit: (event) => lookUp(event.connection).emit(event),
-    async collect(names, use, onUnavailable) {
-      const results = names.map(find).map(async (connection) => {
-        const { name, origin } = connection;
-        const attempt = async () => {
-          await askRequired(connection);
-          return await use(connection);
-        };
-        try {
-          return [await abortable(attempt(), signal)];
-        } catch (cause) {
-          // An abort of the step, or its end, says nothing about the server.
-          signal.throwIfAborted();
-          connection.abortSignal.throwIfAborted();
-          const error = connectionUnavailable(cause, name, origin);
-          if (isOfStore(error)) throw error;
-          emitUnavailable(connection.emit, name, error);
-          if (isRequired(connection)) throw requiredUnavailable(error, name);
-          if (onUnavailable === "throw") throw error;
-          return [];
-        }
-      });
-      return (await Promise.all(results)).flat();
-    },
-  };
-  /** `lookUp` finds a connection for a use without its client. */
-  return { lookUp, internals };
-}
-
-/** Whether a session could not be saved. It says nothing about the server, and no step may go on. */
-function isOfStore({ code }: McpSessionError): boolean {
-  return code === "STORE_FAILED" || code === "STATE_INVALID";
 }
 
 async function instructionsOf(connection: LiveConnection) {
@@ -244,4 +187,50 @@ function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
     return result;
   };
   return { run, reportNotCommitted };
+}
+
+/** How long a server may take to answer, in milliseconds. */
+const defaultMs = 5_000;
+
+/** The part of a registry that looks after its connections. */
+function createRegistryManagement(
+  connections: readonly LiveConnection[],
+  lifetime: RegistryLifetime,
+  lookUp: (name: string) => LiveConnection,
+): Pick<ConnectionRegistry, "info" | "status" | "restart" | "clearTools"> {
+  const allNames = connections.map(({ name }) => name);
+  /** Nothing is used by asking about it. */
+  const select = (only: string | undefined) => {
+    lifetime.throwIfOver(only);
+    const selected = connections.filter(({ name }) => only === undefined || name === only);
+    if (only !== undefined && selected.length === 0)
+      throw notDeclared(only, allNames, "connection");
+    return selected;
+  };
+  return {
+    info: async () => select(undefined).map(describe),
+    async status(options = {}) {
+      const { connection: only, timeoutMs = defaultMs } = checkOptions(statusSchema, options);
+      const asking = select(only).map(async (connection) => {
+        const check = await connection.manage.check(timeoutMs);
+        return { ...describe(connection), ...check };
+      });
+      return await Promise.all(asking);
+    },
+    async restart(name, options = {}) {
+      const { timeoutMs = defaultMs } = checkOptions(restartSchema, options);
+      const connection = lookUp(name);
+      return { ...slotOf(connection), ...(await connection.manage.restart(timeoutMs)) };
+    },
+    clearTools: async (name) => lookUp(name).manage.forgetTools(),
+  };
+}
+
+function describe(connection: LiveConnection): ConnectionInfo {
+  const { session, manage } = connection;
+  return { ...slotOf(connection), session, ...manage.inspect() };
+}
+
+function slotOf({ name: connection, keptAs }: LiveConnection) {
+  return { connection, ...keptAs };
 }

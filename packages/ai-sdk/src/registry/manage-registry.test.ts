@@ -176,9 +176,9 @@ test("restart of a stateless connection connects anew", async () => {
   await registry.dispose();
 });
 
-test("restart under a pool leaves no client on the old session", async () => {
+test("the next run goes on in the session that a restart has begun", async () => {
   const { url, liveSessions } = await startNotebookServer();
-  const provider = createConnectionProvider({ connections: { notes: notebook(url) }, pool: {} });
+  const provider = createConnectionProvider({ connections: { notes: notebook(url) } });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
   const run = <T>(use: (registry: ConnectionRegistry<any>) => Promise<T>) =>
     sessions.run("chat", { principal: alice }, ({ registry }) => use(registry));

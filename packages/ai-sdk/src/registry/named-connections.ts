@@ -32,8 +32,6 @@ interface NamedConnectionsOptions {
   now: () => number;
   /** The lifetime of the step, which closes the connections. */
   lifetime: RegistryLifetime;
-  /** Called for a slot that will not be connected. */
-  giveBack: (stepSlot: StepSlot) => void;
 }
 
 /** The live connections of named and shared sessions: one each for all runs of a step. */
@@ -41,7 +39,7 @@ export type NamedConnections = ReturnType<typeof createNamedConnections>;
 
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createNamedConnections(options: NamedConnectionsOptions) {
-  const { slots, connect, lifetime, giveBack } = options;
+  const { slots, connect, lifetime } = options;
   const live = new Map<string, { slot: SlotName; connection: ReplaceableConnection }>();
   const shared = new Map<string, LiveConnection>();
   const inTurn = createTurns();
@@ -53,12 +51,7 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
       return connect(slot, use, undefined);
     }
     const stepSlot = await slots.open(slot, { ...use, definition, principal: principal! });
-    try {
-      lifetime.throwIfOver();
-    } catch (error) {
-      giveBack(stepSlot);
-      throw error;
-    }
+    lifetime.throwIfOver();
     return connect(slot, use, stepSlot);
   };
 

@@ -529,36 +529,6 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       });
     });
   });
-
-  test("keep their live clients in a pool, and lose them with their sessions", async () => {
-    const { step, server, clearLogs, clientEvents } = await startAgent(kept, {});
-    const hits = () => clientEvents.splice(0).filter(({ action }) => action === "hit");
-    const run = (use: (own: any) => Promise<unknown>) =>
-      step(({ named }) => named.run("research", use));
-    await step(({ named }) => named.create("research", { connections: ["notes"] }));
-    hits();
-    await run((own) => addNote(own, "a"));
-    expect(hits()).toContainEqual(expect.objectContaining({ name: "research" }));
-    await run((own) => own.tools({ connections: ["notes"] }));
-    clearLogs();
-    await run((own) => own.tools({ connections: ["notes"] }));
-    expect(server.log).toEqual([]);
-    await step(({ named }) => named.clearTools("research"));
-    clearLogs();
-    await run((own) => own.tools({ connections: ["notes"] }));
-    expect(server.log).toContain("POST tools/list");
-    await vi.waitFor(() => {
-      const slot = { connection: "notes", name: "research" };
-      const closed = { type: "client", ...slot, action: "closed", reason: "stale" };
-      expect(clientEvents).toContainEqual(closed);
-    });
-    await run(async (own) => expect(await listNotes(own)).toBe("a"));
-    await step(({ named }) => named.restart("research"));
-    await run(async (own) => expect(await listNotes(own)).toBe(""));
-    await step(({ named }) => named.end("research"));
-    await step(({ named }) => named.create("research", { connections: ["notes"] }));
-    await run(async (own) => expect(await addNote(own, "b")).toBe("1 notes"));
-  });
 });
 
 test("a session in a state was used until the end of the step that used it", async () => {

@@ -3,12 +3,17 @@ import { checkOptions } from "../base/check-options.ts";
 import type { ToolSet } from "ai";
 import { isStateful } from "../connection/define-connection.ts";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
-import { borrowTool, type Lend } from "./borrowed-tool.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { isTold } from "../errors/unavailable-event.ts";
+import type { Execute } from "../tools/connection-tools.ts";
 import { mergeTools } from "../tools/same-names.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
-import { registerRegistryInternals, registryInternalsOf } from "./registry-internals.ts";
+import { registerRegistryInternals, registryInternalsOf } from "./use-connections.ts";
+
+/** Calls `use` with the registry that is current, which lasts until `use` is done. */
+type Lend = <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
+
+type Tool = ToolSet[string];
 
 /**
  * A registry that borrows another one for each use. Its tools can be called even after the registry
@@ -36,15 +41,11 @@ export function createRegistryFacade({
       }));
     },
     named: {
-      create: (...creation) => lend(({ named }) => named.create(...creation)),
-      find: (name) => lend(({ named }) => named.find(name)),
-      list: () => lend(({ named }) => named.list()),
+      ...forward(lend, ({ named }) => named, namedMethods),
       run: (name, use, options) => facade.run(({ named }) => named.run(name, use, options)),
-      status: (...status) => lend(({ named }) => named.status(...status)),
-      restart: (name) => lend(({ named }) => named.restart(name)),
-      clearTools: (name) => lend(({ named }) => named.clearTools(name)),
-      end: (name) => lend(({ named }) => named.end(name)),
     },
+    waiting: forward(lend, ({ waiting }) => waiting, waitingMethods),
+    ...forward(lend, (registry) => registry, ownMethods),
     async tools(given = {}) {
       const { connections: names = Object.keys(declared()), onUnavailable = "omit" } = checkOptions(
         toolsSchema,
@@ -70,20 +71,6 @@ export function createRegistryFacade({
         mergeTools(listed, { onUnavailable, emit }),
       );
     },
-    waiting: {
-      list: () => lend(({ waiting }) => waiting.list()),
-      find: (id) => lend(({ waiting }) => waiting.find(id)),
-      answer: (...answer) => lend(({ waiting }) => waiting.answer(...answer)),
-      withdraw: (id) => lend(({ waiting }) => waiting.withdraw(id)),
-      resume: (...resume) => lend(({ waiting }) => waiting.resume(...resume)),
-    },
-    instructions: () => lend((registry) => registry.instructions()),
-    call: (...call) => lend((registry) => registry.call(...call)),
-    info: () => lend((registry) => registry.info()),
-    status: (...status) => lend((registry) => registry.status(...status)),
-    restart: (...restart) => lend((registry) => registry.restart(...restart)),
-    clearTools: (connection) => lend((registry) => registry.clearTools(connection)),
-    ready: (...ready) => lend((registry) => registry.ready(...ready)),
     run: (use, options) => lendForRun(lend, (registry, run) => registry.run(use, run), options),
     [Symbol.asyncDispose]: own.dispose,
   };
@@ -91,6 +78,30 @@ export function createRegistryFacade({
     lend((registry) => registryInternalsOf(registry)(use)),
   );
   return facade;
+}
+
+const namedMethods = ["create", "find", "list", "status", "restart", "clearTools", "end"] as const;
+const waitingMethods = ["list", "find", "answer", "withdraw", "resume"] as const;
+const ownMethods = [
+  ...(["instructions", "call", "info", "status"] as const),
+  ...(["restart", "clearTools", "ready"] as const),
+] as const;
+
+/** These methods, each called on the part of the current registry. */
+function forward<PART extends object, NAME extends keyof PART>(
+  lend: Lend,
+  partOf: (registry: ConnectionRegistry) => PART,
+  names: readonly NAME[],
+): Pick<PART, NAME> {
+  const entries = names.map((name) => {
+    const call = (...args: unknown[]) =>
+      lend(async (registry) => {
+        const part = partOf(registry);
+        return await Reflect.apply(part[name] as (...own: unknown[]) => unknown, part, args);
+      });
+    return [name, call] as const;
+  });
+  return Object.fromEntries(entries) as Pick<PART, NAME>;
 }
 
 /** Lists the tools of a connection, once for all calls of one registry. */
@@ -157,4 +168,59 @@ function noSuchTool(connection: string, name: string): McpSessionError {
     `Connection ${connection}: its server does not offer ${name} any more. List the tools again.`,
     { data: { connection } },
   );
+}
+
+/**
+ * A tool that calls the one of the current registry.
+ *
+ * @param listed the tool as it was listed
+ * @param hasResults whether a call may have preliminary results
+ * @param find finds the tool in another registry
+ */
+function borrowTool(
+  lend: Lend,
+  listed: Tool,
+  hasResults: boolean,
+  find: (registry: ConnectionRegistry) => Promise<Tool>,
+): Tool {
+  /** The tool that was called last. It knows what the model is to be told with the result. */
+  let called = listed;
+  const execute: Execute = (input, options) => {
+    const started = Promise.withResolvers<{ readonly own: unknown }>();
+    const result = lend(async (registry) => {
+      called = await find(registry);
+      const own = (called as { execute: Execute }).execute(input, options);
+      started.resolve({ own });
+      return await own;
+    });
+    return hasResults ? withResults(result, started.promise) : result;
+  };
+  const { toModelOutput, needsApproval } = listed;
+  return {
+    ...listed,
+    execute,
+    ...(toModelOutput && {
+      toModelOutput: (result: Parameters<typeof toModelOutput>[0]) =>
+        (called.toModelOutput ?? toModelOutput)(result),
+    }),
+    ...(typeof needsApproval === "function" && {
+      needsApproval: async (...call: Parameters<typeof needsApproval>) =>
+        await lend(async (registry) => {
+          // A server that is down is the call's affair.
+          const current = (await find(registry).catch(() => listed)).needsApproval;
+          return await (typeof current === "function" ? current : needsApproval)(...call);
+        }),
+    }),
+  } as Tool;
+}
+
+/** The promise of a result, with the preliminary results before it for those who iterate. */
+function withResults(result: Promise<unknown>, started: Promise<{ readonly own: unknown }>) {
+  async function* results(): AsyncGenerator<unknown, void> {
+    const { own } = await Promise.race([started, result.then((value) => ({ own: value }))]);
+    const iterable = own as Partial<AsyncIterable<unknown>>;
+    if (iterable[Symbol.asyncIterator] === undefined) yield await result;
+    else yield* own as AsyncIterable<unknown>;
+  }
+  return Object.assign(result, { [Symbol.asyncIterator]: results });
 }

@@ -124,13 +124,12 @@ describe("a required connection", () => {
 });
 
 /** Durable sessions of a notebook, with a session of the chat in the store. */
-async function startSessions(options: Partial<McpClientConnectionOptions>, pool?: object) {
+async function startSessions(options: Partial<McpClientConnectionOptions>) {
   const server = await startNotebookServer();
   const sessions = createDurableSessions({
     connections: { notes: define(server, options) },
     store: createMemoryStore(),
     onEvent: () => undefined,
-    ...(pool && { pool }),
   });
   const use = { principal: alice };
   await sessions.run("chat", use, () => undefined);
@@ -141,8 +140,8 @@ async function startSessions(options: Partial<McpClientConnectionOptions>, pool?
 describe("before the model is paid", () => {
   const call = { sessionId: "chat", principal: alice };
 
-  test.each([undefined, {}])("open and run reject, with the pool %j", async (pool) => {
-    const { server, sessions, use } = await startSessions({ required: true }, pool);
+  test("open and run reject", async () => {
+    const { server, sessions, use } = await startSessions({ required: true });
     const lease = await sessions.open("chat", use);
     await lease.dispose();
     expect(server.log).toEqual(["POST ping"]);

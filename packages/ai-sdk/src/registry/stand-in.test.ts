@@ -3,12 +3,10 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { callsOf } from "../../test/calls-of.ts";
 import {
-  addNote,
   parkCalls,
   startLockedNotebook,
   startLockedShop,
   use,
-  user,
 } from "../../test/sign-in-application.ts";
 import { createSignIns } from "../../test/sign-ins.ts";
 import { alice, callTool } from "../../test/step.ts";
@@ -148,18 +146,4 @@ test("a server that says that a call waits for a sign-in is not believed", async
     const given = await callTool(tools, "work__order_twice", { item: "a" });
     expect(waitingCallOf(given)).toBeUndefined();
   });
-});
-
-test("calls wait on a pooled connection too, and go on there", async () => {
-  const app = await startLockedNotebook();
-  const sessions = app.sessions({ pool: {} });
-  await app.signIn();
-  await app.step([user], [[addNote("a")], "Done."], sessions);
-  app.signIns.revokeAll();
-  const { messages } = await app.step([user], [[addNote("b")]], sessions);
-  expect(callsOf(await app.waiting())).toHaveLength(1);
-  await app.signIn();
-  expect((await app.step(messages, ["Done."], sessions)).told).toEqual(["2 notes"]);
-  expect(app.server.sessionIds).toHaveLength(1);
-  await sessions.shutdown();
 });

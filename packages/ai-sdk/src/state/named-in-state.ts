@@ -5,7 +5,6 @@ import { endpointOf, type McpClientConnection } from "../connection/define-conne
 import { findDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
 import {
   afterEnd,
   describeKept,
@@ -29,7 +28,6 @@ export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {
 // oxlint-disable-next-line max-lines-per-function -- the slots of one state, a function for each thing done with them
 export function createNamedInState(
   state: unknown,
-  pool: SessionPool | undefined,
   emit: (event: ConnectionEvent) => void,
   now: () => number,
   track: Track,
@@ -50,9 +48,8 @@ export function createNamedInState(
       const url = endpointOf(definition);
       const kept = isDiscarded ? lostSnapshot({ url }) : entry?.snapshot;
       const { snapshot, outdated } = beginSession(definition, kept, now(), entry?.startedAt);
-      const pooled = pool?.createSlot(slot, principal, definition, snapshot);
       const use = {
-        slot: pooled ?? createSessionSlot(snapshot),
+        slot: createSessionSlot(snapshot),
         entry,
         outdated,
         startedAt: entry?.startedAt,
@@ -95,8 +92,6 @@ export function createNamedInState(
       const entry = entries.read(key);
       const cleared = entry && withoutToolList(entry.snapshot);
       if (!cleared) return;
-      // A pooled client on the session knows the list.
-      pool?.close(slot, principal);
       entries.keep(key, entry, cleared);
     },
 

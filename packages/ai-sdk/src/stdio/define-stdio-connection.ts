@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { someFunction, text, timeout } from "../base/check-options.ts";
+import { flag, someFunction, text, timeout } from "../base/check-options.ts";
 import {
   checkDefinition,
   connectionFields,
@@ -29,6 +29,7 @@ const optionsSchema = z.strictObject({
     ),
   ),
   cwd: z.optional(text),
+  reuse: z.optional(flag),
   ...connectionFields,
   session: z.optional(z.strictObject(replacementFields)),
   timeouts: z.optional(z.strictObject({ ...timeoutFields, closeMs: z.optional(timeout) })),

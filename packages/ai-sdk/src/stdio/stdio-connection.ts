@@ -7,7 +7,6 @@ import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { toldElsewhere } from "../connection/live-connection.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
@@ -37,15 +36,13 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   const parts = createStdioParts(step);
   const { life, servers, closing } = parts;
   const restoreError = (error: unknown) => restoreStdioError(parts, error);
-  const client = createSharedClient(
-    (gone) =>
-      trace({ operation: life.isInPlace() ? "recover" : "connect" }, async (note) => {
-        const opened = await server.open(() => openNext(parts));
-        void watch(parts, opened.server, gone);
-        note({ protocolVersion: opened.client.initializeResult.protocolVersion });
-        return opened.client;
-      }),
-    step.now,
+  const client = createSharedClient(step, (gone) =>
+    trace({ operation: life.isInPlace() ? "recover" : "connect" }, async (note) => {
+      const opened = await server.open(() => openNext(parts));
+      void watch(parts, opened.server, gone);
+      note({ protocolVersion: opened.client.initializeResult.protocolVersion });
+      return opened.client;
+    }),
   );
 
   const probe = async (signal: AbortSignal) => await askServer(await client.get(), signal);
@@ -91,8 +88,9 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     ask: () => Promise.resolve(),
     restoreError,
     tell: (error) => tellIfUnavailable(step.emit, name, error),
-    renew: () => undefined,
-    ...{ ...toldElsewhere, credentials: () => [], keptAs: step.keptAs },
+    noteRun: client.noteRun,
+    noteClosed: client.noteClosed,
+    ...{ credentials: () => [], keptAs: step.keptAs },
     manage: server.management,
     openings: client.openings,
     async settle() {

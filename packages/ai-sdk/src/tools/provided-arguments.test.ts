@@ -128,7 +128,6 @@ describe("provided arguments", () => {
     const sessions = createDurableSessions({
       connections: { shop: shop(server, { providedArguments: { workspaceId: "w1", token } }) },
       store: createMemoryStore(),
-      pool: {},
       onEvent: () => undefined,
     });
     for (const chat of ["one", "two"]) {

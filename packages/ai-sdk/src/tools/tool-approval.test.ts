@@ -230,37 +230,30 @@ describe("a tool that has changed in the session that replaces a lost one", () =
   const asks = async (tools: ToolSet) =>
     await (tools["notes__clean"]!.needsApproval as any)(what, each);
 
-  test.each([
-    ["without a pool", undefined],
-    ["with a pool", {}],
-  ])(
-    "is not called again without an approval, in this step or a later one, %s",
-    async (how, pool) => {
-      const { server, cleaned, lose } = await startChanging();
-      const connections = connectionsOf(server, isNoReading);
-      const sessions = createDurableSessions({ connections, store, ...(pool && { pool }) });
-      await sessions.run(how, use, () => undefined);
-      await sessions.run(how, use, async ({ tools }) => {
-        expect(await asks(tools)).toBe(false);
-        lose({ annotations: { readOnlyHint: false } });
-        for (let times = 0; times < 2; times += 1) {
-          expect(await clean(tools)).toMatchObject({
-            isError: true,
-            content: [{ text: expect.stringContaining("a person has to approve the call now") }],
-          });
-        }
-        expect(cleaned).toEqual([]);
-        expect(await asks(tools)).toBe(true);
-      });
-      await sessions.run(how, use, async ({ tools }) => {
-        expect(await asks(tools)).toBe(true);
-        // Somebody has approved it.
-        expect(await clean(tools)).toMatchObject({ content: [{ text: "clean" }] });
-      });
-      expect(cleaned).toEqual(["the disk"]);
-      await sessions.shutdown();
-    },
-  );
+  test("is not called again without an approval, in this step or a later one", async () => {
+    const { server, cleaned, lose } = await startChanging();
+    const connections = connectionsOf(server, isNoReading);
+    const sessions = createDurableSessions({ connections, store });
+    await sessions.run("chat", use, () => undefined);
+    await sessions.run("chat", use, async ({ tools }) => {
+      expect(await asks(tools)).toBe(false);
+      lose({ annotations: { readOnlyHint: false } });
+      for (let times = 0; times < 2; times += 1) {
+        expect(await clean(tools)).toMatchObject({
+          isError: true,
+          content: [{ text: expect.stringContaining("a person has to approve the call now") }],
+        });
+      }
+      expect(cleaned).toEqual([]);
+      expect(await asks(tools)).toBe(true);
+    });
+    await sessions.run("chat", use, async ({ tools }) => {
+      expect(await asks(tools)).toBe(true);
+      // Somebody has approved it.
+      expect(await clean(tools)).toMatchObject({ content: [{ text: "clean" }] });
+    });
+    expect(cleaned).toEqual(["the disk"]);
+  });
 
   test.each<[string, ToolCallOptions["approval"], object]>([
     ["in its words alone", isNoReading, { description: "Looks again." }],

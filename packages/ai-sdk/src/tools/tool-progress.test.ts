@@ -241,13 +241,10 @@ describe("preliminary results", () => {
   });
 });
 
-test("a client that stays in a pool reports to each run that uses it", async () => {
-  const server = await startNotebookServer({ setUp: (mcp) => registerReports(mcp, reports) });
-  const notes = defineMcpClientConnection({
-    ...{ url: server.url, description: "A counter.", session: "stateful" },
-  });
+test("a process that stays in a pool reports to each run that uses it", async () => {
+  const program = defineMcpStdioConnection({ ...describingProgram(), description: "A program." });
   const sessions = createDurableSessions({
-    connections: { notes },
+    connections: { program },
     store: createMemoryStore(),
     pool: {},
   });
@@ -255,9 +252,9 @@ test("a client that stays in a pool reports to each run that uses it", async () 
     const seen: ToolProgress[] = [];
     const observe = onProgressOf(seen);
     await sessions.run("chat", { principal: alice }, ({ registry }) =>
-      registry.call("notes", "count", {}, observe),
+      registry.call("program", "describe", {}, observe),
     );
-    expect([turn, seen]).toEqual([turn, reports]);
+    expect([turn, seen]).toEqual([turn, [{ progress: 1 }]]);
   }
   await sessions.shutdown();
 });

@@ -130,7 +130,7 @@ test("has a keep-alive of its own, and goes last when there are too many", async
 
 test("that hangs is replaced by the next run, and the model is told", async () => {
   const { run, pass, events } = startNamed({
-    pool: { checkAfterMs: 1_000 },
+    pool: {},
     timeouts: { connectMs: 3_000, closeMs: 200 },
   });
   process.kill(Number(await run(pid)), "SIGSTOP");
