@@ -27,7 +27,7 @@ export type {
   DurableSessions,
   DurableSessionsOptions,
   SessionUse,
-  SharedSessions,
+  SharedId,
 } from "./durable/durable-sessions.ts";
 export type {
   DurableSessionsAdmin,
@@ -41,7 +41,6 @@ export type {
   SessionPage,
   SessionSelection,
   SessionStatus,
-  SharedSelection,
   CarriedSession,
   ConnectionInfo,
   ConnectionStatus,

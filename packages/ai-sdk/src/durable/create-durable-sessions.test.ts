@@ -83,7 +83,9 @@ describe("sessions of connections", () => {
     expect(operations).toEqual(["list", "connect"]);
     expect(events).toContainEqual({ type: "client", connection: "notes", action: "opened" });
     expect(observed).toEqual(events);
-    expect(await sessions.info("chat", use)).toMatchObject([{ startedAt: 42 }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { startedAt: 42 },
+    ]);
     await sessions.shutdown();
     expect(events.at(-1)).toMatchObject({ type: "client", action: "closed", reason: "shutdown" });
   });
@@ -96,7 +98,9 @@ describe("sessions of connections", () => {
     await Promise.all([sessions.shutdown(), sessions.shutdown()]);
     await expect(lease.registry.tools()).rejects.toMatchObject(isOver);
     await expect(sessions.open("chat", use)).rejects.toMatchObject(isOver);
-    expect(await sessions.info("chat", use)).toMatchObject([{ tools: { count: 4 } }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { tools: { count: 4 } },
+    ]);
     expect(server.liveSessions()).toBe(1);
   });
 });

@@ -27,7 +27,7 @@ describe("info and list", () => {
   test("tell what is stored for the principal, without the session's id", async () => {
     const { sessions, server } = await startUsed("chat", "other");
     await sessions.run("chat", { principal: bob }, () => undefined);
-    const [entry, ...others] = await sessions.info("chat", use);
+    const [entry, ...others] = (await sessions.list({ ...use, sessionId: "chat" })).sessions;
     expect(others).toEqual([]);
     expect(entry).toEqual({
       ...chat,
@@ -53,7 +53,7 @@ describe("info and list", () => {
   test("see nothing of another agent", async () => {
     const { server, store, sessions } = await startUsed("chat");
     const { sessions: ofPlanner } = startProcess(server, store, { agent: "planner" });
-    expect(await ofPlanner.info("chat", use)).toEqual([]);
+    expect((await ofPlanner.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     expect((await ofPlanner.list(use)).sessions).toEqual([]);
     expect((await sessions.list(use)).sessions).toHaveLength(1);
   });
@@ -61,10 +61,12 @@ describe("info and list", () => {
   test("refuse a connection that is neither declared nor stored", async () => {
     const { sessions } = await startUsed("chat");
     const selection = { ...use, connection: "unknown" };
-    await expect(sessions.info("chat", selection)).rejects.toMatchObject({
+    await expect(sessions.list({ ...selection, sessionId: "chat" })).rejects.toMatchObject({
       code: "CONNECTION_INVALID",
     });
-    expect(await sessions.info("new", { ...use, connection: "notes" })).toEqual([]);
+    expect(
+      (await sessions.list({ ...use, connection: "notes", sessionId: "new" })).sessions,
+    ).toEqual([]);
   });
 });
 
@@ -132,7 +134,9 @@ describe("restart", () => {
     const { sessions, server, types } = await startUsed("chat");
     expect(await sessions.restart("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
     expect(server.liveSessions()).toBe(0);
-    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "lost" }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "lost" },
+    ]);
     expect(await sessions.restart("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
     expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
     expect(types().at(-1)).toBe("recovered");
@@ -159,7 +163,9 @@ describe("restart", () => {
     await sessions.run("chat", { principal: bob }, () => undefined);
     await sessions.restart("chat", use);
     expect(server.liveSessions()).toBe(2);
-    expect(await sessions.info("chat", { principal: bob })).toMatchObject([{ kind: "session" }]);
+    expect((await sessions.list({ principal: bob, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "session" },
+    ]);
   });
 });
 
@@ -191,7 +197,7 @@ describe("end", () => {
       { ...chat, ended: false, removed: true, reason: "undeclared" },
     ]);
     expect(server.log).toEqual([]);
-    expect(await sessions.info("chat", use)).toEqual([]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
   });
 
   test("that dies midway leaves the session to the next step", async () => {

@@ -1,66 +1,53 @@
-import {
-  createSessionSlot,
-  type Principal,
-  sessionKey,
-  type SessionSnapshot,
-} from "@durable-mcp/core";
+import type { Principal } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
+import { createNamedInStore } from "../durable/named-in-store.ts";
+import { createOpenedSlots, type OpenedSlots } from "../durable/opened-slots.ts";
+import { createStateContext, type StepContext } from "../durable/sessions-context.ts";
+import { readStoredSlot, type StoredSlot } from "../durable/stored-slot.ts";
 import { createStepEvents } from "../events/step-events.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
-import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
-import { commitSlots, seedSlot, type SeededSlot, throwIfNewer } from "../state/session-state.ts";
-import {
-  createWaitingInState,
-  type WaitingInState,
-  waitingSource,
-} from "../state/waiting-in-state.ts";
+import { ownSlot } from "../slots/step-slot.ts";
+import { ofState, type StateStore, waitingSource } from "../state/state-store.ts";
 import { isStreamed } from "../streams/read-to-end.ts";
 import type { ConnectionProvider, StateRunResult } from "./connection-provider.ts";
 import { createSchema, runOnStateSchema } from "./option-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
-/** What a registry may change in a state. */
-interface Saved {
-  readonly slots: Map<string, SeededSlot>;
-  readonly named: NamedInState;
-  readonly waiting: WaitingInState;
-}
-
 /** Registries on an agent session's state, and their changes to it. */
 export function createStateRegistries<CONNECTIONS extends Connections>(
   internals: ProviderInternals<CONNECTIONS>,
 ): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
-  const { declaredFor, createRegistry, poolFor, createNamespace, work, now, claim } = internals;
-  const { closeTimeoutMs } = internals;
-  const namespace = createNamespace();
-  const savedBy = new WeakMap<object, Saved>();
+  const { declaredFor, createRegistry, poolFor, closeTimeoutMs, claim } = internals;
+  const namespace = internals.createNamespace();
+  const savedBy = new WeakMap<object, { store: StateStore; opened: OpenedSlots }>();
 
   const registries: ReturnType<typeof createStateRegistries<CONNECTIONS>> = {
     create(options) {
       const { state, principal, sessionId, abortSignal } = checkOptions(createSchema, options);
       const declared = declaredFor(principal);
-      if (principal !== undefined) refuseNewer(state, declared, principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
       const events = createStepEvents(internals.emit, sessionId);
       const { emit } = events;
-      const seeding = createSeeding({ state, declared, principal, pool, emit, now });
-      const named = createNamedInState(state, pool, emit, now, work.track);
-      const waiting = createWaitingInState(state, now);
+      const own = createStateContext(internals, state, namespace);
+      const { carried: store } = own;
+      const context: StepContext = { ...own, ...ofState, pool, abortSignal, emit };
+      const slots = new Map<string, StoredSlot>();
+      for (const [connection, definition] of Object.entries(clientConnections(declared))) {
+        if (!hasSlot(definition)) continue;
+        // The key of a slot needs a principal.
+        const use = { principal: principal as Principal, definition };
+        slots.set(connection, readStoredSlot(context, ownSlot(connection, definition), use, store));
+      }
+      const opened = createOpenedSlots(context, slots.values());
       const registry = createRegistry({
         // Without a claim two processes could send one answer.
-        waiting: claim && waitingSource(waiting, { claimLeg: claim, closeTimeoutMs }),
-        declared,
-        principal,
-        events,
-        abortSignal,
-        slotFor: (connection) => seeding.slotFor(connection),
-        named,
-        pool,
+        waiting: claim && waitingSource(store, { claimLeg: claim, closeTimeoutMs }),
+        ...{ declared, principal, events, abortSignal, pool },
+        slotFor: (connection) => slots.get(connection)!,
+        named: createNamedInStore(context, opened),
+        save: (timeoutMs) => opened.close(timeoutMs),
       });
-      savedBy.set(registry, { slots: seeding.slots, named, waiting });
+      savedBy.set(registry, { store, opened });
       return registry;
     },
 
@@ -69,10 +56,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       if (saved === undefined) {
         throw new TypeError("commit: the registry was not made by this provider's create()");
       }
-      return commitSlots(session, saved.slots, [
-        ...saved.named.changes(),
-        ...saved.waiting.changes(),
-      ]);
+      return saved.store.commit(session, saved.opened.unsaved());
     },
 
     async run(options, step) {
@@ -103,42 +87,4 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
     },
   };
   return registries;
-}
-
-interface Seeding {
-  readonly state: unknown;
-  readonly declared: Connections;
-  readonly principal: Principal | undefined;
-  readonly pool: SessionPool | undefined;
-  readonly emit: (event: ConnectionEvent) => void;
-  readonly now: () => number;
-}
-
-/** Seeds the slots of a state, each when its connection is made. In a pool a slot may be that of a live client. */
-function createSeeding({ state, declared, principal, pool, emit, now }: Seeding) {
-  const slots = new Map<string, SeededSlot>();
-  return {
-    slots,
-    slotFor(connection: string): SeededSlot {
-      const user = principal as Principal;
-      const key = sessionKey({ connection, principal: user });
-      const definition = declared[connection] as McpClientConnection;
-      const createSlot = (snapshot: SessionSnapshot | undefined) =>
-        pool
-          ? pool.createSlot({ connection }, user, definition, snapshot)
-          : createSessionSlot(snapshot);
-      const seeded = seedSlot(state, key, createSlot, definition, now());
-      if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
-      slots.set(key, seeded);
-      return seeded;
-    },
-  };
-}
-
-/** @throws {McpSessionError} `STATE_INVALID` for an entry of a connection that a later release wrote */
-function refuseNewer(state: unknown, declared: Connections, principal: Principal): void {
-  for (const [connection, definition] of Object.entries(clientConnections(declared))) {
-    if (!hasSlot(definition)) continue;
-    throwIfNewer(state, sessionKey({ connection, principal }), connection);
-  }
 }

@@ -38,7 +38,9 @@ describe.each(stores)("on %s", (_, open) => {
     });
     await sessions.run("chat", use, add);
     const startedAt = time.now;
-    expect(await sessions.info("chat", use)).toMatchObject([{ lastUsedAt: startedAt, startedAt }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { lastUsedAt: startedAt, startedAt },
+    ]);
     time.now += 5 * minute;
     await sessions.run("other", use, add);
     const sweep = async () =>

@@ -85,7 +85,9 @@ describe.each([
       sessions.run("chat", { principal: alice }, ({ tools }) => listNotes(tools));
     expect(await listInChat()).toBe("");
     expect(events).toContain("discarded");
-    expect(await sessions.info("chat", { principal: alice })).toMatchObject([{ kind: "session" }]);
+    expect((await sessions.list({ principal: alice, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "session" },
+    ]);
     expect(unreadable.length > 0).toBe(!text.startsWith("["));
     await close();
   });
@@ -97,7 +99,7 @@ describe.each([
       else if (remove === "endAll") await sessions.endAll({ principal: alice });
       else await sessions.end("chat", { principal: alice });
       expect(count()).toBe(remove === "sweep" ? 0 : 1);
-      expect(await sessions.info("chat", { principal: alice })).toEqual([]);
+      expect((await sessions.list({ principal: alice, sessionId: "chat" })).sessions).toEqual([]);
       await close();
     }
   });

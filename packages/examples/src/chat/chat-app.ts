@@ -65,8 +65,8 @@ export function createChatApp({ agent, secret, server }: ChatAppOptions): Hono {
     const principal = await signedIn(context);
     if (principal === undefined) return context.body(null, 401);
     const id = context.req.param("id");
-    const [stored, answers] = await Promise.all([
-      sessions.info(id, { principal }),
+    const [{ sessions: stored }, answers] = await Promise.all([
+      sessions.list({ principal, sessionId: id }),
       sessions.status(id, { principal }),
     ]);
     const isAlive = new Map(answers.map(({ connection, alive }) => [connection, alive]));
