@@ -52,7 +52,7 @@ export type {
   StateRunOptions,
   StateRunResult,
 } from "./provider/connection-provider.ts";
-export { createConnectionProvider } from "./provider/create-connection-provider.ts";
+export { createConnectionProvider } from "./durable/create-connection-provider.ts";
 export type { ConnectionPoolOptions } from "./pool/connection-pool.ts";
 export type { AutoSessionOptions, StoredAutoSessionOptions } from "./registry/auto-session.ts";
 export type {

@@ -9,7 +9,7 @@ import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation } from "../events/connection-telemetry.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "./create-connection-provider.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
 
 const use = { principal: alice };

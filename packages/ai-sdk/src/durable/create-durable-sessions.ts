@@ -7,7 +7,7 @@ import { createSessionsManagement } from "./sessions-management.ts";
 import { durableSessionsSchema, useSchema } from "./option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "./create-connection-provider.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { createBoundedStore } from "./bounded-store.ts";
 import { shutdownSchema } from "../provider/option-schemas.ts";

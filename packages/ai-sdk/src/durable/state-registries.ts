@@ -1,17 +1,17 @@
 import type { Principal } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
-import { createNamedInStore } from "../durable/named-in-store.ts";
-import { createOpenedSlots, type OpenedSlots } from "../durable/opened-slots.ts";
-import { createStateContext, type StepContext } from "../durable/sessions-context.ts";
-import { readStoredSlot, type StoredSlot } from "../durable/stored-slot.ts";
+import { createNamedInStore } from "./named-in-store.ts";
+import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
+import { createStateContext, type StepContext } from "./sessions-context.ts";
+import { readStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import { ownSlot } from "../slots/step-slot.ts";
 import { ofState, type StateStore, waitingSource } from "../state/state-store.ts";
 import { isStreamed } from "../streams/read-to-end.ts";
-import type { ConnectionProvider, StateRunResult } from "./connection-provider.ts";
-import { createSchema, runOnStateSchema } from "./option-schemas.ts";
-import type { ProviderInternals } from "./provider-internals.ts";
+import type { ConnectionProvider, StateRunResult } from "../provider/connection-provider.ts";
+import { createSchema, runOnStateSchema } from "../provider/option-schemas.ts";
+import type { ProviderInternals } from "../provider/provider-internals.ts";
 
 /** Registries on an agent session's state, and their changes to it. */
 export function createStateRegistries<CONNECTIONS extends Connections>(

@@ -3,25 +3,27 @@ import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { refusePausing } from "../connection/waiting-source.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
-import {
-  checkSelected,
-  clearSelectedTools,
-  endSelected,
-  findSelected,
-} from "../durable/manage-sessions.ts";
-import { createStateContext } from "../durable/sessions-context.ts";
-import { describeRecord } from "../durable/slot-record.ts";
+import { checkSelected, clearSelectedTools, endSelected, findSelected } from "./manage-sessions.ts";
+import { createStateContext } from "./sessions-context.ts";
+import { describeRecord } from "./slot-record.ts";
 import type { SessionSelection } from "../slots/session-reports.ts";
 import { ofState } from "../state/state-store.ts";
-import { createCarriedWaiting } from "./create-carried-waiting.ts";
-import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
+import { createCarriedWaiting } from "../provider/create-carried-waiting.ts";
+import type {
+  ConnectionProvider,
+  ConnectionProviderOptions,
+} from "../provider/connection-provider.ts";
 import {
   providerSchema,
   selectionInTimeSchema,
   selectionSchema,
   shutdownSchema,
-} from "./option-schemas.ts";
-import { allInternals, createInternals, type ProviderInternals } from "./provider-internals.ts";
+} from "../provider/option-schemas.ts";
+import {
+  allInternals,
+  createInternals,
+  type ProviderInternals,
+} from "../provider/provider-internals.ts";
 import { createStateRegistries } from "./state-registries.ts";
 
 /**
