@@ -81,16 +81,6 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...ofBob, sessionId: "chat" })).sessions).toEqual([]);
   });
 
-  test("are pinged with their names", async () => {
-    const { sessions, server } = await startNamed({}, wrap);
-    expect(await sessions.status("chat", { ...use, name: "a" })).toEqual([
-      { connection: "notes", name: "a", alive: true },
-    ]);
-    expect(server.log).toEqual(["POST ping"]);
-    expect(namesOf(await sessions.status("chat", use))).toEqual(["-", "a", "b"]);
-    expect(await sessions.status("chat", { ...use, name: "unknown" })).toEqual([]);
-  });
-
   test("are restarted and ended with the agent session, or one by one", async () => {
     const { sessions, server, held } = await startNamed({}, wrap);
     const ended = { ended: true, removed: false };
@@ -127,19 +117,6 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...use, name: "a", sessionId: "chat" })).sessions).toMatchObject([
       { kind: "sessionless" },
     ]);
-  });
-
-  test("list their tools anew when those are cleared", async () => {
-    const { sessions } = await startNamed({}, wrap);
-    await sessions.clearTools("chat", { ...use, name: "a" });
-    const described = (await sessions.list({ ...use, sessionId: "chat" })).sessions;
-    const kept = described.filter(({ tools }) => tools !== undefined);
-    expect(namesOf(kept)).toEqual(["-", "b"]);
-    await sessions.clearTools("chat", use);
-    for (const { tools, kind } of (await sessions.list({ ...use, sessionId: "chat" })).sessions) {
-      expect(tools).toBeUndefined();
-      expect(kind).toBe("session");
-    }
   });
 
   test("go with all that a principal has", async () => {
