@@ -98,7 +98,7 @@ export const securityRequirements: readonly Requirement[] = [
         "never share a slot, in one state",
         "are never read from the state",
       ],
-      "ai-sdk/src/state/end-connections.test.ts": ["touches no other principal's session"],
+      "ai-sdk/src/durable/manage-sessions.test.ts": ["of others stay"],
     },
     note: "A client's side of it: what is saved is keyed by the principal, and used for no other.",
   },

@@ -128,7 +128,7 @@ export const sessionRequirements: readonly Requirement[] = [
     tests: {
       "core/src/handshake/end-session.test.ts": ["ends the session with one DELETE"],
       "core/src/create-session-fetch.test.ts": ["answers a DELETE locally, so that closing"],
-      "ai-sdk/src/state/end-connections.test.ts": ["ends the session on the server"],
+      "ai-sdk/src/durable/manage-sessions.test.ts": ["are ended, and the next step starts anew"],
     },
     note: "A session is needed until the application ends it: a client that closes ends nothing.",
   },
@@ -140,7 +140,7 @@ export const sessionRequirements: readonly Requirement[] = [
     statement: "Answer DELETE with 405.",
     tests: {
       "core/src/handshake/end-session.test.ts": ["takes %i for done"],
-      "ai-sdk/src/state/end-connections.test.ts": ["takes %i for done"],
+      "ai-sdk/src/durable/manage-sessions.test.ts": ["are over when the server answers %i"],
     },
   },
   {
@@ -152,7 +152,9 @@ export const sessionRequirements: readonly Requirement[] = [
     tests: {
       "ai-sdk/src/http/get-token.test.ts": ["gives the token of every request, of those that the"],
       "ai-sdk/src/http/auth-provider.test.ts": ["gives its tokens: %s"],
-      "ai-sdk/src/state/end-connections.test.ts": ["go with the DELETE, for its principal"],
+      "ai-sdk/src/durable/manage-sessions.test.ts": [
+        "are ended with the connection's headers and token",
+      ],
       "core/src/answer/resume-stream.test.ts": ["continues a stream that ended without its answer"],
       "core/src/handshake/client-handshake.test.ts": ["sends initialize without an id, even if"],
     },
