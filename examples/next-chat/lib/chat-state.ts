@@ -27,9 +27,9 @@ export async function readChatState(
   const { agent, oauth, history } = chatParts();
   // Before the messages: an answer that ends in between is in them.
   const answering = history.answering(principal.id, chat);
-  const [waiting, sessions, grants] = await Promise.all([
+  const [waiting, { sessions }, grants] = await Promise.all([
     agent.sessions.waiting(chat, { principal }),
-    agent.sessions.info(chat, { principal }),
+    agent.sessions.list({ principal, sessionId: chat }),
     oauth.list({ principal }),
   ]);
   const kept = sessions.filter(({ kind }) => kind === "session");

@@ -4,7 +4,6 @@ export {
   stopWhenWaiting,
   type StopWhenWaitingOptions,
 } from "./waiting/stop-when-waiting.ts";
-export { joinOrRun } from "./runs/join-or-run.ts";
 export type { ApplicationEvent, EventObserver, OnEvent } from "./events/application-event.ts";
 export type { ConnectionEvent } from "./events/connection-event.ts";
 export type { EventStep } from "./events/step-events.ts";
@@ -28,7 +27,7 @@ export type {
   DurableSessions,
   DurableSessionsOptions,
   SessionUse,
-  SharedSessions,
+  SharedId,
 } from "./durable/durable-sessions.ts";
 export type {
   DurableSessionsAdmin,
@@ -42,7 +41,6 @@ export type {
   SessionPage,
   SessionSelection,
   SessionStatus,
-  SharedSelection,
   CarriedSession,
   ConnectionInfo,
   ConnectionStatus,
@@ -54,7 +52,7 @@ export type {
   StateRunOptions,
   StateRunResult,
 } from "./provider/connection-provider.ts";
-export { createConnectionProvider } from "./provider/create-connection-provider.ts";
+export { createConnectionProvider } from "./durable/create-connection-provider.ts";
 export type { ConnectionPoolOptions } from "./pool/process-pool.ts";
 export type { AutoSessionOptions, StoredAutoSessionOptions } from "./registry/auto-session.ts";
 export type {

@@ -144,7 +144,7 @@ const table: Record<string, Checked> = {
     times: ["timeoutMs"],
   },
   "provider.info": {
-    give: (options) => provider.info({}, options),
+    give: (options) => provider.list({}, options),
     valid: use,
     wrong: selection,
   },
@@ -203,7 +203,6 @@ const table: Record<string, Checked> = {
     valid: use,
     wrong: step,
   },
-  "sessions.info": { give: (o) => sessions.info("chat", o), valid: use, wrong: selection },
   "sessions.status": {
     give: (options) => sessions.status("chat", options),
     valid: use,
@@ -220,23 +219,7 @@ const table: Record<string, Checked> = {
   "sessions.list": {
     give: (options) => sessions.list(options),
     valid: use,
-    wrong: { principal: "alice", name: 5, cursor: 5, limit: 0 },
-  },
-  "sessions.shared.info": {
-    give: (options) => sessions.shared.info("inventory", options),
-    valid: use,
-    wrong: { principal: "alice", connection: 5 },
-  },
-  "sessions.shared.status": {
-    give: (options) => sessions.shared.status("inventory", options),
-    valid: use,
-    wrong: { principal: "alice", connection: 5 },
-    times: ["timeoutMs"],
-  },
-  "sessions.shared.list": {
-    give: (options) => sessions.shared.list(options),
-    valid: use,
-    wrong: { principal: "alice", cursor: 5, limit: 0 },
+    wrong: { ...selection, shared: 5, cursor: 5, limit: 0 },
   },
   "sessions.endAll": {
     give: (options) => sessions.endAll(options),

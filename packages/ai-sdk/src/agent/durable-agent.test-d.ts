@@ -10,7 +10,7 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 import type { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import {
   defineMcpClientConnection,

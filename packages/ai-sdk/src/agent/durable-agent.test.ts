@@ -116,9 +116,9 @@ describe("a durable agent", () => {
     for (const secret of [server.sessionIds[0]!, "alice", "list_notes"]) {
       expect(stored).not.toContain(secret);
     }
-    expect(await sessions.info("chat-1", { principal: alice })).toMatchObject([
-      { connection: "notes", kind: "session" },
-    ]);
+    expect((await sessions.list({ principal: alice, sessionId: "chat-1" })).sessions).toMatchObject(
+      [{ connection: "notes", kind: "session" }],
+    );
     expect((await sessions.list({ principal: alice })).sessions).toHaveLength(1);
     expect((await sessions.admin.list()).sessions).toMatchObject([{ principal: alice }]);
     expect(await sessions.end("chat-1", { principal: alice })).toMatchObject([{ removed: true }]);

@@ -75,7 +75,7 @@ describe("in a store", () => {
       ...{ connection: "one", sessionId: "chat", kind: "remembered" },
       ...{ protocolVersion: "2026-07-28", lastUsedAt: expect.any(Number) as number },
     };
-    expect(await sessions.info("chat", use)).toEqual([described]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([described]);
     expect((await sessions.list(use)).sessions).toEqual([described]);
     expect(await sessions.status("chat", use)).toEqual([
       { connection: "one", alive: false, reason: "no-session" },
@@ -92,7 +92,7 @@ describe("in a store", () => {
     const outcome = { connection: "one", sessionId: "chat", ended: true, removed: true };
     expect(await ended).toEqual([outcome]);
     expect(server.log).toEqual([]);
-    expect(await sessions.info("chat", use)).toEqual([]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     await step(processOf());
     expect(server.log).toHaveLength(3);
   });
@@ -122,7 +122,7 @@ describe("in a store", () => {
     const after = before.processOf({ memory: "server" });
     await after.run("chat", use, () => undefined);
     expect(notebook.liveSessions()).toBe(0);
-    expect(await after.info("chat", use)).toEqual([]);
+    expect((await after.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     // And back again.
     const server = await startModernServer({ caching });
     const remembering = startStored(server.url);
@@ -131,10 +131,14 @@ describe("in a store", () => {
     server.requests.length = 0;
     await remembering.step(stateful);
     expect(server.log[0]).toBe("POST initialize");
-    expect(await stateful.info("chat", use)).toMatchObject([{ kind: "stateless" }]);
+    expect((await stateful.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "stateless" },
+    ]);
     const neither = remembering.processOf({});
     await remembering.step(neither);
-    expect(await neither.info("chat", use)).toMatchObject([{ kind: "stateless" }]);
+    expect((await neither.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "stateless" },
+    ]);
     const told = [...before.events, ...remembering.events].map(({ type }) => type);
     expect(told).not.toContain("discarded");
     expect(told).not.toContain("not-ended");
@@ -148,19 +152,19 @@ describe("in carried state", () => {
     const session = await step({}, greet);
     const use = { principal: alice };
     const kind = { connection: "one", kind: "remembered", protocolVersion: "2026-07-28" };
-    expect(await provider.info(session, use)).toEqual([kind]);
+    expect(await provider.list(session, use)).toEqual([kind]);
 
     const cleared = await provider.clearTools(session, use);
     server.requests.length = 0;
     await step(cleared, greet);
     expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
 
-    const result = { connection: "one", ended: true };
+    const result = { connection: "one", ended: true, removed: true };
     expect(await provider.restart(session, use)).toEqual({
       session: { state: {} },
       results: [result],
     });
-    expect(await provider.end(session, use)).toEqual({ session: { state: {} }, results: [] });
+    expect(await provider.end(session, use)).toEqual({ session: { state: {} }, results: [result] });
   });
 
   test("what another definition has left is dropped", async () => {

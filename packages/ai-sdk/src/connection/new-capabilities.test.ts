@@ -6,7 +6,7 @@ import { type NotebookServer, startNotebookServer } from "../../test/notebook-se
 import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { missingCapabilities } from "./client-capabilities.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";

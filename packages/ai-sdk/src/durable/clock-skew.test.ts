@@ -69,7 +69,9 @@ describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
       await named.run("c", (own) => own.call("notes", "add_note", { text: "a" }));
     });
     await other.run("chat", use, () => undefined);
-    expect(await other.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "session" }]);
+    expect((await other.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "session" },
+    ]);
   });
 });
 

@@ -11,7 +11,7 @@ import {
   type McpClientConnection,
   type Principal,
   type SessionLease,
-  type SharedSessions,
+  type SharedId,
 } from "../index.ts";
 
 const principal: Principal = { type: "app" };
@@ -96,14 +96,14 @@ test("only declared connections can be named", () => {
 });
 
 test("shared sessions are selected by declared connections, and say whose they are", async () => {
-  type Selection = Parameters<typeof typed.shared.end>[1];
+  type Selection = Parameters<typeof typed.end>[1];
   expectTypeOf<Selection["connection"]>().toEqualTypeOf<"notes" | undefined>();
-  // @ts-expect-error an id, and no name besides
-  void (() => typed.shared.info("inventory", { principal, name: "x" }));
-  const [stored] = await untyped.shared.info("inventory", { principal, connection: undefined });
+  const [stored] = (
+    await untyped.list({ principal, connection: undefined, sessionId: { shared: "inventory" } })
+  ).sessions;
   expectTypeOf(stored?.shared).toEqualTypeOf<string | undefined>();
   expectTypeOf(stored?.sessionId).toEqualTypeOf<string | undefined>();
-  expectTypeOf(typed.shared).toExtend<SharedSessions>();
+  expectTypeOf<Parameters<typeof typed.end>[0]>().toEqualTypeOf<string | SharedId>();
   const shared = undefined as string | undefined;
   defineMcpClientConnection({
     url: "http://a/mcp",

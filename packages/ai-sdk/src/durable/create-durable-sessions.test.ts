@@ -10,7 +10,7 @@ import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation } from "../events/connection-telemetry.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "./create-connection-provider.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
 
@@ -86,7 +86,9 @@ describe("sessions of connections", () => {
     expect(operations).toEqual(["list", "connect", "list", "connect"]);
     expect(events).toContainEqual({ type: "client", connection: "notes", action: "opened" });
     expect(observed).toEqual(events);
-    expect(await sessions.info("chat", use)).toMatchObject([{ startedAt: 42 }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { startedAt: 42 },
+    ]);
     await sessions.shutdown();
     const closed = { type: "client", connection: "program", action: "closed" };
     expect(events.at(-1)).toEqual({ ...closed, reason: "shutdown" });
@@ -100,7 +102,9 @@ describe("sessions of connections", () => {
     await Promise.all([sessions.shutdown(), sessions.shutdown()]);
     await expect(lease.registry.tools()).rejects.toMatchObject(isOver);
     await expect(sessions.open("chat", use)).rejects.toMatchObject(isOver);
-    expect(await sessions.info("chat", use)).toMatchObject([{ tools: { count: 4 } }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { tools: { count: 4 } },
+    ]);
     expect(server.liveSessions()).toBe(1);
   });
 });

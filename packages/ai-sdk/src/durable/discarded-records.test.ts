@@ -45,7 +45,9 @@ describe("a record that does not parse", () => {
     expect(types()).toEqual(["discarded", "recovered"]);
     expect(server.log).toContain("DELETE");
     expect(server.liveSessions()).toBe(1);
-    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "session" }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "session" },
+    ]);
   });
 
   test("and names a URL that is not declared gets no request there", async () => {
@@ -108,7 +110,9 @@ describe("a record of a later release", () => {
   test("is shown, and neither ended nor swept; only endAll removes it", async () => {
     const { store, server, ...old } = await startChat(newer);
     const later = startProcess(server, store, { now: () => Date.now() + 1e10 });
-    expect(await old.sessions.info("chat", use)).toMatchObject([{ kind: "newer" }]);
+    expect((await old.sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "newer" },
+    ]);
     const left = { connection: "notes", ended: false, reason: "newer", removed: false };
     expect(await old.sessions.restart("chat", use)).toMatchObject([left]);
     expect(await old.sessions.end("chat", use)).toMatchObject([left]);

@@ -58,8 +58,13 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
   test("are told of by info and list, by name too, and without ids", async () => {
     const { sessions, ids, add } = await startNamed({}, wrap);
     await add("c", hour);
-    expect(namesOf(await sessions.info("chat", use))).toEqual(["-", "a", "b", "c"]);
-    expect(await sessions.info("chat", { ...use, name: "c" })).toEqual([
+    expect(namesOf((await sessions.list({ ...use, sessionId: "chat" })).sessions)).toEqual([
+      "-",
+      "a",
+      "b",
+      "c",
+    ]);
+    expect((await sessions.list({ ...use, name: "c", sessionId: "chat" })).sessions).toEqual([
       {
         ...chat,
         name: "c",
@@ -73,17 +78,7 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     const all = JSON.stringify([await sessions.list(use), await sessions.admin.list()]);
     for (const id of ids()) expect(all).not.toContain(id);
     const ofBob = { principal: bob };
-    expect(await sessions.info("chat", ofBob)).toEqual([]);
-  });
-
-  test("are pinged with their names", async () => {
-    const { sessions, server } = await startNamed({}, wrap);
-    expect(await sessions.status("chat", { ...use, name: "a" })).toEqual([
-      { connection: "notes", name: "a", alive: true },
-    ]);
-    expect(server.log).toEqual(["POST ping"]);
-    expect(namesOf(await sessions.status("chat", use))).toEqual(["-", "a", "b"]);
-    expect(await sessions.status("chat", { ...use, name: "unknown" })).toEqual([]);
+    expect((await sessions.list({ ...ofBob, sessionId: "chat" })).sessions).toEqual([]);
   });
 
   test("are restarted and ended with the agent session, or one by one", async () => {
@@ -119,22 +114,9 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect(await sessions.restart("chat", { ...use, name: "a" })).toEqual([
       { ...chat, name: "a", ended: true, removed: false },
     ]);
-    expect(await sessions.info("chat", { ...use, name: "a" })).toMatchObject([
+    expect((await sessions.list({ ...use, name: "a", sessionId: "chat" })).sessions).toMatchObject([
       { kind: "sessionless" },
     ]);
-  });
-
-  test("list their tools anew when those are cleared", async () => {
-    const { sessions } = await startNamed({}, wrap);
-    await sessions.clearTools("chat", { ...use, name: "a" });
-    const described = await sessions.info("chat", use);
-    const kept = described.filter(({ tools }) => tools !== undefined);
-    expect(namesOf(kept)).toEqual(["-", "b"]);
-    await sessions.clearTools("chat", use);
-    for (const { tools, kind } of await sessions.info("chat", use)) {
-      expect(tools).toBeUndefined();
-      expect(kind).toBe("session");
-    }
   });
 
   test("go with all that a principal has", async () => {
@@ -170,7 +152,7 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
   });
 });
 
-test.each(["info", "status", "restart", "clearTools", "end"] as const)(
+test.each(["status", "restart", "clearTools", "end"] as const)(
   "%s refuses a name that is none",
   async (method) => {
     const { sessions, held } = await startNamed();
@@ -268,7 +250,9 @@ describe("an idle time-out over several processes", () => {
     used.resolve();
     await finding;
     expect(server.log).not.toContain("DELETE");
-    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "session" }]);
+    expect((await sessions.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "session" },
+    ]);
   });
 
   test("does not let a step go on in a session that it is about to end", async () => {
@@ -363,6 +347,8 @@ test.each([0, -1, 0.5, "1", null, 2 ** 31])(
     )!;
     const changed = { ...(stored.value as object), idleTimeoutMs: value };
     await held.store.put(stored.key, changed, stored.revision, { owner: stored.owner });
-    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "invalid" }]);
+    expect((await sessions.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "invalid" },
+    ]);
   },
 );

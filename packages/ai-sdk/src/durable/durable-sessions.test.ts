@@ -83,10 +83,14 @@ test("what a store holds under a key that does not parse is replaced", async () 
   const owner = JSON.stringify(["user", "https://idp.test", "alice"]);
   await store.put(key, { version: 0 }, null, { owner });
   const { sessions, types } = startProcess(server, store);
-  expect(await sessions.info("chat", { principal: alice })).toMatchObject([{ kind: "invalid" }]);
+  expect((await sessions.list({ principal: alice, sessionId: "chat" })).sessions).toMatchObject([
+    { kind: "invalid" },
+  ]);
   await sessions.run("chat", { principal: alice }, ({ tools }) => addNote(tools, "new"));
   expect(types()).toEqual(["discarded", "recovered"]);
-  expect(await sessions.info("chat", { principal: alice })).toMatchObject([{ kind: "session" }]);
+  expect((await sessions.list({ principal: alice, sessionId: "chat" })).sessions).toMatchObject([
+    { kind: "session" },
+  ]);
 });
 
 test.each([
@@ -98,7 +102,7 @@ test.each([
   const { sessionId = "chat", principal } = { principal: alice, ...change() } as any;
   for (const call of [
     sessions.open(sessionId, { principal }),
-    sessions.info(sessionId, { principal }),
+    sessions.list({ principal, sessionId }),
     sessions.status(sessionId, { principal }),
     sessions.restart(sessionId, { principal }),
     sessions.clearTools(sessionId, { principal }),
@@ -204,10 +208,12 @@ test("the tool list is kept for the steps to come", async () => {
   const store = createMemoryStore();
   const { sessions } = startProcess(server, store);
   await sessions.run("chat", { principal: alice }, () => undefined);
-  const [info] = await sessions.info("chat", { principal: alice });
+  const [info] = (await sessions.list({ principal: alice, sessionId: "chat" })).sessions;
   expect(info).toMatchObject({ kind: "session", tools: { count: 4 } });
   await sessions.clearTools("chat", { principal: alice });
-  expect(await sessions.info("chat", { principal: alice })).not.toMatchObject([{ tools: {} }]);
+  expect((await sessions.list({ principal: alice, sessionId: "chat" })).sessions).not.toMatchObject(
+    [{ tools: {} }],
+  );
   server.requests.length = 0;
   await sessions.run("chat", { principal: alice }, () => undefined);
   expect(server.log).toEqual(["POST tools/list"]);

@@ -17,7 +17,6 @@ import type {
   SessionPage,
   SessionSelection,
   SessionStatus,
-  SharedSelection,
   StoredSession,
 } from "../slots/session-reports.ts";
 
@@ -95,6 +94,16 @@ export interface SessionUse extends UnavailableOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
+/** Names the sessions that agent sessions of a principal share under an id. It may have some on several connections. */
+export interface SharedId {
+  readonly shared: string;
+}
+
+type InTime<CONNECTIONS extends Connections> = SessionSelection<CONNECTIONS> & {
+  /** For each request to a server, in milliseconds. @default 5000 */
+  readonly timeoutMs?: number | undefined;
+};
+
 /**
  * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
  * rejects with `STORE_FAILED` if the store fails.
@@ -125,35 +134,41 @@ export interface DurableSessions<
     use: SessionUse,
     step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
-  /** Describes the stored sessions: one for each connection, and one for each name. */
-  info(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<StoredSession[]>;
+  /**
+   * Describes stored sessions of this agent: one for each connection, and one for each name and each shared id. The
+   * order is the store's own.
+   *
+   * @param query.sessionId only those of one agent session, or of one shared id. @default all
+   * @param query.shared only shared sessions, or only others. @default all
+   */
+  list(
+    query: SessionSelection<CONNECTIONS> &
+      SessionListQuery & {
+        readonly sessionId?: string | SharedId | undefined;
+        readonly shared?: boolean | undefined;
+      },
+  ): Promise<SessionPage<StoredSession>>;
   /**
    * Pings each stored session on its server, for at most `timeoutMs`. Makes no session and changes nothing
    * in the store.
    *
-   * @param selection.timeoutMs in milliseconds. @default 5000
+   * @param of your id of the agent session, or `{ shared: id }`; as with `restart`, `clearTools` and `end`
    */
-  status(
-    sessionId: string,
-    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
-  ): Promise<SessionStatus[]>;
+  status(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<SessionStatus[]>;
   /**
-   * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones. Calls
-   * that wait for a person stay.
+   * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones, and the model is
+   * told. Calls that wait for a person stay.
    */
-  restart(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
+  restart(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
   /** Forgets the kept tool lists. The next step lists the tools anew. */
-  clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
+  clearTools(of: string | SharedId, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
    * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
    * ended stays in the store, and its next step tries once more. The selected connections' calls that wait
-   * for a person are deleted too, whatever their state; with `name` none is.
+   * for a person are deleted too, whatever their state; with `name` none is. Shared
+   * sessions do not end with an agent session, only under `{ shared: id }`.
    */
-  end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
-  /** The principal's stored sessions of this agent, shared ones too, in an order of the store's own. */
-  list(
-    query: SessionListQuery & { readonly principal: Principal },
-  ): Promise<SessionPage<StoredSession>>;
+  end(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
    * and removes all of the principal's records, whether or not the servers could be reached: also those of
@@ -163,8 +178,6 @@ export interface DurableSessions<
    * @returns one entry for each session
    */
   endAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
-  /** The sessions that agent sessions share. `end` and `restart` of one agent session leave them alone. */
-  readonly shared: SharedSessions<CONNECTIONS>;
   /**
    * For the end of the process, such as on SIGTERM: closes and saves all open sessions. Running code fails
    * at its next use of a connection, and no session can be opened any more. A given `provider` stays open;
@@ -175,28 +188,4 @@ export interface DurableSessions<
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
   /** Sees all principals: for the operator's own programs, never for a user's request. */
   readonly admin: DurableSessionsAdmin;
-}
-
-/**
- * The sessions that the agent sessions of a principal share, of this agent, each by its id: an id may have
- * sessions on several connections. The methods do what those of `DurableSessions` do.
- */
-export interface SharedSessions<CONNECTIONS extends Connections = Connections> {
-  /** Describes the stored sessions of an id. */
-  info(id: string, selection: SharedSelection<CONNECTIONS>): Promise<StoredSession[]>;
-  /** Pings them on their servers. @param selection.timeoutMs in milliseconds. @default 5000 */
-  status(
-    id: string,
-    selection: SharedSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
-  ): Promise<SessionStatus[]>;
-  /** Ends them on their servers; the next use, by any agent session, starts new ones. */
-  restart(id: string, selection: SharedSelection<CONNECTIONS>): Promise<EndedSession[]>;
-  /** Forgets the kept tool lists. */
-  clearTools(id: string, selection: SharedSelection<CONNECTIONS>): Promise<void>;
-  /** Ends them on their servers, then removes them from the store. */
-  end(id: string, selection: SharedSelection<CONNECTIONS>): Promise<EndedSession[]>;
-  /** All shared sessions of the principal. */
-  list(
-    query: Omit<SessionListQuery, "name"> & { readonly principal: Principal },
-  ): Promise<SessionPage<StoredSession>>;
 }

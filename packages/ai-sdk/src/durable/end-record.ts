@@ -1,10 +1,11 @@
 import type { ActiveSessionSnapshot, SessionStore, StoredValue } from "@durable-mcp/core";
 import { isLost } from "@durable-mcp/core/internal";
+import { endpointOf } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { afterEnd, type EndUse, lostSnapshot, planEnd } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { createRecord, type ListedRecord, type RecordName } from "./slot-record.ts";
+import { createRecord, type ListedRecord, type RecordName, whoseRecord } from "./slot-record.ts";
 import { createRecordCell } from "./stored-records.ts";
 
 /**
@@ -19,17 +20,20 @@ export async function endRecord(
   { store, now }: Pick<SessionsContext, "store" | "now">,
   name: RecordName,
   stored: StoredValue,
-  { definition, principal, mode }: EndUse,
+  { definition, principal, mode, timeoutMs }: EndUse,
 ): Promise<EndedSession | undefined> {
-  const { agent: _, ...whose } = name;
+  const whose = whoseRecord(name);
   const cell = createRecordCell(store, name, principal, stored);
   /** What an earlier attempt could not end, if another process then wrote the record. */
   let notEnded: EndedSession | undefined;
 
   /** Writes that the record has no session, and which sessions are still to be ended. */
-  const claim = async (ending: readonly ActiveSessionSnapshot[]): Promise<boolean> => {
-    const record = cell.record!;
-    const snapshot = lostSnapshot(record.snapshot);
+  const claim = async (
+    ending: readonly ActiveSessionSnapshot[],
+    url?: string,
+  ): Promise<boolean> => {
+    const record = cell.record ?? { snapshot: undefined, savedAt: now() };
+    const snapshot = lostSnapshot({ url: url ?? record.snapshot!.url });
     return await cell.put(createRecord({ ...record, snapshot, ending }));
   };
 
@@ -39,11 +43,16 @@ export async function endRecord(
     const { act, sessions, outcome } = planEnd(cell.record, { definition, mode, isNamed });
     const planned = { ...whose, ...outcome, removed: false };
     if (act === "leave") return planned;
+    if (act === "lose") {
+      const isClaimed = await claim(sessions.map(withoutContents), endpointOf(definition!));
+      return isClaimed ? planned : undefined;
+    }
     if (act === "forget") return (await cell.delete()) ? { ...planned, removed: true } : undefined;
 
     const wasTried = isLost(cell.record!.snapshot);
     if (!(await claim(sessions.map(withoutContents)))) return undefined;
-    const use = { definition: definition!, connection: name.connection, principal, now };
+    const { connection } = name;
+    const use = { definition: definition!, connection, principal, timeoutMs, now };
     const ends = await Promise.all(sessions.map((snapshot) => endMcpSession({ ...use, snapshot })));
     const failure = ends.find(({ ended }) => !ended);
     const ended: EndedSession = { ...planned, ...failure };
@@ -78,9 +87,8 @@ export async function removeRecord(
   store: SessionStore,
   { key, revision, of }: ListedRecord,
 ): Promise<EndedSession | undefined> {
-  const { agent: _, ...whose } = of;
   const deleted = await store.delete(key, revision);
-  return deleted.ok ? { ...whose, ended: false, removed: true } : undefined;
+  return deleted.ok ? { ...whoseRecord(of), ended: false, removed: true } : undefined;
 }
 
 /** The part of a session that it takes to end it. */

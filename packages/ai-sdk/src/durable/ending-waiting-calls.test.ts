@@ -60,7 +60,7 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     const { sessions, ask } = await start(wrap);
     await ask("chat");
     const isSession = [{ connection: "notes", sessionId: "chat" }];
-    expect(await sessions.info("chat", use)).toMatchObject(isSession);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject(isSession);
     expect(await sessions.status("chat", use)).toMatchObject([{ connection: "notes" }]);
     expect((await sessions.list(use)).sessions).toMatchObject(isSession);
     expect((await sessions.admin.list()).sessions).toMatchObject(isSession);
@@ -155,7 +155,7 @@ test("a restart, and the end of a named session, leave them alone", async () => 
   const call = await ask("chat");
   await sessions.restart("chat", use);
   await sessions.end("chat", { ...use, name: "shop" });
-  await sessions.shared.end("chat", use);
+  await sessions.end({ shared: "chat" }, use);
   expect(await sessions.waiting("chat", use)).toEqual([call]);
 });
 

@@ -96,10 +96,12 @@ describe.each(stores)("in %s", (_, wrap) => {
         await use(id, alice, options);
       }
       const isSession = [{ connection: "notes", sessionId: "oauth" }];
-      expect(await sessions.info("oauth", of)).toMatchObject(isSession);
+      expect((await sessions.list({ ...of, sessionId: "oauth" })).sessions).toMatchObject(
+        isSession,
+      );
       expect(await sessions.status("oauth", of)).toMatchObject([{ connection: "notes" }]);
       expect((await sessions.list(of)).sessions).toHaveLength(2);
-      expect((await sessions.shared.list(of)).sessions).toEqual([]);
+      expect((await sessions.list({ ...of, shared: true })).sessions).toEqual([]);
       expect((await sessions.admin.list()).sessions).toHaveLength(2);
       await sessions.clearTools("oauth", of);
       expect(await sessions.restart("oauth", of)).toHaveLength(1);

@@ -1,194 +1,131 @@
 import type { Principal } from "@durable-mcp/core";
-import type * as z from "zod/mini";
-import { checkOptions } from "../base/check-options.ts";
+import { invalidOption } from "@durable-mcp/core/internal";
 import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
-import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
-import { pingSession } from "../http/end-mcp-session.ts";
-import { selectionInTimeSchema, selectionSchema } from "../provider/option-schemas.ts";
-import type { EndMode } from "../slots/kept-session.ts";
-import type {
-  EndedSession,
-  SessionListQuery,
-  SessionPage,
-  SessionSelection,
-  StoredSession,
-} from "../slots/session-reports.ts";
-import type { SlotName } from "../slots/step-slot.ts";
-import type { DurableSessions, SharedSessions } from "./durable-sessions.ts";
-import { endRecord } from "./end-record.ts";
 import {
-  endAllSchema,
-  listSchema,
-  sharedInTimeSchema,
-  sharedListSchema,
-  sharedSelectionSchema,
-} from "./option-schemas.ts";
-import { type FoundRecords, forgetToolList, listAll, listRecords } from "./stored-records.ts";
+  clientConnections,
+  type Connections,
+  findDeclared,
+  notDeclared,
+} from "../connection/mcp-connection.ts";
+import { pingSession } from "../http/end-mcp-session.ts";
+import type { EndMode } from "../slots/kept-session.ts";
+import type { EndedSession, SessionSelection, SessionStatus } from "../slots/session-reports.ts";
+import type { SlotName } from "../slots/step-slot.ts";
+import type { SharedId } from "./durable-sessions.ts";
+import { endRecord } from "./end-record.ts";
+import { type FoundRecords, forgetToolList, listAll } from "./stored-records.ts";
 import {
   checkSessionId,
-  describeRecord,
   type ListedRecord,
   parseRecord,
   recordOwner,
   recordPrefix,
 } from "./slot-record.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { forgetGrants } from "./grant-records.ts";
-import { deleteCalls, isCallOf } from "./waiting-records.ts";
+import { deleteCalls } from "./waiting-records.ts";
 
-/** The uses of a principal's stored sessions outside of a step. */
-export function createSessionsManagement(
-  context: SessionsContext,
-): Pick<
-  DurableSessions<any>,
-  "info" | "status" | "restart" | "clearTools" | "end" | "list" | "endAll" | "shared"
-> {
-  const { store, agent } = context;
-  return {
-    ...createUses(context, {
-      schema: selectionSchema,
-      inTimeSchema: selectionInTimeSchema,
-      find: async (sessionId, selection) => {
-        checkSessionId(sessionId);
-        return await findRecords(context, recordPrefix(agent, sessionId), selection);
-      },
-      endKept: async (sessionId, ...use) => await endKept(context, [agent, sessionId], ...use),
-    }),
-    list: async (query) =>
-      await listPage(context, recordPrefix(agent), checkOptions(listSchema, query)),
-    shared: {
-      ...createUses(context, {
-        schema: sharedSelectionSchema,
-        inTimeSchema: sharedInTimeSchema,
-        find: async (id, selection) => {
-          checkSessionName(id, "id");
-          const { records } = await findRecords(context, recordPrefix(agent, null), selection);
-          return { records: records.filter(({ of }) => of.shared === id), waiting: [] };
-        },
-        // No stdio server is shared.
-        endKept: async () => [],
-      }),
-      list: async (query) =>
-        await listPage(context, recordPrefix(agent, null), checkOptions(sharedListSchema, query)),
-    },
-
-    async endAll(query) {
-      const { principal } = checkOptions(endAllSchema, query);
-      const { records, waiting, grants } = await listAll(store, { owner: recordOwner(principal) });
-      const [ended, processes] = await Promise.all([
-        endRecords(context, records, principal, "delete"),
-        endKept(context, [], { principal }, "end"),
-        deleteCalls(context, waiting, principal),
-      ]);
-      // Not before: the end of a session on its server needs a token.
-      await forgetGrants(context, grants, principal);
-      return [...ended, ...processes];
-    },
-  };
+/** Sessions outside of a step: of an agent session, or shared ones of an id. */
+export interface Selected extends SessionSelection {
+  readonly of: string | SharedId;
+  /** For each request to a server, in milliseconds. @default 5000 */
+  readonly timeoutMs?: number | undefined;
 }
 
-/** How stored sessions are selected. */
-interface SelectedBy {
-  readonly schema: z.ZodMiniType;
-  /** The same, with a time limit. */
-  readonly inTimeSchema: z.ZodMiniType;
-  /** @param id the agent session's, or the shared session's */
-  readonly find: (id: string, selection: SessionSelection) => Promise<Omit<FoundRecords, "grants">>;
-  /** Ends what only the pool has. */
-  readonly endKept: (
-    id: string,
-    selection: SessionSelection,
-    mode: "restart" | "end",
-  ) => Promise<EndedSession[]>;
-}
+type Found = Omit<FoundRecords, "grants">;
 
-/** @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none */
-function createUses(
-  context: SessionsContext,
-  { schema, inTimeSchema, find, endKept: endKeptOf }: SelectedBy,
-): Omit<SharedSessions<any>, "list"> {
-  const { provider, now } = context;
-  const findSelected = async (id: string, selection: SessionSelection) =>
-    await find(id, checkOptions(schema, selection));
-  const endFound = (mode: "restart" | "end") => async (id: string, selection: SessionSelection) => {
-    const { principal } = checkOptions(schema, selection);
-    const { records, waiting } = await findSelected(id, selection);
-    const [ended, kept] = await Promise.all([
-      endRecords(context, records, principal, mode),
-      endKeptOf(id, selection, mode),
-      mode === "end" && deleteCalls(context, waiting, principal),
-    ]);
-    return [...ended, ...kept];
-  };
-
-  return {
-    async info(id, selection) {
-      const { records } = await findSelected(id, selection);
-      return records.map(describeRecord);
-    },
-
-    async status(id, options) {
-      const { timeoutMs = 5_000, ...selection } = checkOptions(inTimeSchema, options);
-      const { principal } = selection;
-      const { records } = await find(id, selection);
-      const declared = clientConnections(provider.declaredFor(principal));
-      return await inParallel(records, async ({ of, value }) => {
-        const { connection, name, shared } = of;
-        const definition = findDeclared(declared, connection);
-        const snapshot = parseRecord(value)?.snapshot;
-        const session = { definition, connection, principal, snapshot };
-        const status = await pingSession({ ...session, timeoutMs, now });
-        const named = name === undefined ? {} : { name };
-        return { ...status, ...named, ...(shared !== undefined && { shared }) };
-      });
-    },
-
-    restart: endFound("restart"),
-    end: endFound("end"),
-
-    async clearTools(id, selection) {
-      const { records } = await findSelected(id, selection);
-      await inParallel(records, async (stored) => {
-        await forgetToolList(context, stored.of, stored, selection.principal);
-      });
-    },
-  };
-}
-
-async function listPage(
-  { store }: SessionsContext,
-  prefix: string,
-  query: SessionListQuery & { readonly principal: Principal },
-): Promise<SessionPage<StoredSession>> {
-  const { principal, name, cursor, limit = 100 } = query;
+/**
+ * The records that a selection names: of sessions, and of waiting calls. In a state undeclared connections are left
+ * alone.
+ *
+ * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
+ */
+export async function findSelected(context: SessionsContext, selected: Selected): Promise<Found> {
+  const { store, provider, carried } = context;
+  const { of, principal, connection, name } = selected;
   const owner = recordOwner(principal);
-  const page = await listRecords(store, { owner, prefix, name, cursor, limit });
-  return { sessions: page.records.map(describeRecord), cursor: page.cursor };
-}
-
-/** The records under a prefix that a principal has: of sessions, and of waiting calls. */
-async function findRecords(
-  { store, provider }: SessionsContext,
-  prefix: string,
-  { principal, connection, name }: SessionSelection,
-): Promise<Omit<FoundRecords, "grants">> {
-  const found = await listAll(store, { prefix, owner: recordOwner(principal), name });
-  const records = found.records.filter(
-    ({ of }) => connection === undefined || of.connection === connection,
-  );
-  const waiting = found.waiting.filter((call) => isCallOf(call, connection));
-  if (connection !== undefined && records.length + waiting.length === 0) {
-    const declared = provider.declaredFor(principal);
-    if (!Object.hasOwn(declared, connection)) {
-      throw notDeclared(connection, Object.keys(declared), "connection");
-    }
-  }
+  const declared = provider.declaredFor(principal);
+  if (carried !== undefined) checkDeclared(declared, connection);
+  const query = { ...recordsOf(context, of, name), owner, connection, name };
+  const { records: found, waiting } = await listAll(store, query);
+  const isLeftAlone = (record: ListedRecord) =>
+    carried !== undefined && findDeclared(declared, record.of.connection) === undefined;
+  const records = found.filter((record) => !isLeftAlone(record));
+  if (records.length + waiting.length === 0) checkDeclared(declared, connection);
   return { records, waiting };
 }
 
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+export function checkDeclared(declared: Connections, connection: string | undefined): void {
+  if (connection === undefined || Object.hasOwn(declared, connection)) return;
+  throw notDeclared(connection, Object.keys(declared), "connection");
+}
+
+/** Selects the records of an agent session, or of a shared id. @throws {McpSessionError} `CONNECTION_INVALID` */
+export function recordsOf(
+  { agent, carried }: SessionsContext,
+  of: string | SharedId,
+  name: string | undefined,
+) {
+  if (typeof of === "object" && of !== null) {
+    checkSessionName(of.shared, "shared");
+    if (name !== undefined)
+      throw invalidOption("name", "is none of a shared session, which has an id");
+    return { prefix: recordPrefix(agent, null), shared: of.shared };
+  }
+  if (carried === undefined) checkSessionId(of);
+  return { prefix: recordPrefix(agent, of) };
+}
+
+/** Pings the sessions on their servers. Makes no session and changes no record. */
+export async function checkSelected(
+  context: SessionsContext,
+  { timeoutMs = 5_000, ...selected }: Selected,
+): Promise<SessionStatus[]> {
+  const { principal } = selected;
+  const { records } = await findSelected(context, selected);
+  const declared = clientConnections(context.provider.declaredFor(principal));
+  return await inParallel(records, async ({ of, value }) => {
+    const { connection, name, shared } = of;
+    const definition = findDeclared(declared, connection);
+    const snapshot = parseRecord(value)?.snapshot;
+    const session = { definition, connection, principal, snapshot };
+    const status = await pingSession({ ...session, timeoutMs, now: context.now });
+    const named = name === undefined ? {} : { name };
+    return { ...status, ...named, ...(shared !== undefined && { shared }) };
+  });
+}
+
+/** Ends the sessions on their servers, and with `end` deletes the calls that wait. */
+export async function endSelected(
+  context: SessionsContext,
+  selected: Selected,
+  mode: "restart" | "end",
+): Promise<EndedSession[]> {
+  const { of, principal } = selected;
+  const { records, waiting } = await findSelected(context, selected);
+  const [ended, kept] = await Promise.all([
+    endRecords(context, records, selected, mode),
+    // No stdio server is shared.
+    typeof of === "string" ? endKept(context, [context.agent, of], selected, mode) : [],
+    mode === "end" && deleteCalls(context, waiting, principal),
+  ]);
+  return [...ended, ...kept];
+}
+
+/** Forgets the kept tool lists. */
+export async function clearSelectedTools(
+  context: SessionsContext,
+  selected: Selected,
+): Promise<void> {
+  const { records } = await findSelected(context, selected);
+  await inParallel(records, async (stored) => {
+    await forgetToolList(context, stored.of, stored, selected.principal);
+  });
+}
+
 /** Ends the stdio servers that the pool has. @param scope names the agent, and the agent session */
-async function endKept(
+export async function endKept(
   { provider: { pool }, namespace }: SessionsContext,
   scope: readonly unknown[],
   { principal, connection, name }: SessionSelection,
@@ -202,16 +139,17 @@ async function endKept(
   return ended.map(({ scope: own, ...end }) => ({ ...end, sessionId: own[2] as string }));
 }
 
-async function endRecords(
+export async function endRecords(
   context: SessionsContext,
   records: readonly ListedRecord[],
-  principal: Principal,
+  { principal, timeoutMs }: { principal: Principal; timeoutMs?: number | undefined },
   mode: EndMode,
 ): Promise<EndedSession[]> {
   const declared = clientConnections(context.provider.declaredFor(principal));
   const ended = await inParallel(records, async (stored) => {
     const definition = findDeclared(declared, stored.of.connection);
-    return await endRecord(context, stored.of, stored, { definition, principal, mode });
+    const use = { definition, principal, mode, timeoutMs };
+    return await endRecord(context, stored.of, stored, use);
   });
   return ended.filter((result) => result !== undefined);
 }

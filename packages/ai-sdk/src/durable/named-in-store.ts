@@ -12,18 +12,20 @@ import type { OpenedSlots } from "./opened-slots.ts";
 import type { StepContext } from "./sessions-context.ts";
 import {
   checkIdleMs,
+  describeValue,
   namedRecordPrefix,
   parseRecord,
   type RecordName,
   recordKey,
   recordName,
   recordOwner,
+  whoseRecord,
 } from "./slot-record.ts";
 import { forgetToolList, listAll, storeFailed } from "./stored-records.ts";
 
 /** The named sessions of an agent session in a store. */
 export function createNamedInStore(context: StepContext, opened: OpenedSlots): NamedSlots {
-  const { store, sessionId, touchIntervalMs, abortSignal, now } = context;
+  const { store, touchIntervalMs, carried, abortSignal } = context;
   const nameOf = (slot: SlotName): RecordName => recordName(context, slot);
   const keyOf = (slot: SlotName, principal: Principal) => recordKey(nameOf(slot), principal);
   /** By principal. */
@@ -31,7 +33,7 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
   let lookAtEnd: (() => void) | undefined;
 
   const named: NamedSlots = {
-    keepsShared: true,
+    keepsShared: carried === undefined,
 
     async open(slot, use) {
       const { principal, idleTimeoutMs } = use;
@@ -46,18 +48,7 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
       return await opened.load(slot, use);
     },
 
-    async list(principal) {
-      const records = await abortable(namedRecords(context, principal), abortSignal);
-      const stored = records.map(({ record, slot }) => listedRecord(record, slot));
-      const keys = new Set(records.map(({ slot }) => keyOf(slot, principal)));
-      // A verdict such as "sessionless" is only written at the end of the step.
-      const unwritten = opened.of(principal).flatMap(({ of: { connection, name }, key, slot }) => {
-        const { snapshot } = slot;
-        if (name === undefined || snapshot === undefined || keys.has(key)) return [];
-        return [{ connection, name, ...describeKept({ snapshot }, now()) }];
-      });
-      return [...stored, ...unwritten];
-    },
+    list: async (principal) => await listNamed(context, opened, principal),
 
     async end(slot, use) {
       const key = keyOf(slot, use.principal);
@@ -65,7 +56,7 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
       opened.forget(key);
       const stored = await store.get(key);
       const ended = stored && (await endRecord(context, nameOf(slot), stored, use));
-      return ended ?? { ...slot, sessionId, ended: true, removed: true };
+      return ended ?? { ...whoseRecord(nameOf(slot)), ended: true, removed: true };
     },
 
     async clearTools(slot, principal) {
@@ -77,9 +68,11 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
     },
 
     beginStep(principal, declared) {
+      opened.begin();
       // Nothing of another connection lasts under a name.
       const own = opened.of(principal).filter(({ of }) => isStateful(declared[of.connection]!));
       const look = () => named.endIdle(principal, declared);
+      if (carried !== undefined) return look();
       const isUnknown = () => own.length > 0 && own.every(({ slot }) => !slot.snapshot);
       if (own.some(({ isLookDue }) => isLookDue)) look();
       // Without any record nothing says when the last look was, in the next step either.
@@ -95,13 +88,33 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
       trackWork(all, context.work.track, context.provider.work.track);
     },
 
-    endStep: () => lookAtEnd?.(),
+    endStep() {
+      opened.end();
+      lookAtEnd?.();
+    },
   };
   return named;
 }
 
-function listedRecord({ value, lastUsedAt }: StoredRecord, slot: NamedSlot): ListedSession {
-  return { ...slot, ...describeKept(parseRecord(value), lastUsedAt) };
+async function listNamed(
+  context: StepContext,
+  opened: OpenedSlots,
+  principal: Principal,
+): Promise<ListedSession[]> {
+  const records = await abortable(namedRecords(context, principal), context.abortSignal);
+  const stored = records.map(({ record: { value, lastUsedAt }, slot }) => ({
+    ...slot,
+    ...describeValue(value, lastUsedAt),
+  }));
+  const keyOf = (slot: SlotName) => recordKey(recordName(context, slot), principal);
+  const keys = new Set(records.map(({ slot }) => keyOf(slot)));
+  // A verdict such as "sessionless" is only written at the end of the step.
+  const unwritten = opened.of(principal).flatMap(({ of: { connection, name }, key, slot }) => {
+    const { snapshot } = slot;
+    if (name === undefined || snapshot === undefined || keys.has(key)) return [];
+    return [{ connection, name, ...describeKept({ snapshot }, context.now()) }];
+  });
+  return [...stored, ...unwritten];
 }
 
 async function namedRecords(

@@ -73,21 +73,15 @@ async function loadRegistry(
   const emit = (event: ConnectionEvent) => sessions.tell(event, events.step);
   const context: StepContext = { ...sessions, sessionId, abortSignal, emit };
   const slots = await loadSlots(context, principal, clientConnections(declared));
-  const opened = createOpenedSlots(context);
-  for (const stored of slots.values()) opened.hold(stored);
+  const opened = createOpenedSlots(context, slots.values());
   try {
     sessions.work.throwIfShutDown();
     return provider.createRegistry({
-      declared,
-      principal,
-      events,
-      abortSignal,
+      ...{ declared, principal, events, abortSignal, pool, successor },
       slotFor: (connection) => ({ ...slots.get(connection)!, listsTools }),
       named: createNamedInStore(context, opened),
       isLeased: true,
-      pool,
       waiting: { store, agent, sessionId, closeTimeoutMs },
-      successor,
       save: (timeoutMs) => opened.close(timeoutMs),
     });
   } catch (error) {

@@ -11,31 +11,29 @@ import { storeFailed } from "./stored-records.ts";
 
 export type OpenedSlots = ReturnType<typeof createOpenedSlots>;
 
-/** The slots that a step has opened, by the keys of their records; marked as used until `close`. */
-export function createOpenedSlots(context: StepContext) {
-  const { touchIntervalMs, emit } = context;
+/**
+ * The slots that a step has opened, by the keys of their records; marked as used until `close`.
+ *
+ * @param own those of its connections
+ */
+export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot>) {
+  const { touchIntervalMs, carried, emit, now } = context;
   const slots = new Map<string, StoredSlot>();
+  let isBegun = false;
   let isClosed = false;
+  let endedAt: number | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  const forAll = async (
-    operation: "close" | "touch",
-    use: (stored: StoredSlot) => Promise<unknown>,
-  ) => {
-    const uses = [...slots.values()].map(async (stored) => {
-      try {
-        await use(stored);
-      } catch (cause) {
-        emit({ ...storeFailed(operation, cause), ...stored.of });
-      }
-    });
-    await Promise.all(uses);
-  };
+  const forAll = async (operation: "close" | "touch", use: UseOfSlot) =>
+    await tryAll(slots.values(), use, (cause, { of }) =>
+      emit({ ...storeFailed(operation, cause), ...of }),
+    );
 
   const opened = {
     hold(stored: StoredSlot) {
       slots.set(stored.key, stored);
-      if (timer !== undefined) return;
+      if (isBegun) stored.endUnused();
+      if (timer !== undefined || carried !== undefined) return;
       timer = setInterval(() => void forAll("touch", (each) => each.touch()), touchIntervalMs);
       // A forgotten lease must not keep a Node process alive.
       detach(timer);
@@ -45,6 +43,15 @@ export function createOpenedSlots(context: StepContext) {
       if (isClosed) throw registryDisposed(slot.connection);
       opened.hold(stored);
       return stored;
+    },
+    /** Notes the first use of the step. Nothing is sent before. */
+    begin() {
+      isBegun = true;
+      for (const stored of slots.values()) stored.endUnused();
+    },
+    /** Notes the end of the step. */
+    end() {
+      endedAt ??= now();
     },
     find: (key: string) => slots.get(key),
     /** All of a principal. */
@@ -69,6 +76,32 @@ export function createOpenedSlots(context: StepContext) {
       const endings = [...slots.values()].map((stored) => stored.settle());
       await within(timeoutMs, Promise.all([writing, ...endings]));
     },
+    /** What `close` would write into a state now. */
+    unsaved() {
+      return [...slots.values()].flatMap((stored) => {
+        const next = stored.unsaved(endedAt ?? now());
+        if (next === "leave") return [];
+        return [[stored.key, next === "delete" ? undefined : next] as const];
+      });
+    },
   };
+  for (const stored of own) opened.hold(stored);
   return opened;
+}
+
+type UseOfSlot = (stored: StoredSlot) => Promise<unknown>;
+
+async function tryAll(
+  slots: Iterable<StoredSlot>,
+  use: UseOfSlot,
+  onFailure: (cause: unknown, stored: StoredSlot) => void,
+): Promise<void> {
+  const uses = [...slots].map(async (stored) => {
+    try {
+      await use(stored);
+    } catch (cause) {
+      onFailure(cause, stored);
+    }
+  });
+  await Promise.all(uses);
 }

@@ -3,7 +3,13 @@ import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { type EndMode, isNewerEntry } from "../slots/kept-session.ts";
 import type { EndedSession, StoredSession } from "../slots/session-reports.ts";
 import { endRecord, removeRecord } from "./end-record.ts";
-import { describeRecord, type ListedRecord, parseRecord, parseRecordOwner } from "./slot-record.ts";
+import {
+  describeRecord,
+  type ListedRecord,
+  parseRecord,
+  parseRecordOwner,
+  whoseRecord,
+} from "./slot-record.ts";
 
 /** What an operator sees of a record. Holds no id of an MCP session. */
 export interface InspectedRecord extends StoredSession {
@@ -55,8 +61,7 @@ export async function endForOperator(
   },
 ): Promise<EndedSession | undefined> {
   if (isNewerEntry(stored.value)) {
-    const { agent: _, ...whose } = stored.of;
-    return { ...whose, ended: false, reason: "newer", removed: false };
+    return { ...whoseRecord(stored.of), ended: false, reason: "newer", removed: false };
   }
   const principal = parseRecordOwner(stored.owner);
   const record = parseRecord(stored.value);

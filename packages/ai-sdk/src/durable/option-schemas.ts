@@ -41,13 +41,11 @@ export const useSchema = optionalOptions({ principal: anything, abortSignal, onU
 export const waitingUseSchema = optionalOptions({ principal: anything });
 export const answerUseSchema = optionalOptions({ principal: anything, ...answerFields });
 const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
-export const listSchema = optionalOptions({ principal: anything, ...pageFields });
-const { name: _name, ...sharedFields } = selectionFields;
-export const sharedSelectionSchema = optionalOptions(sharedFields);
-export const sharedInTimeSchema = optionalOptions({ ...sharedFields, timeoutMs: timeout });
+export const listSchema = optionalOptions({
+  ...{ ...selectionFields, ...pageFields, shared: flag },
+  sessionId: anything,
+});
 export const endAllSchema = optionalOptions({ principal: anything });
-const { name: _page, ...sharedPageFields } = pageFields;
-export const sharedListSchema = optionalOptions({ principal: anything, ...sharedPageFields });
 export const adminListSchema = optionalOptions(pageFields);
 const { cursor: _, ...sweepFields } = pageFields;
 export const sweepSchema = z.strictObject({

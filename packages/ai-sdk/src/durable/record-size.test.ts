@@ -26,7 +26,7 @@ test("a tool list that a store's record has no room for costs a listing, not the
   expect(await run("large")).toBe("done");
   expect(server.sessionIds).toHaveLength(2);
   expect(events.map(({ type }) => type)).toEqual(["started", "started", "resumed"]);
-  const [info] = await sessions.info("large", { principal: alice });
+  const [info] = (await sessions.list({ principal: alice, sessionId: "large" })).sessions;
   expect(info).toMatchObject({ kind: "session" });
   expect(info).not.toHaveProperty("tools");
 });

@@ -9,7 +9,7 @@ export type SessionUsers = readonly SessionUser[];
 /** The part of a record that says who uses its session. */
 interface UsedRecord {
   /** Tells an MCP session from those before it. */
-  readonly startedAt: number;
+  readonly startedAt?: number | undefined;
   readonly users?: SessionUsers | undefined;
 }
 
@@ -38,7 +38,7 @@ export function noteUser(users: SessionUsers = [], user: SessionUser): SessionUs
 export function withNewUser(
   users: SessionUsers | undefined,
   sessionId: string | undefined,
-  startedAt: number,
+  startedAt = 0,
 ): SessionUsers | undefined {
   const isKnown = sessionId === undefined || users?.some(([id]) => id === sessionId);
   return isKnown ? users : noteUser(users, [sessionId, startedAt]);
@@ -70,7 +70,7 @@ export function createSessionKnowledge(
         ? untold(snapshot)
         : snapshot,
     /** Notes the session in use from now on: the step's own, or another process's in its place. */
-    use(startedAt: number, saved: ActiveSessionSnapshot, own: ActiveSessionSnapshot) {
+    use(startedAt: number | undefined, saved: ActiveSessionSnapshot, own: ActiveSessionSnapshot) {
       current = startedAt;
       known ??= startedAt;
       return sessionId !== undefined && own.replacesLost ? untold(saved) : saved;

@@ -224,9 +224,11 @@ describe("a store that keeps a fingerprint in the principal's place", () => {
   test("lets principals see, restart, end and delete what is theirs", async () => {
     const { server, plain, sessions } = await startFingerprinted();
     const use = { principal: alice };
-    expect(await sessions.info("chat", use)).toHaveLength(1);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toHaveLength(1);
     await sessions.clearTools("chat", use);
-    expect(await sessions.info("chat", use)).not.toMatchObject([{ tools: {} }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).not.toMatchObject([
+      { tools: {} },
+    ]);
     expect(await sessions.restart("chat", use)).toMatchObject([{ ended: true }]);
     expect(await sessions.end("chat", use)).toMatchObject([{ removed: true }]);
     expect(await sessions.endAll({ principal: bob })).toMatchObject([{ ended: true }]);

@@ -25,6 +25,7 @@ import {
   parseRecordOwner,
   recordKey,
   recordPrefix,
+  whoseRecord,
 } from "./slot-record.ts";
 import { listRecords } from "./stored-records.ts";
 import { deleteUnusedCalls, type ListedCall } from "./waiting-records.ts";
@@ -90,8 +91,8 @@ async function sweepRecord(
 ): Promise<EndedSession | undefined> {
   const { owner, of } = stored;
   const { store, provider } = context;
-  const { agent: _, ...whose } = of;
-  const authorized = await authorize?.({ owner, principal: parseRecordOwner(owner), ...whose });
+  const whose = { owner, principal: parseRecordOwner(owner), ...whoseRecord(of) };
+  const authorized = await authorize?.(whose);
   if (authorized === undefined) return await removeRecord(store, stored);
   const { principal, headers } = authorized;
   if (!(await isOfPrincipal(store, stored, principal))) return undefined;

@@ -1,22 +1,17 @@
-import { invalidOption } from "@durable-mcp/core/internal";
 import type { SessionStore } from "@durable-mcp/core";
-import { createOpenWork, type OpenWork } from "../base/open-work.ts";
+import type { OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
-import type { ConnectionProvider } from "../provider/connection-provider.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
-import { internalsOf, type ProviderInternals } from "../provider/provider-internals.ts";
-import { createBoundedStore } from "./bounded-store.ts";
-import type { DurableSessionsOptions } from "./durable-sessions.ts";
-import { leastIdleMs } from "./slot-record.ts";
+import { createStateStore, ofState, type StateStore } from "../state/state-store.ts";
+import type { ProviderInternals } from "../provider/provider-internals.ts";
 
-/** The context of all methods of durable sessions. */
+/** The context of all uses of sessions in a store, or in a state. */
 export interface SessionsContext {
   readonly provider: ProviderInternals<any>;
-  /** The provider, if only these sessions use it. */
-  readonly ownProvider: ConnectionProvider<any> | undefined;
   /** All its operations settle in bounded time. */
   readonly store: SessionStore;
+  /** The store, if it is a state that the application carries. */
+  readonly carried?: StateStore | undefined;
   /** `null` for sessions that agents share. */
   readonly agent: string | null;
   /** Separates a pool's processes for this store from those for others. */
@@ -37,50 +32,16 @@ export interface StepContext extends SessionsContext {
   readonly abortSignal: AbortSignal | undefined;
 }
 
-/** @throws {McpSessionError} `CONNECTION_INVALID` */
-export function createSessionsContext(options: DurableSessionsOptions<any>): SessionsContext {
-  const { store, agent, share = false, touchIntervalMs = 60_000, onEvent } = options;
-  const { clockSkewMs = 15 * touchIntervalMs, storeTimeoutMs = 15_000 } = options;
-  if (agent !== undefined && share) {
-    throw invalidOption(
-      "agent",
-      "cannot be combined with share: shared sessions belong to no agent",
-    );
-  }
-  const ownProvider = createOwnProvider(options);
-  const provider = internalsOf(ownProvider ?? options.provider!);
-  const { now } = provider;
+/** The context of a state, data from outside. It is not shared, so that nothing has to be marked as used. */
+export function createStateContext(
+  provider: ProviderInternals<any>,
+  state: unknown,
+  namespace = 0,
+): SessionsContext & { readonly carried: StateStore } {
+  const { emit: tell, now, work } = provider;
+  const store = createStateStore(state);
   return {
-    provider,
-    ownProvider,
-    store: createBoundedStore(store, storeTimeoutMs, now, provider.telemetry),
-    agent: share ? null : (agent ?? "default"),
-    namespace: provider.createNamespace(),
-    touchIntervalMs,
-    maybeInUseMs: leastIdleMs(touchIntervalMs) + clockSkewMs,
-    tell: onEvent && !ownProvider ? provider.emitTo(onEvent) : provider.emit,
-    now,
-    work: createOpenWork("The durable sessions were"),
+    ...{ provider, store, carried: store, agent: ofState.agent, namespace },
+    ...{ touchIntervalMs: 0, maybeInUseMs: 0, tell, now, work },
   };
-}
-
-function createOwnProvider(
-  options: DurableSessionsOptions<any>,
-): ConnectionProvider<any> | undefined {
-  const { provider, connections, pool, telemetry, closeTimeoutMs, onEvent, now } = options;
-  if (provider === undefined) {
-    if (connections !== undefined) {
-      // The store compares and sets, and the provider carries no state.
-      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
-      return createConnectionProvider({ ...own, claim: () => false });
-    }
-    throw invalidOption("connections", "is missing: give the connections, or a provider");
-  }
-  const given = { connections, pool, telemetry, closeTimeoutMs, now };
-  for (const [option, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    const fix = "cannot be combined with provider: give it to createConnectionProvider";
-    throw invalidOption(option, fix);
-  }
-  return undefined;
 }

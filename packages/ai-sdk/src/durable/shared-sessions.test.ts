@@ -1,5 +1,6 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
 import { createMemoryStore, type JsonValue } from "@durable-mcp/core";
+import type { SharedId } from "./durable-sessions.ts";
 import { generateText, stepCountIs } from "ai";
 import { describe, expect, test } from "vitest";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
@@ -88,7 +89,7 @@ describe("a shared session", () => {
     expect(await tell("2")).toBe(true);
     expect(await tell("new")).toBe(false);
     for (const id of ["1", "2", "new"]) expect(await tell(id, other)).toBe(false);
-    await sessions.shared.restart("inventory", use);
+    await sessions.restart({ shared: "inventory" }, use);
     expect(await tell("3")).toBe(true);
     for (const id of ["1", "2", "new"]) expect(await tell(id, other)).toBe(true);
     expect(await tell("3")).toBe(false);
@@ -125,7 +126,9 @@ describe("a shared session", () => {
     expect([users[0]?.[0], users[49]?.[0]]).toEqual(["chat-1", "last"]);
     for (const wrong of [5, {}, [5], [["chat"]], [["chat", "1"]], [[1, 1]], [["chat", 1, 1]]]) {
       await put(wrong);
-      expect(await sessions.shared.info("inventory", use)).toMatchObject([{ kind: "invalid" }]);
+      expect(
+        (await sessions.list({ ...use, sessionId: { shared: "inventory" } })).sessions,
+      ).toMatchObject([{ kind: "invalid" }]);
     }
   });
 
@@ -152,7 +155,7 @@ describe("a shared session", () => {
   test("tells the model that comes first after a restart, and those that knew the session", async () => {
     const { sessions } = await startShared();
     await sessions.run("chat-1", use, ({ tools }) => add(tools, "a"));
-    await sessions.shared.restart("inventory", use);
+    await sessions.restart({ shared: "inventory" }, use);
     const run = async (id: string) => {
       const model = scriptedModel([{ tool: "notes__list_notes" }], "Done.");
       await sessions.run(id, use, ({ tools }) =>
@@ -171,9 +174,9 @@ describe("a shared session", () => {
     expect(await sessions.end("chat", use)).toEqual([]);
     expect(await sessions.restart("chat", use)).toEqual([]);
     expect(server.liveSessions()).toBe(1);
-    const unknown = await sessions.shared.end("other", use);
+    const unknown = await sessions.end({ shared: "other" }, use);
     expect(unknown).toEqual([]);
-    expect(await sessions.shared.end("inventory", use)).toEqual([
+    expect(await sessions.end({ shared: "inventory" }, use)).toEqual([
       { ...inventory, ended: true, removed: true },
     ]);
     expect(server.liveSessions()).toBe(0);
@@ -186,9 +189,11 @@ describe("a shared session", () => {
     await sessions.run("chat", use, ({ tools }) => add(tools, "alice's"));
     const ofBob = { principal: bob };
     expect(await sessions.run("chat", ofBob, ({ tools }) => list(tools))).toBe("");
-    await sessions.shared.end("inventory", ofBob);
-    expect((await sessions.shared.list(ofBob)).sessions).toEqual([]);
-    expect(await sessions.shared.info("inventory", ofBob)).toEqual([]);
+    await sessions.end({ shared: "inventory" }, ofBob);
+    expect((await sessions.list({ ...ofBob, shared: true })).sessions).toEqual([]);
+    expect(
+      (await sessions.list({ ...ofBob, sessionId: { shared: "inventory" } })).sessions,
+    ).toEqual([]);
     expect(server.liveSessions()).toBe(1);
     expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("alice's");
   });
@@ -214,8 +219,8 @@ describe("a shared session", () => {
     });
     await plain.sessions.run("x", use, ({ tools }) => add(tools, "plain"));
     expect(server.liveSessions()).toBe(3);
-    expect(await plain.sessions.info("x", use)).toHaveLength(2);
-    expect(await sessions.shared.info("x", use)).toHaveLength(1);
+    expect((await plain.sessions.list({ ...use, sessionId: "x" })).sessions).toHaveLength(2);
+    expect((await sessions.list({ ...use, sessionId: { shared: "x" } })).sessions).toHaveLength(1);
     await plain.sessions.end("x", use);
     expect(await sessions.run("x", use, ({ tools }) => list(tools))).toBe("shared");
   });
@@ -223,7 +228,7 @@ describe("a shared session", () => {
   test("is the one that another process has put in its place", async () => {
     const { server, sessions, startAnother } = await startShared();
     await sessions.run("chat-1", use, ({ tools }) => add(tools, "old"));
-    await startAnother().sessions.shared.restart("inventory", use);
+    await startAnother().sessions.restart({ shared: "inventory" }, use);
     await startAnother().sessions.run("chat-2", use, ({ tools }) => add(tools, "new"));
     server.requests.length = 0;
     expect(await sessions.run("chat-1", use, ({ tools }) => list(tools))).toBe("new");
@@ -383,10 +388,10 @@ describe("on the implicit registry of a script", () => {
     const script = startAnother({ autoSession });
     await sessions.run("chat", use, ({ tools }) => add(tools, "a"));
     expect(await call("add_note", { text: "b" })).toBe("2 notes");
-    await script.sessions.shared.end("inventory", use);
+    await script.sessions.end({ shared: "inventory" }, use);
     expect(server.liveSessions()).toBe(0);
     expect(await call("add_note", { text: "c" })).toBe("1 notes");
-    await script.sessions.shared.restart("inventory", use);
+    await script.sessions.restart({ shared: "inventory" }, use);
     expect(await call("list_notes")).toBe("");
     await script.sessions.shutdown();
     expect(script.types()).not.toContain("lost");
@@ -423,29 +428,32 @@ describe.each(bothStores)("shared sessions in %s", (_, wrap) => {
       ...inventory,
       ...describedNotebook,
     };
-    expect(await sessions.shared.info("inventory", use)).toStrictEqual([described]);
-    expect((await sessions.shared.list(use)).sessions).toStrictEqual([described]);
+    expect(
+      (await sessions.list({ ...use, sessionId: { shared: "inventory" } })).sessions,
+    ).toStrictEqual([described]);
+    expect((await sessions.list({ ...use, shared: true })).sessions).toStrictEqual([described]);
     expect((await sessions.list(use)).sessions).toStrictEqual([described]);
     const { sessions: all } = await sessions.admin.list();
     expect(all).toMatchObject([{ ...inventory, owner: expect.any(String), principal: alice }]);
-    expect(await sessions.info("chat", use)).toEqual([]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     expect((await sessions.list({ ...use, name: "inventory" })).sessions).toEqual([]);
     for (const id of server.sessionIds) expect(JSON.stringify(all)).not.toContain(id);
   });
 
   test("are pinged, restarted, cleared and ended", async () => {
     const { server, sessions } = await start();
-    const { shared } = sessions;
-    expect(await shared.status("inventory", { ...use, connection: "notes" })).toEqual([
-      { ...inventory, alive: true },
-    ]);
+    expect(await sessions.status({ shared: "inventory" }, { ...use, connection: "notes" })).toEqual(
+      [{ ...inventory, alive: true }],
+    );
     expect(server.log).toEqual(["POST ping"]);
-    await shared.clearTools("inventory", use);
-    expect((await shared.info("inventory", use))[0]).not.toHaveProperty("tools");
-    expect(await shared.restart("inventory", use)).toEqual([
+    await sessions.clearTools({ shared: "inventory" }, use);
+    expect((await sessions.list({ ...use, shared: true })).sessions[0]).not.toHaveProperty("tools");
+    expect(await sessions.restart({ shared: "inventory" }, use)).toEqual([
       { ...inventory, ended: true, removed: false },
     ]);
-    expect(await shared.info("inventory", use)).toMatchObject([{ kind: "lost" }]);
+    expect((await sessions.list({ ...use, shared: true })).sessions).toMatchObject([
+      { kind: "lost" },
+    ]);
     expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
     expect(server.liveSessions()).toBe(1);
     expect(await sessions.endAll(use)).toEqual([{ ...inventory, ended: true, removed: true }]);
@@ -453,22 +461,23 @@ describe.each(bothStores)("shared sessions in %s", (_, wrap) => {
   });
 });
 
-test.each(["info", "status", "restart", "clearTools", "end"] as const)(
-  "shared.%s refuses what is no id, no principal or no connection",
+test.each(["list", "status", "restart", "clearTools", "end"] as const)(
+  "%s refuses what is no shared id, no principal or no connection",
   async (method) => {
     const { sessions, held } = await startShared();
-    const { shared } = sessions;
-    await expect(shared[method]("", use)).rejects.toMatchObject(invalid("id"));
-    await expect(shared[method]("a", { ...use, name: "b" } as any)).rejects.toMatchObject(
-      invalid("name"),
-    );
+    const act = async (shared: unknown, selection: object) => {
+      const of = { shared } as SharedId;
+      if (method !== "list") return await sessions[method](of, selection as typeof use);
+      return await sessions.list({ ...(selection as typeof use), sessionId: of });
+    };
+    await expect(act("", use)).rejects.toMatchObject(invalid("shared"));
+    await expect(act(undefined, use)).rejects.toMatchObject(invalid("shared"));
+    await expect(act("a", { ...use, name: "b" })).rejects.toMatchObject(invalid("name"));
     expect(held.log).toEqual([]);
-    await expect(shared[method]("a", { ...use, connection: "nots" })).rejects.toMatchObject(
+    await expect(act("a", { ...use, connection: "nots" })).rejects.toMatchObject(
       invalid("connection"),
     );
-    await expect(shared[method]("a", {} as any)).rejects.toMatchObject({
-      code: "PRINCIPAL_REQUIRED",
-    });
+    await expect(act("a", {})).rejects.toMatchObject({ code: "PRINCIPAL_REQUIRED" });
   },
 );
 

@@ -20,8 +20,6 @@ import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/
 /** A store's record of one slot of an agent session. */
 export interface SlotRecord extends KeptSession {
   readonly version: 1;
-  /** The time when the MCP session was first saved, in milliseconds since 1970-01-01 UTC. */
-  readonly startedAt: number;
   /** The time of the last mark of use, in milliseconds since 1970-01-01 UTC. @see createUseMark */
   readonly savedAt: number;
   /** The times when agent sessions that use a shared session looked for idle named sessions. */
@@ -42,6 +40,9 @@ export interface RecordName extends SlotName {
 export interface ListedRecord extends StoredRecord {
   readonly of: RecordName;
 }
+
+/** Sessions that nobody could end are forgotten when there are more than this, the oldest first. */
+const maxEnding = 10;
 
 /** The name of a slot's record. A shared one is of no agent session. */
 export function recordName(
@@ -96,7 +97,8 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
     const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, ...rest } = fields;
     // The others are fields that only later releases know.
     const { users, looks, ["__proto__"]: _, ...others } = rest;
-    if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
+    if (version !== 1 || !Number.isFinite(savedAt)) return undefined;
+    if (startedAt !== undefined && !Number.isFinite(startedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
     for (const list of [users, looks]) {
       if (list !== undefined && !isSessionUsers(list)) return undefined;
@@ -106,7 +108,7 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
     return createRecord({
       ...others,
       snapshot: parseSessionSnapshot(snapshot),
-      startedAt: startedAt as number,
+      startedAt: startedAt as number | undefined,
       savedAt: savedAt as number,
       idleTimeoutMs,
       ending: sessions,
@@ -145,22 +147,33 @@ export function sessionToEnd(value: unknown): ActiveSessionSnapshot | undefined 
 
 /** A record of these fields; empty ones are left out. */
 export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
-  const { ending = [], users = [], looks = [], idleTimeoutMs, ...fields } = parts;
+  const { ending = [], users = [], looks = [], idleTimeoutMs, startedAt, ...fields } = parts;
   return {
     version: 1,
     ...fields,
-    ...(ending.length > 0 && { ending }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(ending.length > 0 && { ending: ending.slice(-maxEnding) }),
     ...(users.length > 0 && { users }),
     ...(looks.length > 0 && { looks }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
   };
 }
 
+/** The name of a record in a report. The sessions of a state have no id of an agent session. */
+export function whoseRecord(name: RecordName) {
+  const { agent: _, sessionId, ...slot } = name;
+  return { ...(sessionId && { sessionId }), ...slot };
+}
+
 /** Describes a record without its MCP session's id. */
 export function describeRecord({ of, value, lastUsedAt }: ListedRecord): StoredSession {
-  const { agent: _, ...whose } = of;
-  if (isNewerEntry(value)) return { ...whose, kind: "newer", lastUsedAt };
-  return { ...whose, ...describeKept(parseRecord(value), lastUsedAt) };
+  return { ...whoseRecord(of), ...describeValue(value, lastUsedAt) };
+}
+
+/** Describes a record's value, whoever's it is. */
+export function describeValue(value: unknown, lastUsedAt: number) {
+  if (isNewerEntry(value)) return { kind: "newer" as const, lastUsedAt };
+  return describeKept(parseRecord(value), lastUsedAt);
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */

@@ -81,7 +81,7 @@ describe.each(Object.entries(failures))("a store that fails with %s is to blame"
     failAt("list");
     const calls = [
       () => sessions.list(use),
-      () => sessions.info("chat", use),
+      () => sessions.list({ ...use, sessionId: "chat" }),
       () => sessions.admin.list(),
       () => sessions.endAll(use),
     ];

@@ -182,7 +182,9 @@ describe("idle named sessions are looked for", () => {
       const { key, value, revision, owner } = record!;
       await store.put(key, { ...(value as object), looks }, revision, { owner });
       const sessions = startAnother(store, now);
-      expect(await sessions.shared.info("team", use)).toMatchObject([{ kind: "invalid" }]);
+      expect(
+        (await sessions.list({ ...use, sessionId: { shared: "team" } })).sessions,
+      ).toMatchObject([{ kind: "invalid" }]);
     },
   );
 });

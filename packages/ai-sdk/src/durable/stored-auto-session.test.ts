@@ -67,7 +67,8 @@ describe("the implicit session of a store", () => {
     const server = await startNotebookServer();
     const { sessions, types } = startScript(server, createMemoryStore(), { idleTimeoutMs: 30 });
     const tools = await currentConnections().tools();
-    const saved = async () => await sessions.info(nightly.sessionId, { principal: alice });
+    const saved = async () =>
+      (await sessions.list({ principal: alice, sessionId: nightly.sessionId })).sessions;
     // The tool list is written at the end.
     await vi.waitFor(async () => expect(await saved()).toMatchObject([{ tools: {} }]), patient);
     expect(await callForText(tools, "notes__add_note", { text: "a" })).toBe("1 notes");
@@ -96,7 +97,9 @@ describe("the implicit session of a store", () => {
     await sessions.endAll({ principal: alice });
     expect(server.liveSessions()).toBe(0);
     await currentConnections().dispose();
-    expect(await sessions.info(nightly.sessionId, { principal: alice })).toEqual([]);
+    expect(
+      (await sessions.list({ principal: alice, sessionId: nightly.sessionId })).sessions,
+    ).toEqual([]);
     expect(types()).not.toContain("conflict");
     expect(types()).not.toContain("lost");
   });

@@ -1,14 +1,11 @@
 import { startAutoSession, type StoredAutoSessionOptions } from "../registry/auto-session.ts";
-import type { DurableSessions } from "./durable-sessions.ts";
+import type { DurableSessions, SharedId } from "./durable-sessions.ts";
 import { openRegistry } from "./open-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { checkSessionId } from "./slot-record.ts";
 
 /** What changes sessions outside of a step. */
-type Management = Pick<
-  DurableSessions<any>,
-  "restart" | "clearTools" | "end" | "endAll" | "shared"
->;
+type Management = Pick<DurableSessions<any>, "restart" | "clearTools" | "end" | "endAll">;
 
 /**
  * Makes the implicit registry of a script on an agent session in the store.
@@ -44,30 +41,16 @@ export function startStoredAutoSession<MANAGEMENT extends Management>(
     tracks: [provider.work.track, work.track],
   });
   const whileClosed =
-    <REST extends unknown[], RESULT>(change: (id: string, ...rest: REST) => Promise<RESULT>) =>
-    async (id: string, ...rest: REST) => {
-      if (id === sessionId) await implicit.dispose();
-      return await change(id, ...rest);
+    <REST extends unknown[], RESULT>(
+      change: (of: string | SharedId, ...rest: REST) => Promise<RESULT>,
+    ) =>
+    async (of: string | SharedId, ...rest: REST) => {
+      // It may use any of the shared ones.
+      if (of === sessionId || typeof of !== "string") await implicit.dispose();
+      return await change(of, ...rest);
     };
-  const { shared } = management;
   return {
     ...management,
-    // It may use any of them.
-    shared: {
-      ...shared,
-      async restart(...use) {
-        await implicit.dispose();
-        return await shared.restart(...use);
-      },
-      async clearTools(...use) {
-        await implicit.dispose();
-        await shared.clearTools(...use);
-      },
-      async end(...use) {
-        await implicit.dispose();
-        return await shared.end(...use);
-      },
-    },
     restart: whileClosed(management.restart),
     clearTools: whileClosed(management.clearTools),
     end: whileClosed(management.end),

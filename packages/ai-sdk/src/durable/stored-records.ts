@@ -12,7 +12,7 @@ import { withoutCause } from "../errors/connection-error.ts";
 import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { asGrant, type ListedGrant } from "./grant-records.ts";
-import { asWaitingCall, type ListedCall } from "./waiting-records.ts";
+import { asWaitingCall, isCallOf, type ListedCall } from "./waiting-records.ts";
 import {
   type ListedRecord,
   parseRecord,
@@ -94,7 +94,7 @@ export function createRecordCell(
       for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
         const next = change(record);
         if (next === "leave") return;
-        if (isNewer) throw newerFormat("The stored record", name.connection);
+        if (isNewer) throw newerFormat("The stored session", name.connection);
         if (await (next === "delete" ? cell.delete() : cell.put(next))) return;
       }
       throw new McpSessionError(
@@ -122,8 +122,10 @@ export async function forgetToolList(
 interface RecordsQuery extends StoreListQuery {
   /** Only the records of named sessions of that name. */
   readonly name?: string | undefined;
-  /** Only the records of shared sessions, or only all others. */
-  readonly shared?: boolean | undefined;
+  /** Only the records of one connection. */
+  readonly connection?: string | undefined;
+  /** Only the records of shared sessions, or those of one id; or only all others. */
+  readonly shared?: boolean | string | undefined;
 }
 
 /** The records of sessions, and those of something else. */
@@ -138,18 +140,20 @@ export interface FoundRecords {
 /** A page of records, without those of something else. @throws {McpSessionError} `CONNECTION_INVALID` */
 export async function listRecords(
   store: SessionStore,
-  { name, shared, ...query }: RecordsQuery,
+  { name, connection, shared, ...query }: RecordsQuery,
 ): Promise<FoundRecords & { readonly cursor: string | undefined }> {
   if (name !== undefined) checkSessionName(name, "name");
   const page = await store.list(query);
   const records = page.records.flatMap((record): ListedRecord[] => {
     const of = parseRecordKey(record.key);
     if (of === undefined || (name !== undefined && of.name !== name)) return [];
-    const isWanted = shared === undefined || shared === (of.shared !== undefined);
-    return isWanted ? [{ ...record, of }] : [];
+    if (connection !== undefined && of.connection !== connection) return [];
+    const isShared = typeof shared === "string" ? of.shared : of.shared !== undefined;
+    return shared === undefined || shared === isShared ? [{ ...record, of }] : [];
   });
-  const isOfCalls = name === undefined && shared !== true;
-  const waiting = isOfCalls ? page.records.flatMap(asWaitingCall) : [];
+  const isOfCalls = name === undefined && (shared === undefined || shared === false);
+  const calls = isOfCalls ? page.records.flatMap(asWaitingCall) : [];
+  const waiting = calls.filter((call) => isCallOf(call, connection));
   return { records, waiting, grants: page.records.flatMap(asGrant), cursor: page.cursor };
 }
 

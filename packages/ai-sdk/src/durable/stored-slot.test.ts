@@ -191,7 +191,9 @@ describe("the end of a step", () => {
     const other = await second.sessions.open("chat", use); // lists the tools anew
     await lease.dispose();
     await other.dispose();
-    expect(await first.sessions.info("chat", use)).toMatchObject([{ tools: { count: 4 } }]);
+    expect((await first.sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { tools: { count: 4 } },
+    ]);
     expect([...first.types(), ...second.types()]).not.toContain("conflict");
   });
 
@@ -243,7 +245,7 @@ describe("the end of a step", () => {
     await startProcess(server, store).sessions.end("chat", use);
     await lease.dispose();
     expect(events).toContainEqual({ type: "conflict", connection: "notes", stored: "nothing" });
-    expect(await sessions.info("chat", use)).toEqual([]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     expect(server.liveSessions()).toBe(0);
   });
 
@@ -257,7 +259,9 @@ describe("the end of a step", () => {
     await sessions.run("chat", use, async ({ tools }) => {
       await expect(list(tools)).rejects.toThrow("503");
     });
-    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "lost" }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "lost" },
+    ]);
   });
 
   test("forgets a session of another URL, and keeps that it is to be replaced", async () => {
@@ -269,7 +273,9 @@ describe("the end of a step", () => {
     const { sessions, types } = startProcess(moved, store);
     await sessions.run("chat", use, () => undefined);
     expect(types()).toContain("discarded");
-    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "lost" }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "lost" },
+    ]);
     expect(JSON.stringify(await store.get(key))).not.toContain(server.sessionIds[0]);
   });
 
@@ -278,7 +284,9 @@ describe("the end of a step", () => {
     const store = createMemoryStore();
     const { sessions } = startProcess(server, store);
     await sessions.run("chat", use, () => undefined);
-    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "sessionless" }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "sessionless" },
+    ]);
   });
 });
 
@@ -300,7 +308,9 @@ describe("a session in use", () => {
     expect(held.log).toEqual(["get", "put", "list"]);
     now += 20;
     await expect.poll(() => held.log).toContain("touch");
-    expect(await sessions.info("chat", use)).toMatchObject([{ lastUsedAt: now }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { lastUsedAt: now },
+    ]);
     await lease.dispose();
     held.log.length = 0;
     await new Promise((resolve) => {

@@ -122,7 +122,7 @@ async function goThrough({ sessions, store, keep, server }: Application) {
   await keep(later.agent.generate({ messages, options }));
   const told = JSON.stringify(later.model.doGenerateCalls.map(({ prompt }) => prompt));
   const lists = [
-    await sessions.info(sessionId, use),
+    (await sessions.list({ ...use, sessionId })).sessions,
     await sessions.list(use),
     await sessions.admin.list(),
     await sessions.status(sessionId, use),

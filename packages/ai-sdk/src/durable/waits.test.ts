@@ -95,7 +95,9 @@ describe("a store that hangs at the beginning of a run fails it", () => {
     });
     await sessions.run("chat", use, () => undefined);
     expect(types()).toEqual(["started", "unavailable"]);
-    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "session" }]);
+    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
+      { kind: "session" },
+    ]);
     expect(server.liveSessions()).toBe(1);
   });
 

@@ -11,7 +11,7 @@ import type { McpClientConnectionOptions } from "../connection/connection-option
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import { currentConnections } from "../index.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 const warn = vi.spyOn(console, "warn");
 beforeEach(() => void warn.mockReset().mockReturnValue(undefined));

@@ -31,9 +31,11 @@ function startPooled(
   const provider = createConnectionProvider({
     connections: () => ({ program: declare() }),
     pool,
-    onEvent(event, step) {
-      onEvent(event);
-      told.push({ event, step });
+    onEvent: {
+      every(event, step) {
+        onEvent.every(event);
+        told.push({ event, step });
+      },
     },
   });
   onTestFinished(() => provider.shutdown());

@@ -14,7 +14,7 @@ import {
 import { alice } from "../../test/step.ts";
 import { modelOfBoth } from "../../test/waiting-tool.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 interface Chat {
   readonly state?: unknown;

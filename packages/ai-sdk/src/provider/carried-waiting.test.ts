@@ -3,7 +3,7 @@ import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { alice, bob, callTool } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 /** An application whose agent session is JSON, and whose claims are a set in a database. */
 async function startShop() {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkConnections } from "./check-connections.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const valid = defineMcpClientConnection({

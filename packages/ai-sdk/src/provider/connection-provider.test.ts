@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice, bob, callForText, startApplication } from "../../test/step.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const notebook = (url: string) =>

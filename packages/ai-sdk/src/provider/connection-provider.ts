@@ -144,12 +144,13 @@ export interface ConnectionProvider<
   ): SESSION;
   /**
    * Ends one principal's MCP sessions in the agent session's state, on their servers, with one DELETE
-   * each, all at once. Returns the agent session without the ended sessions. It keeps sessions that could
-   * not be ended, so you can try again. It mutates nothing; if nothing changed, it returns the same object.
+   * each, all at once. Returns the agent session without the ended sessions. Of one that could not be ended the next
+   * step starts another, and tries once more to end it; so does the next `end`. The selected connections' calls that
+   * wait for a person go too; with `name` none does. It mutates nothing; if nothing changed, it returns the same object.
    *
    * @param selection.timeoutMs how long to wait for each session, the token included, in milliseconds.
    *   @default 5000
-   * @returns with `results`, one for each attempt to end a session on a server
+   * @returns with `results`, one for each session
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   end<SESSION extends { state?: unknown }>(
@@ -161,7 +162,7 @@ export interface ConnectionProvider<
    *
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
    */
-  info(
+  list(
     session: { readonly state?: unknown },
     selection: SessionSelection<CONNECTIONS>,
   ): Promise<CarriedSession[]>;

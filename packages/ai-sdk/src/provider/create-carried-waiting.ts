@@ -2,8 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { checkOptions } from "../base/check-options.ts";
 import { waitingOutsideStep } from "../http/answer-outside-step.ts";
-import { replaceEntries } from "../state/session-state.ts";
-import { createWaitingInState, waitingSource } from "../state/waiting-in-state.ts";
+import { createStateStore, waitingSource } from "../state/state-store.ts";
 import type { CarriedWaiting } from "./carried-waiting.ts";
 import { carriedAnswerSchema, carriedUseSchema } from "./option-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
@@ -13,15 +12,14 @@ export function createCarriedWaiting(internals: ProviderInternals<any>): Carried
   const open = (session: { readonly state?: unknown }, principal: Principal) => {
     work.throwIfShutDown();
     const declared = declaredFor(principal);
-    const kept = createWaitingInState(session.state, now);
+    const kept = createStateStore(session.state);
     const source = waitingSource(kept, { claimLeg: claim, closeTimeoutMs });
     const calls = waitingOutsideStep({
       ...{ source, principal, declared, tell, telemetry, now },
     });
     return {
       calls,
-      changed: <SESSION extends { state?: unknown }>(of: SESSION) =>
-        replaceEntries(of, kept.changes()),
+      changed: <SESSION extends { state?: unknown }>(of: SESSION) => kept.commit(of),
     };
   };
   return {

@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import { createPrincipals, type Principal } from "../index.ts";
-import type { createConnectionProvider } from "./create-connection-provider.ts";
+import type { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 declare const provider: ReturnType<typeof createConnectionProvider>;
 

@@ -11,7 +11,7 @@ import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { currentConnections } from "../runs/current-connections.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 const principal = alice;
 const add = (text: string) => ({ tool: "notes__add_note", input: { text } });

@@ -178,7 +178,7 @@ async function startProcessOn(
   store: ReturnType<typeof createMemoryStore>,
   servers: Record<"browser" | "cart" | "plain", { readonly url: string }>,
 ) {
-  const { createConnectionProvider } = await import("./create-connection-provider.ts");
+  const { createConnectionProvider } = await import("../durable/create-connection-provider.ts");
   const { defineMcpClientConnection } = await import("../connection/define-connection.ts");
   const { url } = servers.cart;
   const provider = createConnectionProvider({

@@ -10,7 +10,7 @@ import {
 } from "../../test/sign-in-application.ts";
 import { createSignIns } from "../../test/sign-ins.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 import { waitingCallOf } from "../waiting/waiting-call.ts";
 
 const nothing = () => undefined;

@@ -96,13 +96,13 @@ describe("a plan to end", () => {
     });
   });
 
-  test.each(modes)("forgets what nobody can end, with %s", (mode) => {
-    const forgotten = {
-      act: "forget",
-      sessions: [],
-      outcome: { ended: false, reason: "undeclared" },
-    };
-    expect(plan({ snapshot: session({ url: `${url}/2` }) }, mode)).toEqual(forgotten);
+  test.each(modes)("of what is at another URL forgets it, or that it is lost, with %s", (mode) => {
+    const outcome = { ended: false, reason: "undeclared" };
+    const forgotten = { act: "forget", sessions: [], outcome };
+    const elsewhere = session({ url: `${url}/2` });
+    const isRestart = mode === "restart" || mode === "idle";
+    const lose = { act: "lose", sessions: [elsewhere], outcome };
+    expect(plan({ snapshot: elsewhere }, mode)).toEqual(isRestart ? lose : forgotten);
     const none = planEnd({ snapshot: session() }, { definition: undefined, mode, isNamed: true });
     expect(none).toEqual(forgotten);
   });
@@ -112,7 +112,7 @@ describe("a plan to end", () => {
     expect(acts({ snapshot: sessionless }, true)).toEqual(["leave", "leave", ...forget]);
     expect(acts({ snapshot: sessionless }, false)).toEqual(["forget", "forget", ...forget]);
     expect(acts({ snapshot: lost }, false)).toEqual(["leave", "leave", ...forget]);
-    expect(acts(undefined, true)).toEqual(["forget", "forget", ...forget]);
+    expect(acts(undefined, true)).toEqual(["lose", "lose", ...forget]);
   });
 });
 

@@ -33,11 +33,16 @@ export interface EndUse {
   /** The connection's definition; `undefined` if it is no longer declared. */
   readonly definition: McpClientConnection | undefined;
   readonly mode: EndMode;
+  /** For each request to a server, in milliseconds. @default 5000 */
+  readonly timeoutMs?: number | undefined;
 }
 
 interface EndPlan {
-  /** `end` the sessions on their server; without sessions, `leave` the slot or `forget` it. */
-  readonly act: "end" | "leave" | "forget";
+  /**
+   * `end` the sessions on their server; without sessions that can be ended there, `leave` the slot, `forget` it, or
+   * keep that its session is lost (`lose`), and these to end them where another connection is declared.
+   */
+  readonly act: "end" | "leave" | "forget" | "lose";
   readonly sessions: readonly ActiveSessionSnapshot[];
   /** The result, if the server ends all these sessions. */
   readonly outcome: Pick<EndedSession, "ended" | "reason">;
@@ -122,8 +127,11 @@ export function planEnd(
       ? { ended: true }
       : { ended: false, reason: "undeclared" as const };
   if (sessions.length > 0) return { act: "end", sessions, outcome };
-  const isWorthKeeping = snapshot !== undefined && (use.isNamed || isLost(snapshot));
-  const isLeft = isRestart(use.mode) && all.length === 0 && isWorthKeeping;
+  if (!isRestart(use.mode)) return { act: "forget", sessions, outcome };
+  // The model is told of a session that nobody can read, or that was at another URL.
+  const wasSession = snapshot === undefined || all.length > 0;
+  if (url !== undefined && wasSession) return { act: "lose", sessions: all, outcome };
+  const isLeft = all.length === 0 && (use.isNamed || (snapshot !== undefined && isLost(snapshot)));
   return { act: isLeft ? "leave" : "forget", sessions, outcome };
 }
 

@@ -3,13 +3,6 @@ import type { ConnectionState, ServerCheck } from "../connection/connection-mana
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { SlotName } from "./step-slot.ts";
 
-/** Selects shared sessions of one principal under one id. */
-export interface SharedSelection<CONNECTIONS extends Connections = Connections> {
-  readonly principal: Principal;
-  /** The one connection. @default all that have a session under the id */
-  readonly connection?: (keyof CONNECTIONS & string) | undefined;
-}
-
 /** Selects sessions of one principal in an agent session. */
 export interface SessionSelection<CONNECTIONS extends Connections = Connections> {
   readonly principal: Principal;

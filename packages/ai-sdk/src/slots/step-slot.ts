@@ -1,5 +1,6 @@
 import type { ActiveSessionSnapshot, OnSession, Principal, SessionSlot } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
+import { isSessionName } from "../base/session-name.ts";
 import { sessionOptions } from "../connection/define-connection.ts";
 import { type Connections, hasSession, type McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
@@ -83,8 +84,10 @@ export function parseSlotName(text: string): SlotName {
   try {
     const parts: unknown = JSON.parse(text);
     const [connection, name, ...others] = Array.isArray(parts) ? parts : [];
-    const isNamed = typeof connection === "string" && typeof name === "string" && !others.length;
-    return isNamed ? { connection, name } : { connection: text };
+    const isNamed = typeof connection === "string" && isSessionName(name) && !others.length;
+    // One session has one key.
+    if (!isNamed || slotName({ connection, name }) !== text) return { connection: text };
+    return { connection, name };
   } catch {
     return { connection: text };
   }

@@ -37,6 +37,6 @@ const { text } = await sessions.run("chat 1", { principal, abortSignal: signal }
   generateText({ model: addItem(item), tools, prompt: "Go on.", stopWhen: stepCountIs(3) }),
 );
 console.log(text);
-const kept = await sessions.info("chat 1", { principal });
+const kept = (await sessions.list({ principal, sessionId: "chat 1" })).sessions;
 if (kept.length !== 1) throw new Error("The session was not stored.");
 await store.close();

@@ -79,7 +79,7 @@ export async function runTwoOpeners({
         const notes = found.split("\n").filter((text) => text.startsWith(label)).length;
         const added = Object.entries(notesAdded).filter(([text]) => text.startsWith(label));
         if (loss && shared === undefined) await sessions.end(sessionId, { principal });
-        else if (loss) await sessions.shared.end(shared!, { principal });
+        else if (loss) await sessions.end({ shared: shared! }, { principal });
         const result: OpenerRound = {
           round,
           kind: loss ? "loss" : "first open",

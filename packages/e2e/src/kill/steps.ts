@@ -164,7 +164,7 @@ async function readKind(
   { sessions }: ReturnType<typeof createNotebookSessions>,
   sessionId: string,
 ): Promise<string | undefined> {
-  const [entry] = await sessions.info(sessionId, { principal });
+  const [entry] = (await sessions.list({ principal, sessionId })).sessions;
   return entry?.kind;
 }
 

@@ -122,3 +122,38 @@ describe("commit", () => {
     await registry.dispose();
   });
 });
+
+describe("end, restart and clearTools", () => {
+  test("mutate nothing and touch no other key", async () => {
+    const { application, snapshot } = await startSaved();
+    const foreign = { '["other","app"]': "whatever" };
+    const given = deepFreeze({
+      id: "chat-1",
+      messages: [{ role: "user" }],
+      state: { cart: { items: [1] }, mcpSessions: { [aliceKey]: snapshot, ...foreign } },
+    });
+    const { provider } = application;
+    const { session: after } = await provider.end(given, { principal: alice });
+    expect(after).toEqual({ ...given, state: { cart: { items: [1] }, mcpSessions: foreign } });
+    expect(after.messages).toBe(given.messages);
+    expect(after.state.cart).toBe(given.state.cart);
+    await provider.restart(given, { principal: alice });
+    await provider.clearTools(given, { principal: alice });
+  });
+
+  test.each<[string, AgentSession]>([
+    ["no state", {}],
+    ["state that is null", { state: null }],
+    ["state without sessions", { state: { cart: 1 } }],
+    ["sessions of others", { state: { mcpSessions: { '["notes","app"]': {} } } }],
+  ])("return the same object for %s", async (_, session) => {
+    const { server, application } = await startSaved();
+    const { provider } = application;
+    const use = { principal: alice };
+    expect(await provider.end(session, use)).toEqual({ session, results: [] });
+    expect((await provider.end(session, use)).session).toBe(session);
+    expect((await provider.restart(session, use)).session).toBe(session);
+    expect(await provider.clearTools(session, use)).toBe(session);
+    expect(server.log).toEqual([]);
+  });
+});

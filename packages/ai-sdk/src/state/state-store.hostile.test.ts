@@ -1,10 +1,11 @@
+import { sessionKey } from "@durable-mcp/core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { aliceKey } from "../../test/saved-session.ts";
 import { alice } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { namedKey } from "./named-entry.ts";
-import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { slotName } from "../slots/step-slot.ts";
+import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 const connections = {
   notes: defineMcpClientConnection({
@@ -14,7 +15,10 @@ const connections = {
   }),
 };
 
-const namedAliceKey = namedKey({ connection: "notes", name: "research" }, alice);
+const namedAliceKey = sessionKey({
+  connection: slotName({ connection: "notes", name: "research" }),
+  principal: alice,
+});
 const lost = { version: 1, kind: "sessionless", url: "http://127.0.0.1:9/mcp", lost: {} };
 
 /** As JSON.parse makes it: `__proto__` becomes an own key. */
@@ -35,7 +39,7 @@ const key = fc.constantFrom(
     "cart",
   ],
   ...["version", "kind", "url", "sessionId", "initializeResult", "clientCapabilities"],
-  ...["snapshot", "startedAt", "lastUsedAt", "idleTimeoutMs"],
+  ...["snapshot", "startedAt", "lastUsedAt", "savedAt", "idleTimeoutMs", "ending"],
 );
 const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   json: fc.oneof(

@@ -3,22 +3,27 @@ import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { refusePausing } from "../connection/waiting-source.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
-import { endConnections } from "../state/end-connections.ts";
-import {
-  checkCarried,
-  clearCarriedTools,
-  describeCarried,
-  restartCarried,
-} from "../state/manage-connections.ts";
-import { createCarriedWaiting } from "./create-carried-waiting.ts";
-import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
+import { checkSelected, clearSelectedTools, endSelected, findSelected } from "./manage-sessions.ts";
+import { createStateContext } from "./sessions-context.ts";
+import { describeRecord } from "./slot-record.ts";
+import type { SessionSelection } from "../slots/session-reports.ts";
+import { ofState } from "../state/state-store.ts";
+import { createCarriedWaiting } from "../provider/create-carried-waiting.ts";
+import type {
+  ConnectionProvider,
+  ConnectionProviderOptions,
+} from "../provider/connection-provider.ts";
 import {
   providerSchema,
   selectionInTimeSchema,
   selectionSchema,
   shutdownSchema,
-} from "./option-schemas.ts";
-import { allInternals, createInternals, type ProviderInternals } from "./provider-internals.ts";
+} from "../provider/option-schemas.ts";
+import {
+  allInternals,
+  createInternals,
+  type ProviderInternals,
+} from "../provider/provider-internals.ts";
 import { createStateRegistries } from "./state-registries.ts";
 
 /**
@@ -39,19 +44,42 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   const { pool, work } = internals;
   if (autoSession) startUnkeptSession(internals, autoSession);
 
+  const onState = ({ state }: { readonly state?: unknown }) => createStateContext(internals, state);
+  const all = { of: ofState.sessionId };
+  const endOnState = async <SESSION extends { state?: unknown }>(
+    session: SESSION,
+    selection: SessionSelection,
+    mode: "restart" | "end",
+  ) => {
+    const context = onState(session);
+    const selected = { ...checkOptions(selectionInTimeSchema, selection), ...all };
+    const results = await endSelected(context, selected, mode);
+    return { session: context.carried.commit(session), results };
+  };
+
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRegistries(internals),
     ...createCarriedWaiting(internals),
-    end: async (session, selection) =>
-      await endConnections(internals, session, checkOptions(selectionInTimeSchema, selection)),
-    info: async (session, selection) =>
-      describeCarried(internals, session, checkOptions(selectionSchema, selection)),
-    status: async (session, selection) =>
-      await checkCarried(internals, session, checkOptions(selectionInTimeSchema, selection)),
-    restart: async (session, selection) =>
-      await restartCarried(internals, session, checkOptions(selectionInTimeSchema, selection)),
-    clearTools: async (session, selection) =>
-      clearCarriedTools(internals, session, checkOptions(selectionSchema, selection)),
+    async list(session, selection) {
+      const { principal, ...query } = checkOptions(selectionSchema, selection);
+      const { records } = await findSelected(onState(session), { principal, ...query, ...all });
+      return records.map((record) => {
+        const { lastUsedAt, ...described } = describeRecord(record);
+        return { ...described, ...(record.of.name !== undefined && { lastUsedAt }) };
+      });
+    },
+    async status(session, selection) {
+      const selected = { ...checkOptions(selectionInTimeSchema, selection), ...all };
+      return await checkSelected(onState(session), selected);
+    },
+    end: async (session, selection) => await endOnState(session, selection, "end"),
+    restart: async (session, selection) => await endOnState(session, selection, "restart"),
+    async clearTools(session, selection) {
+      const context = onState(session);
+      const selected = { ...checkOptions(selectionSchema, selection), ...all };
+      await clearSelectedTools(context, selected);
+      return context.carried.commit(session);
+    },
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();

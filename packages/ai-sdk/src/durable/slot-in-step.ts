@@ -1,0 +1,131 @@
+import type { ActiveSessionSnapshot, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
+import { sameJson } from "@durable-mcp/core/internal";
+import { endpointOf } from "../connection/define-connection.ts";
+import type { NamedStart } from "../slots/named-slots.ts";
+import type { SlotName } from "../slots/step-slot.ts";
+import { isSession, type SessionKnowledge, withNewUser } from "./session-users.ts";
+import type { StepContext } from "./sessions-context.ts";
+import { createRecord, type SlotRecord } from "./slot-record.ts";
+import type { RecordCell } from "./stored-records.ts";
+import type { UnusedSessions } from "./unused-sessions.ts";
+import type { UseMark } from "./use-mark.ts";
+
+/** A slot during a step. */
+export interface SlotInStep extends Pick<StepContext, "now"> {
+  readonly of: SlotName;
+  /** The agent session, if the session is shared. */
+  readonly sharedBy: string | undefined;
+  readonly use: NamedStart;
+  readonly cell: RecordCell;
+  readonly unused: UnusedSessions;
+  readonly slot: SessionSlot;
+  readonly mark: UseMark;
+  readonly knowledge: SessionKnowledge;
+  /** The snapshot that the slot started from, or that was saved last. */
+  base: SessionSnapshot | undefined;
+  /** Sessions that this step has used. A session that replaces one of them replaces a lost one. */
+  readonly used: Set<string>;
+}
+
+/** @returns the stored session: the step's own, or the session of a faster process */
+export async function saveSession(step: SlotInStep, own: ActiveSessionSnapshot) {
+  const { use, cell, unused, knowledge, used, now } = step;
+  const url = endpointOf(use.definition);
+  let saved = own;
+  let startedAt: number | undefined;
+  await cell.update((record) => {
+    unused.endLeftOvers(record);
+    const other = record?.snapshot;
+    if (other?.kind === "session" && other.url === url && !used.has(other.sessionId)) {
+      // A store that repeats a write may take its own first attempt for another process's.
+      if (other.sessionId !== own.sessionId) saved = other;
+      ({ startedAt } = record!);
+      return "leave";
+    }
+    // The new record keeps the settings of the old one, and its sessions that are still to be ended.
+    // Later than that of the one before, whatever the clocks say: the start tells them apart.
+    startedAt = Math.max(now(), (record?.startedAt ?? 0) + 1);
+    return recordOf(step, own, { startedAt, ending: record?.ending });
+  });
+  used.add(saved.sessionId);
+  const isAdopted = saved !== own;
+  if (isAdopted) unused.end(own);
+  step.base = knowledge.use(startedAt, saved, own);
+  return { session: step.base, isAdopted };
+}
+
+/** The change of the record at the end of the step, and what stands in its way. */
+export function changeAtEnd(
+  step: SlotInStep,
+  record: SlotRecord | undefined,
+): { next: SlotRecord | "delete" | "leave"; conflict?: "newer-session" | "nothing" } {
+  const { cell, unused, slot, base, now } = step;
+  const final = slot.snapshot;
+  if (cell.isNewer) return { next: "leave", conflict: "newer-session" };
+  const ending = unused.stillToEnd(record);
+  const hasTried = ending?.length !== record?.ending?.length;
+  const isUnreadable = record === undefined && cell.isStored;
+  if (sameJson(final, base) && !hasTried && !isUnreadable) return { next: "leave" };
+  const decision = whatToWrite(base, final, record?.snapshot);
+  if (decision === "conflict") {
+    const isNewer = record?.snapshot.kind === "session";
+    return { next: "leave", conflict: isNewer ? "newer-session" : "nothing" };
+  }
+  if (decision === "nothing" && !hasTried) return { next: "leave" };
+  const snapshot = decision === "nothing" ? record?.snapshot : decision.snapshot;
+  if (snapshot === undefined) return { next: "delete" };
+  const startedAt = record === undefined ? now() : record.startedAt;
+  return { next: recordOf(step, snapshot, { startedAt, ending }) };
+}
+
+function recordOf(
+  { cell, use: { idleTimeoutMs = cell.record?.idleTimeoutMs }, mark, sharedBy }: SlotInStep,
+  snapshot: SessionSnapshot,
+  fields: Pick<SlotRecord, "startedAt" | "ending">,
+): SlotRecord {
+  const { record } = cell;
+  const users = withNewUser(record?.users, sharedBy, fields.startedAt);
+  return createRecord({
+    ...{ ...record, snapshot, ...fields, ...mark.fieldsOf(record), idleTimeoutMs, users },
+  });
+}
+
+/**
+ * Decides what a step writes at its end. Another process may have written meanwhile. Its record stays,
+ * unless both changes fit together.
+ *
+ * @param base the snapshot that the step's slot started from, or saved
+ * @param final the slot's snapshot now
+ * @param stored the stored snapshot
+ * @returns `snapshot: undefined` to delete; `"conflict"` when another session has taken the place of
+ *   the step's
+ */
+function whatToWrite(
+  base: SessionSnapshot | undefined,
+  final: SessionSnapshot | undefined,
+  stored: SessionSnapshot | undefined,
+): { readonly snapshot: SessionSnapshot | undefined } | "nothing" | "conflict" {
+  if (sameJson(stored, final) && final !== undefined) return "nothing";
+  if (sameJson(stored, base)) return { snapshot: final };
+  if (isSession(base) && isSession(stored) && base.sessionId === stored.sessionId) {
+    if (!isSession(final) || final.sessionId !== base.sessionId) return { snapshot: final };
+    const snapshot = mergeChanges(base, final, stored);
+    return sameJson(snapshot, stored) ? "nothing" : { snapshot };
+  }
+  // A newer session outdates the news that an older one was lost, or that the server has none.
+  const isOutdated = isSession(base) || isSession(stored);
+  return isOutdated ? "conflict" : { snapshot: final };
+}
+
+/** Merges two versions of one session: changes of this step win over the stored version. */
+function mergeChanges(
+  base: ActiveSessionSnapshot,
+  own: ActiveSessionSnapshot,
+  stored: ActiveSessionSnapshot,
+): ActiveSessionSnapshot {
+  const { toolList: storedList, replacesLost: storedNotice, ...rest } = stored;
+  const toolList = sameJson(own.toolList, base.toolList) ? storedList : own.toolList;
+  // The notice is done if either version has none.
+  const replacesLost = own.replacesLost && storedNotice;
+  return { ...rest, ...(toolList && { toolList }), ...(replacesLost && { replacesLost }) };
+}
