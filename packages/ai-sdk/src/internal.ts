@@ -34,7 +34,7 @@ export type { PausingCalls } from "./connection/pausing-calls.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export { withoutProvided } from "./tools/provided-arguments.ts";
-export { refuseUnapproved, unapproved, whileApproved } from "./tools/tool-approval.ts";
+export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { registryInternalsOf } from "./registry/registry-internals.ts";

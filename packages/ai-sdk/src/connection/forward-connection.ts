@@ -26,18 +26,12 @@ export function forwardConnection(
       tell: async (...result) => await current().lossNotices!.tell(...result),
     },
     pausing: first.pausing && {
-      noting: async (...call) => await current().pausing!.noting(...call),
       read: async (id) => await current().pausing!.read(id),
       list: async () => await current().pausing!.list(),
       answer: async (...answer) => await current().pausing!.answer(...answer),
       show: async (...shown) => await current().pausing!.show(...shown),
     },
-    keptAnswers: first.keptAnswers && {
-      giving: async (...answer) => await current().keptAnswers!.giving(...answer),
-    },
-    get approvals() {
-      return current().approvals;
-    },
+    toolNow: first.toolNow && ((tool) => current().toolNow!(tool)),
     inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),
     client: async () => await current().client(),

@@ -1,10 +1,8 @@
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import type { CallNotes, ShownRound, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { ShownRound, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 
 /** A pausing connection's own part of its waiting calls. */
 export interface PausingCalls {
-  /** Makes a call of a client of the connection, and tells the client's fetch of it. */
-  noting<T>(notes: CallNotes, input: unknown, call: (input: any) => PromiseLike<T>): Promise<T>;
   /** A call in any state; `undefined` for an unknown id. */
   read(id: string): Promise<WaitingRecord | undefined>;
   /** All calls of the agent session and principal, of other connections too. */

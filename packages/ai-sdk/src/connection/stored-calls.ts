@@ -16,6 +16,7 @@ import type { WaitingSource } from "./waiting-source.ts";
 
 /** The code of waiting calls. It is loaded on first use, because few connections pause. */
 export const loadWaiting = once(() => import("@durable-mcp/core/waiting/internal"));
+export type LoadedWaiting = Awaited<ReturnType<typeof loadWaiting>>;
 
 export interface StoredCallsOptions {
   readonly source: WaitingSource;

@@ -1,12 +1,10 @@
 import type { Principal } from "@durable-mcp/core";
-import type { JsonRpcRequest } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
-import { createCallNotes } from "../connection/call-notes.ts";
 import type { PausingCalls } from "../connection/pausing-calls.ts";
-import { loadWaiting } from "../connection/stored-calls.ts";
+import { type LoadedWaiting, loadWaiting } from "../connection/stored-calls.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { TraceOperation } from "../events/connection-telemetry.ts";
@@ -30,11 +28,13 @@ interface PausingParts {
   readonly now: () => number;
 }
 
+/** The waiting calls of a connection over HTTP. */
+export type HttpPausingCalls = ReturnType<typeof createPausingCalls>;
+
 export function createPausingCalls(parts: PausingParts) {
   const { source, principal, limits, connection, url, callMs, fetch, scrub, emit, trace, now } =
     parts;
   const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;
-  const notes = createCallNotes();
   const load = once(async () => {
     const waiting = await loadWaiting();
     const calls = waiting.createWaitingStore(store, { agent, sessionId, principal });
@@ -47,7 +47,6 @@ export function createPausingCalls(parts: PausingParts) {
   });
 
   const pausing: PausingCalls = {
-    noting: (...call) => notes.noting(...call),
     async read(id) {
       const { upToDate, context } = await load();
       const stored = await context.calls.read(id);
@@ -81,15 +80,10 @@ export function createPausingCalls(parts: PausingParts) {
   return {
     ...pausing,
     /** The fetch of one client. */
-    wrap(clientFetch: Fetch): Fetch {
+    wrap(clientFetch: Fetch): ReturnType<LoadedWaiting["createWaitingFetch"]> {
       const wrapped = once(async () => {
         const { createWaitingFetch, context } = await load();
-        const options = {
-          url,
-          connection,
-          takeNotes: (message: JsonRpcRequest) => notes.take(message),
-        };
-        return createWaitingFetch(context, clientFetch, options);
+        return createWaitingFetch(context, clientFetch, { url, connection });
       });
       return async (...request) => await (await wrapped())(...request);
     },

@@ -11,9 +11,8 @@ import {
   type SessionSlot,
   type SessionStart,
 } from "@durable-mcp/core";
-import { abortable, anySignal } from "@durable-mcp/core/internal";
-import { createApprovedCalls } from "../connection/approved-calls.ts";
-import { createProgressTracker } from "../connection/call-progress.ts";
+import { abortable, anySignal, listedTools } from "@durable-mcp/core/internal";
+import type { JudgedTool } from "../connection/call-envelope.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import {
@@ -38,6 +37,7 @@ import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { handshakeMethod } from "./handshake-method.ts";
 import { openClient } from "./open-client.ts";
+import { openingEnvelopes } from "./open-envelopes.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
 
@@ -47,7 +47,7 @@ export function createStatefulFetch(
   slot: SessionSlot,
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
-  const { definition, exceptSlot, trace, url, onSession, now, approvals } = parts;
+  const { definition, exceptSlot, trace, url, onSession, now, toolNow } = parts;
   const { fetch, redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
@@ -55,7 +55,7 @@ export function createStatefulFetch(
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition) },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
-    fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
+    fetch: openingEnvelopes(withDefinedRetries(parts), toolNow),
     allowOtherOrigins: fetch !== undefined,
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools ? createFirstList() : undefined,
@@ -209,10 +209,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
     origin,
     endpoint,
     connectionFetch,
-    progress: createProgressTracker(connectionFetch.scrub),
     ...countRequests(options, connectionFetch.fetch),
-    approvals:
-      typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
+    toolNow:
+      typeof definition.options.approval === "function" && slot
+        ? (tool: JudgedTool) => listedTools(slot).find(({ name }) => name === tool.name) ?? tool
+        : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */

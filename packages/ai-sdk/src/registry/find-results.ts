@@ -6,7 +6,7 @@ import { inParallel } from "../base/in-parallel.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "../connection/stored-calls.ts";
 import { isParked } from "./resume-parked.ts";
 import { answerWithoutSecrets } from "../tools/answer-without-secrets.ts";
-import type { JudgedTool } from "../connection/approved-calls.ts";
+import type { JudgedTool } from "../connection/call-envelope.ts";
 import { replayOf } from "../tools/replay-call.ts";
 import type { FilledIn } from "../waiting/fill-in.ts";
 import { findPlaceholders, type Placeholder } from "../waiting/find-placeholders.ts";

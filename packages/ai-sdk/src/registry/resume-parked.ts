@@ -1,9 +1,9 @@
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { JudgedTool } from "../connection/approved-calls.ts";
+import type { JudgedTool } from "../connection/call-envelope.ts";
 import type { StoredCalls } from "../connection/stored-calls.ts";
 import { carryOutCall } from "../tools/carry-out-call.ts";
-import { refuseChanged, whileApproved } from "../tools/tool-approval.ts";
+import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 
 interface ResumeParts {
@@ -48,7 +48,7 @@ export async function resumeParked(
     if (refused !== undefined) await stored.settle(parked, refused);
     else
       await stored.carryOut(parked, (claimed) =>
-        whileApproved(connection, before, call, () => carryOutCall(connection, claimed)),
+        carryOutCall(connection, claimed, whileAllowed(connection, before, call)),
       );
   }
   return (await stored.read(id)) ?? parked;

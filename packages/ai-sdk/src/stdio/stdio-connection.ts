@@ -96,7 +96,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     restoreError,
     tell: (error) => tellIfUnavailable(step.emit, name, error),
     renew: () => undefined,
-    ...{ ...toldElsewhere, credentials: () => [], keptAs: step.keptAs },
+    ...{ ...toldElsewhere, credentials: () => [], keptAs: step.keptAs, takesEnvelopes: true },
     manage: manageStdio(parts, server.process, (signal) => connection.probe(signal)),
     openings: client.openings,
     async settle() {

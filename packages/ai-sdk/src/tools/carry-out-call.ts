@@ -1,6 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { refusesUnprocessed, waitingCallOf } from "@durable-mcp/core/internal";
 import type { ClaimedOutcome, StoredCall } from "@durable-mcp/core/waiting/internal";
+import type { CallEnvelope } from "../connection/call-envelope.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { isOwnAnswer, requestFailure } from "../errors/request-failure.ts";
 import { callTool } from "./call-tool.ts";
@@ -9,17 +10,14 @@ import { callTool } from "./call-tool.ts";
 export async function carryOutCall(
   connection: LiveConnection,
   claimed: StoredCall,
+  allowed: CallEnvelope["allowed"],
 ): Promise<ClaimedOutcome> {
   const { request, toolCallId } = claimed.call;
   const { name, arguments: input } = request.params;
   try {
-    const result = await callTool(
-      connection,
-      String(name),
-      input as Record<string, unknown>,
-      {},
-      { toolCallId, claimed },
-    );
+    const args = input as Record<string, unknown>;
+    const waited = { toolCallId, claimed, allowed };
+    const result = await callTool(connection, String(name), args, {}, waited);
     // The connection's fetch has kept the server's questions.
     if (waitingCallOf(result)) return { type: "kept" };
     return { type: "settles", answer: { result } };

@@ -1,6 +1,6 @@
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { Tool } from "ai";
-import type { JudgedTool } from "../connection/approved-calls.ts";
+import type { JudgedTool } from "../connection/call-envelope.ts";
 
 /** Makes of a kept answer what the tool's own `execute` would have made of it. Sends no call. */
 export type ReplayCall = (
