@@ -9,8 +9,7 @@ import type { ConnectionManagement } from "./connection-management.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
-import type { PausingCalls } from "./pausing-calls.ts";
-import type { SignIn } from "./sign-in.ts";
+import type { PausingCalls, SignIn } from "./waiting-parts.ts";
 
 /** The name of a named session, or the id of a shared one. */
 export interface KeptAs {

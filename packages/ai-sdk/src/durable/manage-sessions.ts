@@ -36,7 +36,7 @@ import {
 } from "./slot-record.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { forgetGrants } from "./grant-records.ts";
-import { deleteCalls, isCallOf } from "./waiting-records.ts";
+import { deleteCalls, isCallOf } from "../waiting/waiting-records.ts";
 
 /** The uses of a principal's stored sessions outside of a step. */
 export function createSessionsManagement(

@@ -237,7 +237,7 @@ describe("a call that waits for a sign-in", () => {
 
 test("the agent loop of AI SDK can stop with isWaiting()", async () => {
   const app = await startLockedNotebook();
-  const { isWaiting } = await import("../waiting/is-waiting.ts");
+  const { isWaiting } = await import("../waiting/stop-when-waiting.ts");
   const { modelOfBoth } = await import("../../test/waiting-tool.ts");
   for (const { ai } of majors) {
     const model = modelOfBoth([{ tool: "work__sign_in" }], "never");

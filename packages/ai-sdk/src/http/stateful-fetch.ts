@@ -24,7 +24,7 @@ import {
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
-import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
 import {

@@ -9,7 +9,7 @@ import { sessionOptions } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { hasSlot, type McpConnection } from "../connection/mcp-connection.ts";
-import { isPausing } from "../connection/waiting-source.ts";
+import { isPausing } from "../waiting/waiting-source.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import type { ConnectionUse, SlotName, StepSlot } from "../slots/step-slot.ts";

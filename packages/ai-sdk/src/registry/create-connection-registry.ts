@@ -2,7 +2,7 @@ import type { McpSessionError, Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { emitUnavailable } from "../errors/unavailable-event.ts";
@@ -16,7 +16,7 @@ import { createRegistryManagement } from "./manage-registry.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
-import { createRegistryWaiting } from "./registry-waiting.ts";
+import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 

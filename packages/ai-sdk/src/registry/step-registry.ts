@@ -15,7 +15,7 @@ import {
   hasSession,
   hasSlot,
 } from "../connection/mcp-connection.ts";
-import { isPausing, refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
+import { isPausing, refusePausing, type WaitingSource } from "../waiting/waiting-source.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
 import { createStepTime } from "../connection/step-time.ts";
@@ -31,7 +31,7 @@ import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slo
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
-import { withSignIn } from "./park-calls.ts";
+import { withSignIn } from "../waiting/sign-in.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
 import type { Successor } from "./succession.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonValue, SessionStore, StoredRecord } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
-import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { stateEntry, stateKeys } from "./session-state.ts";
 
 /** The agent session of a state. The state's keys leave it out, because a state is of one agent session. */

@@ -1,8 +1,9 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
+import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
-import { notReplayed } from "../connection/call-envelope.ts";
+import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
@@ -10,9 +11,8 @@ import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { withPreliminaryResults } from "./preliminary-results.ts";
 import { isProvided, modelSchema } from "./provided-arguments.ts";
-import { plainModelOutput } from "../waiting/plain-output.ts";
-import { acceptWaiting, waitingModelOutput } from "../waiting/placeholder.ts";
-import { type ReplayCall, withReplay } from "./replay-call.ts";
+import { plainModelOutput } from "./model-output.ts";
+import { acceptWaiting, waitingModelOutput } from "./model-output.ts";
 import { createToolApproval, whileAllowed } from "./tool-approval.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
@@ -200,3 +200,28 @@ interface CallUse {
 }
 
 export type Execute = (input: unknown, options?: CallUse) => PromiseLike<unknown>;
+
+/** Makes of a kept answer what the tool's own `execute` would have made of it. Sends no call. */
+type ReplayCall = (
+  answer: WaitingAnswer,
+  call: { readonly input: unknown; readonly toolCallId: string },
+) => Promise<unknown>;
+
+/** The tool of a connection, and how its kept answers become results. */
+interface Replay {
+  readonly connection: string;
+  /** As the server has listed it. */
+  readonly tool: JudgedTool;
+  readonly make: ReplayCall;
+}
+
+/** The member of a tool whose calls may wait. A copy of the tool has it too, under any name. */
+const replayKey = Symbol("durable-mcp.replay");
+
+function withReplay<TOOL extends Tool>(tool: TOOL, replay: Replay | undefined): TOOL {
+  return replay === undefined ? tool : { ...tool, [replayKey]: replay };
+}
+
+export function replayOf(tool: unknown): Replay | undefined {
+  return (tool as { [replayKey]?: Replay } | undefined)?.[replayKey];
+}
