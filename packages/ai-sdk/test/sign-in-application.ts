@@ -114,12 +114,14 @@ export async function startLockedShop(
   return { ...startApplication(server.url, log, signIns, options), server };
 }
 
+function registerLook(mcp: McpServer): void {
+  mcp.registerTool("look", { description: "Looks." }, () => answer("found"));
+}
+
 /** With a server that only knows HTTP+SSE. Its tool `look` needs a scope. */
 export async function startLockedOldServer(options: Options = {}) {
   const { signIns, log, guard } = startGuarded();
-  const look = (mcp: McpServer) =>
-    void mcp.registerTool("look", { description: "Looks." }, () => answer("found"));
-  const server = await startSseServer(404, look, guard);
+  const server = await startSseServer(404, registerLook, guard);
   return { ...startApplication(server.url, log, signIns, options), server };
 }
 
