@@ -1,4 +1,4 @@
-export { isWaiting } from "./waiting/is-waiting.ts";
+export { isWaiting } from "./waiting/stop-when-waiting.ts";
 export {
   type StoppedWhenWaiting,
   stopWhenWaiting,
@@ -66,7 +66,7 @@ export type {
   AnswerOptions,
   ResumedMessages,
   WaitingRegistry,
-} from "./registry/waiting-registry.ts";
+} from "./waiting/waiting-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
 export {

@@ -1,13 +1,15 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { ModelMessage, ToolSet } from "ai";
 import type { DurableSessionsOptions, McpClientConnectionOptions } from "../src/index.ts";
 import { createDurableSessions, defineMcpClientConnection, stopWhenWaiting } from "../src/index.ts";
 import { type AskingServer, startAskingServer } from "./asking-server.ts";
 import { collectEvents } from "./collect-events.ts";
 import type { ReceivedRequest } from "./http-server.ts";
-import { startNotebookServer } from "./notebook-server.ts";
+import { answer, startNotebookServer } from "./notebook-server.ts";
 import { toolResults, type Turn } from "./scripted-model.ts";
 import { createSignIns } from "./sign-ins.ts";
+import { startSseServer } from "./sse-server.ts";
 import { alice } from "./step.ts";
 import { majors, modelOfBoth } from "./waiting-tool.ts";
 
@@ -109,6 +111,17 @@ export async function startLockedShop(
 ) {
   const { signIns, log, guard } = startGuarded();
   const server: AskingServer = await startAskingServer({ ...shop, guard });
+  return { ...startApplication(server.url, log, signIns, options), server };
+}
+
+function registerLook(mcp: McpServer): void {
+  mcp.registerTool("look", { description: "Looks." }, () => answer("found"));
+}
+
+/** With a server that only knows HTTP+SSE. Its tool `look` needs a scope. */
+export async function startLockedOldServer(options: Options = {}) {
+  const { signIns, log, guard } = startGuarded();
+  const server = await startSseServer(404, registerLook, guard);
   return { ...startApplication(server.url, log, signIns, options), server };
 }
 

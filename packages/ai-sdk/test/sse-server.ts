@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { sendText, startHttpServer, type TestHttpServer } from "./http-server.ts";
-import { answer } from "./notebook-server.ts";
+import { answer, type Interceptor } from "./notebook-server.ts";
 
 export interface SseServer extends TestHttpServer {
   readonly url: string;
@@ -11,9 +11,12 @@ export interface SseServer extends TestHttpServer {
 export async function startSseServer(
   status: number,
   setUp: (mcp: McpServer) => void = registerGreeting,
+  guard: Interceptor = () => "next",
 ): Promise<SseServer> {
   const transports = new Map<string, SSEServerTransport>();
-  const server = await startHttpServer(async ({ method, path, message, raw }, response) => {
+  const server = await startHttpServer(async (request, response) => {
+    if ((await guard(request, response)) !== "next") return;
+    const { method, path, message, raw } = request;
     const url = new URL(path, "http://127.0.0.1");
     if (url.pathname === "/messages") {
       const transport = transports.get(url.searchParams.get("sessionId") ?? "");

@@ -1,12 +1,9 @@
 import * as ai7 from "ai";
 import * as ai6 from "ai-6";
 import { z } from "zod";
-import { acceptWaiting, waitingModelOutput } from "../src/waiting/placeholder.ts";
-import {
-  type WaitingCall,
-  waitingCallOf,
-  type WaitingResult,
-} from "../src/waiting/waiting-call.ts";
+import { acceptWaiting, waitingModelOutput } from "../src/tools/model-output.ts";
+import { waitingCallOf } from "@durable-mcp/core/internal";
+import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import { scriptedModel, type Turn } from "./scripted-model.ts";
 
 /** AI SDK 6 and 7, for tests that are the same for both. Their types are compared in `*.test-d.ts`. */

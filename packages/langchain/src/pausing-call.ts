@@ -63,15 +63,10 @@ async function firstLook({ connection, tool, input, graph, signal: abortSignal }
   const { toolCallId, scope } = graph;
   let record: WaitingRecord | undefined;
   const onCall = (found: WaitingRecord) => void (record = found);
-  const attempt = async (signal: AbortSignal | undefined, own: unknown) =>
-    await ownResult(
-      connection,
-      { toolCallId, scope, input: graph.input, onCall },
-      own,
-      async (marked) => await send(connection, tool.name, marked, signal),
-    );
+  const attempt = async (signal: AbortSignal | undefined, args: Record<string, unknown>) =>
+    await send(connection, tool.name, args, signal);
   try {
-    const called = { tool, input, toolCallId };
+    const called = { tool, input, modelInput: graph.input, toolCallId, scope, onCall };
     return { result: await boundedCall(connection, called, attempt, { abortSignal }), record };
   } catch (error) {
     if (record === undefined) throw error;

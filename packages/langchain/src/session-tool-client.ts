@@ -1,10 +1,10 @@
-import { abortable, maxTimerMs, withoutMarks } from "@durable-mcp/core/internal";
+import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import {
   boundedCall,
   type LiveConnection,
   refuseUnapproved,
-  whileApproved,
+  whileAllowed,
 } from "@durable-mcp/ai-sdk/internal";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
@@ -56,13 +56,9 @@ async function callTool(
   const attempt = async (signal: AbortSignal | undefined, args: unknown) => {
     const client = await abortable(connectionClient(connection), signal);
     const call = { ...params, arguments: args as typeof params.arguments };
-    const result = await client.callTool(call, resultSchema, {
-      // The SDK would end every call after a minute. The connection has its own time limit.
-      timeout: noTimeoutMs,
-      ...options,
-      ...(signal && { signal }),
-    });
-    return withoutMarks(result as CallToolResult);
+    // The SDK would end every call after a minute. The connection has its own time limit.
+    const use = { timeout: noTimeoutMs, ...options, ...(signal && { signal }) };
+    return (await client.callTool(call, resultSchema, use)) as CallToolResult;
   };
   const abortSignal = options?.signal;
   const { arguments: input } = params;
@@ -72,9 +68,8 @@ async function callTool(
     const graph = graphCallOf(input);
     return await pausingCall({ connection, tool, input, graph, signal: abortSignal });
   }
-  const called = { tool, input: params.arguments };
-  const send = () => boundedCall(connection, called, attempt, { abortSignal });
-  const result = await whileApproved(connection, tool, called, send);
+  const called = { tool, input, allowed: whileAllowed(connection, tool, { input }) };
+  const result = await boundedCall(connection, called, attempt, { abortSignal });
   // The adapter turns the result into an error, and the error only has the text.
   const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;

@@ -10,8 +10,8 @@ import type {
 import { type DurableAgentCallOptions, splitCallOptions } from "./agent-sessions.ts";
 import type { DurableAgent } from "./durable-agent.ts";
 import type { RuntimeContext } from "./open-durable-agent.ts";
-import { resumedChunks } from "../waiting/resumed-chunks.ts";
-import { tellSilentStep } from "../waiting/tell-silent-step.ts";
+import { resumedChunks } from "../waiting/ui-chunks.ts";
+import { tellSilentStep } from "../waiting/ui-chunks.ts";
 
 /**
  * Runs a durable agent and answers with a stream of UI messages, like AI SDK's

@@ -13,8 +13,10 @@ import {
 } from "./agent-sessions.ts";
 import { tellUnmatched } from "./active-tools.ts";
 import { bindTools } from "./bind-tools.ts";
-import { resumingCalls } from "./resume-calls.ts";
 import { currentScope } from "../registry/run-scope.ts";
+import { silentStep } from "../waiting/silent-model.ts";
+import { stopWhenWaiting, type StopWhenWaitingOptions } from "../waiting/stop-when-waiting.ts";
+import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
 import type { OpenDurableAgent, RuntimeContext } from "./open-durable-agent.ts";
 
 /** The tools of a durable agent with a known type: its own, and the tools of connections with `schemas`. */
@@ -173,5 +175,38 @@ export function createDurableAgent<
     open,
     generate: (parameters) => withOpen(parameters, (agent, call) => agent.generate(call)),
     stream: (parameters) => withOpen(parameters, (agent, call) => agent.stream(call)),
+  };
+}
+
+/** The parts of a prepared call of an agent that this changes. */
+interface PreparedCall extends StopWhenWaitingOptions {
+  readonly messages?: readonly unknown[] | undefined;
+  readonly prompt?: unknown;
+}
+
+type PrepareCall = (call: never) => unknown;
+
+/**
+ * A `prepareCall` that puts results in the places of calls that have waited, in the given messages or those of the
+ * application's own `prepareCall`. The model is not called while a call of the messages still waits.
+ */
+function resumingCalls(
+  prepareCall: PrepareCall | undefined,
+  { waiting, tools }: { readonly waiting: WaitingRegistry; readonly tools: ToolSet },
+) {
+  return async (given: PreparedCall): Promise<PreparedCall> => {
+    const own = (await prepareCall?.(given as never)) as PreparedCall | undefined;
+    const call = own ?? given;
+    // As AI SDK takes them: a prompt may be messages.
+    const field = call.messages === undefined ? "prompt" : "messages";
+    const messages = call[field];
+    const { stopWhen, prepareStep } = call;
+    const stopped = { ...call, ...stopWhenWaiting({ stopWhen, prepareStep }) };
+    if (!Array.isArray(messages)) return stopped;
+
+    const resumed = await waiting.resume(messages, { tools });
+    const isStill = resumed.stillWaiting.length > 0;
+    const silent = isStill && { prepareStep: () => silentStep };
+    return { ...stopped, [field]: resumed.messages, ...silent };
   };
 }

@@ -7,7 +7,7 @@ import {
   type ToolSet,
 } from "ai";
 import type { SessionLease } from "../durable/session-lease.ts";
-import type { WaitingRegistry } from "../registry/waiting-registry.ts";
+import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
 
 export type RuntimeContext = Record<string, unknown>;
 

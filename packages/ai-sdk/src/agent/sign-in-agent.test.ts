@@ -4,7 +4,7 @@ import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model
 import { addNote, asJson, startLockedNotebook, user } from "../../test/sign-in-application.ts";
 import { alice } from "../../test/step.ts";
 import { chunksOf } from "../../test/ui-chunks.ts";
-import { waitingCallOf } from "../waiting/waiting-call.ts";
+import { waitingCallOf } from "@durable-mcp/core/internal";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
 

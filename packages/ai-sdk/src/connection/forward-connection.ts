@@ -38,10 +38,7 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
       tell: async (...result) => await last.lossNotices!.tell(...result),
     },
     pausing: first.pausing && followAll(first.pausing, () => inUse().pausing!),
-    keptAnswers: first.keptAnswers && followAll(first.keptAnswers, () => inUse().keptAnswers!),
-    get approvals() {
-      return current?.approvals;
-    },
+    toolNow: first.toolNow && ((tool) => inUse().toolNow!(tool)),
     get manage() {
       return last.manage;
     },

@@ -4,14 +4,12 @@ import { within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../errors/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
-import type { createApprovedCalls } from "./approved-calls.ts";
+import type { JudgedTool } from "./call-envelope.ts";
 import type { ConnectionManagement } from "./connection-management.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
-import type { PausingCalls } from "./pausing-calls.ts";
-import type { KeptAnswers } from "./kept-answers.ts";
-import type { SignIn } from "./sign-in.ts";
+import type { PausingCalls, SignIn } from "./waiting-parts.ts";
 
 /** The name of a named session, or the id of a shared one. */
 export interface KeptAs {
@@ -104,10 +102,13 @@ export interface LiveConnection {
   readonly pausing?: PausingCalls | undefined;
   /** Set if the connection's user signs in (`auth.authorizationFor`), where it has its own session or none. */
   readonly signIn?: SignIn | undefined;
-  /** Set if calls may wait for a sign-in, and not for more. */
-  readonly keptAnswers?: KeptAnswers | undefined;
-  /** Set if the connection has sessions, and an `approval` that decides on each call. */
-  readonly approvals?: ReturnType<typeof createApprovedCalls> | undefined;
+  /** Whether its client's transport takes calls out of their envelopes. */
+  readonly takesEnvelopes: boolean;
+  /**
+   * A tool as the server listed it last. Set if the connection has a slot, and an `approval` that decides on each
+   * call: a session that replaces a lost one may have other tools.
+   */
+  readonly toolNow?: ((tool: JudgedTool) => JudgedTool) | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(use?: {
     /** Whether requests carry the trace context; only for clients of this project. */

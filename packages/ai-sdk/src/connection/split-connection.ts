@@ -1,6 +1,5 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
-import { handOn } from "./call-progress.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import { createLossNotices } from "./loss-notice.ts";
 
@@ -59,8 +58,7 @@ function splitClient(
       const execute: NonNullable<typeof tool.execute> = async (input, use) => {
         const other = await aside.client();
         const others = other.toolsFromDefinitions(definitions, options) as ToolSet;
-        const call = async (args: unknown) => (await others[name]!.execute!(args, use)) as unknown;
-        return await handOn(client, other, input, call);
+        return (await others[name]!.execute!(input, use)) as unknown;
       };
       return [name, { ...tool, execute }] as const;
     });
@@ -70,8 +68,7 @@ function splitClient(
     async callTool(options) {
       if (!names.includes(options.name)) return await client.callTool(options);
       const other = await aside.client();
-      const call = (args: object) => other.callTool({ ...options, arguments: { ...args } });
-      return await handOn(client, other, options.arguments ?? {}, call);
+      return await other.callTool(options);
     },
     toolsFromDefinitions: ((...given: Definitions) =>
       splitTools(client.toolsFromDefinitions(...given) as ToolSet, given)) as never,

@@ -9,16 +9,14 @@ import type { WaitingSessions } from "./waiting-sessions.ts";
 /** The uses of stored waiting calls outside of a step. */
 export function createSessionsAnswers(context: SessionsContext): WaitingSessions {
   const { provider, store, agent, tell, now, work } = context;
-  const { telemetry, closeTimeoutMs } = provider;
-  const open = (sessionId: string, principal: Principal) => {
+  const { telemetry, closeTimeoutMs, declaredFor } = provider;
+  const open = (sessionId: string, principal: Principal, abortSignal?: AbortSignal) => {
     checkSessionId(sessionId);
     recordOwner(principal);
     work.throwIfShutDown();
-    const declared = provider.declaredFor(principal);
     const source = { store, agent, sessionId, closeTimeoutMs };
-    return waitingOutsideStep({
-      ...{ source, principal, declared, tell, telemetry, now },
-    });
+    const declared = declaredFor(principal);
+    return waitingOutsideStep({ source, principal, declared, tell, telemetry, now, abortSignal });
   };
   return {
     async waiting(sessionId, use) {
@@ -27,7 +25,7 @@ export function createSessionsAnswers(context: SessionsContext): WaitingSessions
     },
     async answer(sessionId, id, responses, use) {
       const { principal, ...options } = checkOptions(answerUseSchema, use);
-      return await open(sessionId, principal).answer(id, responses, options);
+      return await open(sessionId, principal, options.abortSignal).answer(id, responses, options);
     },
     async withdraw(sessionId, id, use) {
       const { principal } = checkOptions(waitingUseSchema, use);

@@ -1,7 +1,7 @@
 import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { refusePausing } from "../connection/waiting-source.ts";
+import { refusePausing } from "../waiting/waiting-source.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
 import { checkSelected, clearSelectedTools, endSelected, findSelected } from "./manage-sessions.ts";
 import { createStateContext } from "./sessions-context.ts";

@@ -23,7 +23,7 @@ import {
   recordPrefix,
 } from "./slot-record.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { deleteCalls } from "./waiting-records.ts";
+import { deleteCalls } from "../waiting/waiting-records.ts";
 
 /** Sessions outside of a step: of an agent session, or shared ones of an id. */
 export interface Selected extends SessionSelection {

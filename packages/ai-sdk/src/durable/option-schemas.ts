@@ -12,7 +12,8 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
-import { answerFields, autoSessionFields } from "../registry/option-schemas.ts";
+import { autoSessionFields } from "../registry/option-schemas.ts";
+import { answerFields } from "../waiting/waiting-registry.ts";
 import { ownProviderFields, selectionFields } from "../provider/option-schemas.ts";
 
 // The options of durable sessions, and of their functions.

@@ -1,7 +1,7 @@
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { WaitingRegistry } from "../registry/waiting-registry.ts";
+import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
 import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
 
 /**

@@ -28,7 +28,7 @@ import {
   whoseRecord,
 } from "./slot-record.ts";
 import { listRecords } from "./stored-records.ts";
-import { deleteUnusedCalls, type ListedCall } from "./waiting-records.ts";
+import { deleteUnusedCalls, type ListedCall } from "../waiting/waiting-records.ts";
 
 export function createSessionsAdmin(context: SessionsContext): DurableSessionsAdmin {
   const { store, agent, touchIntervalMs, maybeInUseMs, now } = context;

@@ -15,7 +15,7 @@ import { endAllSchema, listSchema } from "./option-schemas.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { describeRecord, recordOwner, recordPrefix } from "./slot-record.ts";
 import { listAll, listRecords } from "./stored-records.ts";
-import { deleteCalls } from "./waiting-records.ts";
+import { deleteCalls } from "../waiting/waiting-records.ts";
 
 /** The uses of a principal's stored sessions outside of a step. */
 export function createSessionsManagement(

@@ -8,6 +8,7 @@ import {
   asJson,
   parkCalls,
   startLockedNotebook,
+  startLockedOldServer,
   startLockedShop,
   use,
   user,
@@ -23,6 +24,16 @@ const lockedDoor = {
   ...{ kind: "authorization", connection: "work", server: expect.any(String) },
   ...{ scopes: [], startUrl: "https://app.test/oauth/start", askedAt: expect.any(Number) },
 };
+
+test("a call to an old server, over HTTP+SSE, is sent once after the sign-in", async () => {
+  const app = await startLockedOldServer();
+  const messages = await parkCalls(app, [{ tool: "work__look", input: {} }]);
+  expect(JSON.stringify(messages)).toContain("the user has to sign in to connection work first");
+  app.take();
+  await app.signIn();
+  expect((await app.step(messages, ["Done."])).told).toEqual(["found"]);
+  expect(app.calls()).toHaveLength(1);
+});
 
 describe.each(majors)("a sign-in between the steps of an agent with AI SDK $major", ({ ai }) => {
   test("with no session at all a stand-in waits, and then the tools are there", async () => {
@@ -237,7 +248,7 @@ describe("a call that waits for a sign-in", () => {
 
 test("the agent loop of AI SDK can stop with isWaiting()", async () => {
   const app = await startLockedNotebook();
-  const { isWaiting } = await import("../waiting/is-waiting.ts");
+  const { isWaiting } = await import("../waiting/stop-when-waiting.ts");
   const { modelOfBoth } = await import("../../test/waiting-tool.ts");
   for (const { ai } of majors) {
     const model = modelOfBoth([{ tool: "work__sign_in" }], "never");

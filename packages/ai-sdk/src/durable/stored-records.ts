@@ -12,7 +12,7 @@ import { withoutCause } from "../errors/connection-error.ts";
 import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { asGrant, type ListedGrant } from "./grant-records.ts";
-import { asWaitingCall, isCallOf, type ListedCall } from "./waiting-records.ts";
+import { asWaitingCall, isCallOf, type ListedCall } from "../waiting/waiting-records.ts";
 import {
   type ListedRecord,
   parseRecord,

@@ -1,16 +1,12 @@
 import { createSessionFetch, type SessionEvent } from "@durable-mcp/core";
 import { refusingTasks } from "@durable-mcp/core/internal";
 import { callTimeoutMs, isStateful } from "../connection/define-connection.ts";
-import { createKeptAnswers } from "../connection/kept-answers.ts";
 import { memoryOf } from "../connection/memory-options.ts";
-import { authorizationSource } from "../connection/pending-sign-ins.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
-import { createPausingCalls } from "./pausing-calls.ts";
+import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
+import { createPausingCalls, type HttpPausingCalls } from "./pausing-calls.ts";
 import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
-
-/** What a connection's fetches do for calls that wait. */
-export type WaitingParts = ReturnType<typeof createWaitingParts>;
 
 export type TakeFetch = () => typeof globalThis.fetch;
 
@@ -18,15 +14,21 @@ export type TakeFetch = () => typeof globalThis.fetch;
 export function createFetchSource(
   parts: HttpParts,
   onEvent: (event: SessionEvent) => void,
-  { pausing, keptAnswers }: WaitingParts,
+  pausing: HttpPausingCalls | undefined,
 ): TakeFetch {
-  const { slot, definition } = parts;
+  const { slot, definition, connectionFetch } = parts;
+  // Of the calls on a session the session fetch tells.
+  const isPassed = () => {
+    const { snapshot } = slot ?? {};
+    const isKept = snapshot?.kind === "sessionless" && snapshot.initializeResult !== undefined;
+    return isStateful(definition) ? snapshot?.kind === "stateless" : !isKept;
+  };
   const createOwn = () => {
     if (slot !== undefined && isStateful(definition)) {
       return createStatefulFetch(parts, slot, onEvent);
     }
     const plain = createPlainFetch(parts);
-    const own = pausing?.wrap(plain) ?? plain;
+    const own = openingEnvelopes(pausing?.wrap(plain) ?? plain, parts.toolNow);
     if (slot === undefined) return refusingTasks(own, new URL(parts.url), parts.deliverySlot, true);
     const { url, now } = parts;
     const memory = memoryOf(definition.options);
@@ -40,7 +42,11 @@ export function createFetchSource(
       now,
     });
   };
-  const create = () => keptAnswers?.wrap(createOwn()) ?? createOwn();
+  const create = () =>
+    readingEnvelopes(createOwn(), {
+      scrub: connectionFetch.scrub,
+      reads: (isFollowed) => isFollowed && isPassed(),
+    });
   // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
   let unused: typeof globalThis.fetch | undefined = create();
   return () => {
@@ -56,17 +62,8 @@ function createPlainFetch(parts: HttpParts): typeof fetch {
   return isAsked ? withDefinedRetries(parts) : parts.connectionFetch.fetch;
 }
 
-export function createWaitingParts(parts: HttpParts) {
-  const { definition, waiting } = parts;
-  const pausing = createPausing(parts);
-  // A pausing connection does more than that.
-  const mayPark = waiting !== undefined && authorizationSource(definition) !== undefined;
-  const keptAnswers = mayPark && pausing === undefined ? createKeptAnswers() : undefined;
-  return { pausing, keptAnswers };
-}
-
 /** The waiting calls of a connection, if its calls wait. */
-function createPausing(parts: HttpParts) {
+export function createPausing(parts: HttpParts): HttpPausingCalls | undefined {
   const { definition, context, waiting, telemetry, trace, url, emit, now } = parts;
   const limits = pausingInput(definition.options);
   if (limits === undefined || waiting === undefined) return undefined;

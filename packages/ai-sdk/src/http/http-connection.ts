@@ -15,12 +15,12 @@ import {
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
-import { track } from "../connection/call-progress.ts";
+import { takeProgress } from "../connection/call-envelope.ts";
 import { ask, probe } from "./ask-server.ts";
-import { withFollowedCalls } from "./followed-calls.ts";
-import { createFetchSource, createWaitingParts, type TakeFetch } from "./client-fetches.ts";
+import { createFetchSource, createPausing, type TakeFetch } from "./client-fetches.ts";
 import { manageHttp } from "./manage-http.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
+import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
 import { withRefusals } from "./refused-requests.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./stateful-fetch.ts";
 
@@ -45,9 +45,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
   };
-  const waitingParts = createWaitingParts(parts);
-  const { pausing, keptAnswers } = waitingParts;
-  const takeFetch = createFetchSource(parts, onEvent, waitingParts);
+  const pausing = createPausing(parts);
+  const takeFetch = createFetchSource(parts, onEvent, pausing);
   const probeNow = (signal: AbortSignal) => probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server, but a use after it is a mistake.
@@ -69,8 +68,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       ? createLossNotices(slots, sessionOptions(definition).lossNotice)
       : undefined,
     pausing,
-    keptAnswers,
-    approvals: parts.approvals || undefined,
+    takesEnvelopes: !isLeftToClient(parts, pausing !== undefined),
+    toolNow: parts.toolNow,
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
     async client() {
@@ -141,8 +140,9 @@ async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: H
 }
 
 /** Whether an event was the progress of a call that somebody follows. */
-function takesProgress({ progress }: HttpParts, event: SessionEvent): boolean {
-  return event.type === "notification" && progress.receive(event.method, event.params);
+function takesProgress({ connectionFetch }: HttpParts, event: SessionEvent): boolean {
+  if (event.type !== "notification") return false;
+  return takeProgress(event.method, event.params, connectionFetch.scrub);
 }
 
 /** The event without what the server repeats of the connection's secrets. */
@@ -154,6 +154,13 @@ function withoutSecrets({ connectionFetch }: HttpParts, event: SessionEvent): Se
   };
 }
 
+/** Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself. Nobody opens envelopes then. */
+function isLeftToClient({ definition, slot }: HttpParts, isPausing: boolean): boolean {
+  const { authProvider, fetch } = definition.options;
+  const isOurs = slot !== undefined || isPausing;
+  return !isOurs && authProvider !== undefined && fetch === undefined;
+}
+
 /** The first revision in which a server asks with an answer, which can wait. */
 const firstStatelessVersion = "2026-07-28";
 
@@ -163,28 +170,19 @@ async function connectClient(
   takeFetch: TakeFetch,
   isPausing: boolean,
 ): Promise<MCPClient> {
-  const { definition, context, slot, connectionFetch, telemetry, progress, emit } = parts;
+  const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
   const { connection } = context;
-  const { headers, fetch, authProvider } = definition.options;
-  // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
-  const isOurs = slot !== undefined || isPausing;
-  const isLeftToClient = !isOurs && authProvider !== undefined && fetch === undefined;
+  const { headers, authProvider } = definition.options;
+  const isLeft = isLeftToClient(parts, isPausing);
   const mayHaveSession = isStateful(definition);
-  // Of the calls on a session the session fetch tells.
-  const isPassed = () => {
-    const { snapshot } = slot ?? {};
-    const isKept = snapshot?.kind === "sessionless" && snapshot.initializeResult !== undefined;
-    return mayHaveSession ? snapshot?.kind === "stateless" : !isKept;
-  };
   const ownFetch = () => {
     const hasLogin = authProvider !== undefined;
-    const traced = withTraceContext(withRefusals(takeFetch(), { hasLogin }), telemetry);
-    return withFollowedCalls(traced, progress, (isFollowed) => isFollowed && isPassed());
+    return withTraceContext(withRefusals(takeFetch(), { hasLogin }), telemetry);
   };
-  const clientFetch = isLeftToClient ? undefined : ownFetch();
+  const clientFetch = isLeft ? undefined : ownFetch();
 
   const isOldServer = (error: unknown) => {
-    if (isLeftToClient) {
+    if (isLeft) {
       return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
     }
     const { initializeStatus } = connectionFetch;
@@ -206,18 +204,19 @@ async function connectClient(
       fetch: clientFetch,
       sseFetch:
         clientFetch &&
-        withFollowedCalls(
-          withTraceContext(connectionFetch.fetchForOrigin, telemetry),
-          progress,
-          (isFollowed) => !isFollowed,
+        readingEnvelopes(
+          openingEnvelopes(withTraceContext(connectionFetch.fetchForOrigin, telemetry)),
+          {
+            scrub: connectionFetch.scrub,
+            reads: (isFollowed) => !isFollowed,
+            answersInPlace: false,
+          },
         ),
       headers: async () => (clientFetch || !headers ? undefined : await connectionFetch.headers()),
       authProvider: connectionFetch.authProvider,
       isOldServer,
       onSseFallback: () => emit({ type: "sse-fallback", connection }),
     });
-    // A client with a fetch of its own takes no token.
-    if (clientFetch) track(client, progress);
     const { protocolVersion } = client.initializeResult;
     if (isPausing && protocolVersion < firstStatelessVersion) {
       emit({ type: "cannot-wait", connection, protocolVersion });

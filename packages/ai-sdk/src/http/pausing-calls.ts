@@ -1,13 +1,11 @@
 import type { Principal } from "@durable-mcp/core";
-import type { JsonRpcRequest } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
-import { createCallNotes } from "../connection/call-notes.ts";
-import type { PausingCalls } from "../connection/pausing-calls.ts";
-import { loadWaiting } from "../connection/stored-calls.ts";
-import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { PausingCalls } from "../connection/waiting-parts.ts";
+import { createStoredCalls, type LoadedWaiting, loadWaiting } from "../waiting/stored-calls.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { TraceOperation } from "../events/connection-telemetry.ts";
 
@@ -30,35 +28,26 @@ interface PausingParts {
   readonly now: () => number;
 }
 
-export function createPausingCalls(parts: PausingParts) {
-  const { source, principal, limits, connection, url, callMs, fetch, scrub, emit, trace, now } =
-    parts;
-  const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;
-  const notes = createCallNotes();
-  const load = once(async () => {
-    const waiting = await loadWaiting();
-    const calls = waiting.createWaitingStore(store, { agent, sessionId, principal });
-    const context = waiting.createWaitingContext(calls, {
-      ...limits,
-      ...{ now, claimLeg, closeTimeoutMs, scrub },
-      onEvent: (event) => emit({ ...event, connection }),
-    });
-    return { ...waiting, context };
-  });
+/** The waiting calls of a connection over HTTP. */
+export type HttpPausingCalls = ReturnType<typeof createPausingCalls>;
 
+export function createPausingCalls(parts: PausingParts) {
+  const { limits, connection, url, callMs, fetch, emit, trace, ...others } = parts;
+  const stored = createStoredCalls({
+    ...others,
+    limitsOf: () => limits,
+    emit: (_, event) => emit({ ...event, connection }),
+  });
   const pausing: PausingCalls = {
-    noting: (...call) => notes.noting(...call),
-    async read(id) {
-      const { upToDate, context } = await load();
-      const stored = await context.calls.read(id);
-      return stored && (await upToDate(context, stored)).call;
-    },
-    async list() {
-      const { context } = await load();
-      return (await context.calls.list()).map(({ call }) => call);
+    read: async (id) => (await stored.read(id))?.call,
+    list: async () => await stored.all(),
+    async show(...shown) {
+      const { showCall } = await loadWaiting();
+      await showCall(await stored.contextOf({ connection }), ...shown);
     },
     async answer(call, responses, use) {
-      const { answerCall, context, describeWaiting } = await load();
+      const { answerCall, describeWaiting } = await loadWaiting();
+      const context = await stored.contextOf(call);
       const { method, tool, round } = describeWaiting(call);
       // Of other methods it is a URI.
       const operation = { operation: "answer", ...(method === "tools/call" && { tool }) } as const;
@@ -73,23 +62,15 @@ export function createPausingCalls(parts: PausingParts) {
         return next;
       });
     },
-    async show(id, shown) {
-      const { showCall, context } = await load();
-      await showCall(context, id, shown);
-    },
   };
   return {
     ...pausing,
     /** The fetch of one client. */
-    wrap(clientFetch: Fetch): Fetch {
+    wrap(clientFetch: Fetch): ReturnType<LoadedWaiting["createWaitingFetch"]> {
       const wrapped = once(async () => {
-        const { createWaitingFetch, context } = await load();
-        const options = {
-          url,
-          connection,
-          takeNotes: (message: JsonRpcRequest) => notes.take(message),
-        };
-        return createWaitingFetch(context, clientFetch, options);
+        const { createWaitingFetch } = await loadWaiting();
+        const context = await stored.contextOf({ connection });
+        return createWaitingFetch(context, clientFetch, { url, connection });
       });
       return async (...request) => await (await wrapped())(...request);
     },

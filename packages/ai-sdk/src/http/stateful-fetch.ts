@@ -7,9 +7,8 @@ import {
   type SessionSlot,
   type SessionStart,
 } from "@durable-mcp/core";
-import { abortable, anySignal, isLost } from "@durable-mcp/core/internal";
-import { createApprovedCalls } from "../connection/approved-calls.ts";
-import { createProgressTracker } from "../connection/call-progress.ts";
+import { abortable, anySignal, isLost, listedTools } from "@durable-mcp/core/internal";
+import type { JudgedTool } from "../connection/call-envelope.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import {
@@ -22,7 +21,7 @@ import {
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
 import { memoryOf } from "../connection/memory-options.ts";
-import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
 import {
@@ -34,6 +33,7 @@ import {
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { openClient } from "./open-client.ts";
+import { openingEnvelopes } from "./open-envelopes.ts";
 import { withRetries } from "./retry-requests.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
@@ -42,14 +42,14 @@ export function createStatefulFetch(
   slot: SessionSlot,
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
-  const { definition, exceptSlot, trace, url, onSession, now, approvals } = parts;
+  const { definition, exceptSlot, trace, url, onSession, now, toolNow } = parts;
   const { redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
     ...{ url, slot, redirect, toolList, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition.options) },
-    fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
+    fetch: openingEnvelopes(withDefinedRetries(parts), toolNow),
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools,
     listening: needsListening(definition.options),
@@ -190,10 +190,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
     origin,
     endpoint,
     connectionFetch,
-    progress: createProgressTracker(connectionFetch.scrub),
     use: sent,
-    approvals:
-      typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
+    toolNow:
+      typeof definition.options.approval === "function" && slot
+        ? (tool: JudgedTool) => listedTools(slot).find(({ name }) => name === tool.name) ?? tool
+        : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */

@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
-import type { AnswerOptions } from "../registry/waiting-registry.ts";
+import type { AnswerOptions } from "../waiting/waiting-registry.ts";
 
 /** The waiting calls in an agent session's state, outside of a step. */
 export interface CarriedWaiting {

@@ -9,14 +9,17 @@ import type { ProviderInternals } from "./provider-internals.ts";
 
 export function createCarriedWaiting(internals: ProviderInternals<any>): CarriedWaiting {
   const { claim, closeTimeoutMs, declaredFor, emit: tell, telemetry, now, work } = internals;
-  const open = (session: { readonly state?: unknown }, principal: Principal) => {
+  const open = (
+    session: { readonly state?: unknown },
+    principal: Principal,
+    abortSignal?: AbortSignal,
+  ) => {
     work.throwIfShutDown();
     const declared = declaredFor(principal);
     const kept = createStateStore(session.state);
     const source = waitingSource(kept, { claimLeg: claim, closeTimeoutMs });
-    const calls = waitingOutsideStep({
-      ...{ source, principal, declared, tell, telemetry, now },
-    });
+    const use = { source, principal, declared, tell, telemetry, now, abortSignal };
+    const calls = waitingOutsideStep(use);
     return {
       calls,
       changed: <SESSION extends { state?: unknown }>(of: SESSION) => kept.commit(of),
@@ -29,7 +32,7 @@ export function createCarriedWaiting(internals: ProviderInternals<any>): Carried
     },
     async answer(session, id, responses, use) {
       const { principal, onSession, ...options } = checkOptions(carriedAnswerSchema, use);
-      const { calls, changed } = open(session, principal);
+      const { calls, changed } = open(session, principal, options.abortSignal);
       let call: WaitingCall;
       try {
         call = await calls.answer(id, responses, options);

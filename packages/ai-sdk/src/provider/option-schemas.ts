@@ -12,7 +12,8 @@ import {
   timeout,
 } from "../base/check-options.ts";
 import { poolSchema } from "../pool/process-pool.ts";
-import { answerFields, autoSessionSchema } from "../registry/option-schemas.ts";
+import { autoSessionSchema } from "../registry/option-schemas.ts";
+import { answerFields } from "../waiting/waiting-registry.ts";
 
 // The options of a provider, and of its functions.
 

@@ -9,7 +9,7 @@ import type {
   EndedSession,
   SessionStatus,
 } from "../slots/session-reports.ts";
-import type { WaitingRegistry } from "./waiting-registry.ts";
+import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
 /** Options of `registry.run`. */

@@ -4,7 +4,7 @@ import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import { hasSession, hasSlot } from "../connection/mcp-connection.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
-import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { StepEvents } from "../events/step-events.ts";

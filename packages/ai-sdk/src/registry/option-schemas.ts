@@ -8,8 +8,6 @@ import {
   someFunction,
   text,
   timeout,
-  someObject,
-  wholeNumber,
 } from "../base/check-options.ts";
 
 // The options of a registry's functions, and of runs.
@@ -35,8 +33,3 @@ export const autoSessionSchema = z.strictObject({
     ),
   ),
 });
-
-/** The options of an answer to a waiting call. */
-export const answerFields = { round: wholeNumber(1, Number.MAX_SAFE_INTEGER), abortSignal };
-export const answerSchema = optionalOptions(answerFields);
-export const resumeSchema = optionalOptions({ tools: someObject });

@@ -6,7 +6,7 @@ import {
   hasSession,
   hasSlot,
 } from "../connection/mcp-connection.ts";
-import { refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
+import { refusePausing, type WaitingSource } from "../waiting/waiting-source.ts";
 import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { StepEvents } from "../events/step-events.ts";
@@ -16,8 +16,8 @@ import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slo
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
+import { withSignIn } from "../waiting/sign-in.ts";
 import { connect, isolate } from "./open-connections.ts";
-import { withSignIn } from "./park-calls.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
 import type { Successor } from "./idle-loan.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonValue, SessionStore, StoredValue } from "@durable-mcp/core";
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
-import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { slotNameStart } from "../slots/step-slot.ts";
 
 /** The one key of `session.state` that is ours: a record of entries under their keys. */

@@ -90,7 +90,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     tell: (error) => tellIfUnavailable(step.emit, name, error),
     noteRun: client.noteRun,
     noteClosed: client.noteClosed,
-    ...{ credentials: () => [], keptAs: step.keptAs },
+    ...{ credentials: () => [], keptAs: step.keptAs, takesEnvelopes: true },
     manage: server.management,
     openings: client.openings,
     async settle() {

@@ -3,7 +3,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import { isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
 import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
 import { oncePer } from "../base/once.ts";
-import { createProgressTracker, track } from "../connection/call-progress.ts";
+import { askForProgress, takeOut, takeProgress } from "../connection/call-envelope.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
@@ -69,7 +69,6 @@ export function createStdioParts(step: StdioStep) {
     connectMs: options.timeouts?.connectMs ?? 30_000,
     errors: createStdioErrors(context.connection, options),
     life: createServerLife(step.isAfterEnd, step.now),
-    progress: createProgressTracker((text) => text),
     /** The servers that may still have a process. */
     servers: new Set<StdioServer>(),
     /** Why requests failed, by the `data` of the client's own errors. */
@@ -78,7 +77,7 @@ export function createStdioParts(step: StdioStep) {
 }
 
 async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
-  const { options, context, errors, failures, telemetry, progress, life, servers, emit } = parts;
+  const { options, context, errors, failures, telemetry, life, servers, emit } = parts;
   const { connection } = context;
   const env = await resolveEnvironment(parts);
   // The registry may have ended meanwhile, and then nobody would end the server.
@@ -129,7 +128,8 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
     toClient: (error) => scrubJson(error, scrub, ["code", "message", "data"]) as object,
   });
   const send = transport.send.bind(transport);
-  transport.send = (message, how) => send(addTraceContext(progress.send(message), telemetry), how);
+  transport.send = (message, how) =>
+    send(addTraceContext(takeOut(askForProgress(message)), telemetry), how);
   const close = transport.close.bind(transport);
   transport.close = async () => {
     isClosed = true;
@@ -157,16 +157,16 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
 
 /** Tells the application of a notification without secrets, and followed calls of their progress. */
 function tellNotification(parts: StdioParts, method: string, said: unknown) {
-  const { context, progress, emit } = parts;
+  const { context, emit } = parts;
   const from = { connection: context.connection };
-  if (progress.receive(method, said)) return;
+  if (takeProgress(method, said, (text) => text)) return;
   emit({ type: "notification", ...from, method, params: isRecord(said) ? said : undefined });
   if (method !== "notifications/tools/list_changed") return;
   emit({ type: "tools-changed", ...from, reason: "list-changed" });
 }
 
 async function connectClient(
-  { options, context, errors, connectMs, failures, progress }: StdioParts,
+  { options, context, errors, connectMs, failures }: StdioParts,
   server: StdioServer,
   transport: MCPTransport,
   secrets: readonly string[],
@@ -181,7 +181,6 @@ async function connectClient(
       initializationOptions: { signal },
     });
     answerElicitations(client, options, context);
-    track(client, progress);
     return client;
   } catch (error) {
     if (isUnsupportedVersion(error) && !discover) throw error;

@@ -1,7 +1,6 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
-import type { CallNotes } from "@durable-mcp/core/waiting/internal";
 import {
   abortable,
   timeLimited,
@@ -16,8 +15,8 @@ import {
   someFunction,
   timeout,
 } from "../base/check-options.ts";
+import { type CallEnvelope, inEnvelope } from "../connection/call-envelope.ts";
 import {
-  type Attempt,
   type ObserveProgress,
   reportProgress,
   type ToolProgress,
@@ -34,14 +33,14 @@ import { withProvided } from "./provided-arguments.ts";
 /**
  * Calls a tool of a connection without a model. A loss notice waits for the model's next result.
  *
- * @param notes of a model's call that has waited for a sign-in
+ * @param waited of a model's call that has waited for a sign-in
  */
 export async function callTool(
   connection: LiveConnection,
   tool: string,
   input: Readonly<Record<string, unknown>> = {},
   options: CallOptions = {},
-  { toolCallId, claimed }: Pick<CallNotes, "toolCallId" | "claimed"> = {},
+  waited: Pick<ToolCall, "toolCallId" | "claimed" | "allowed"> = {},
 ): Promise<CallToolResult> {
   if (typeof tool !== "string" || tool === "") {
     throw new McpSessionError("CONNECTION_INVALID", "tool must be the name of a tool.", {
@@ -49,22 +48,18 @@ export async function callTool(
     });
   }
   checkOptions(callSchema, options);
-  const attempt = async (
-    onClient: Attempt,
-    signal: AbortSignal | undefined,
-    own: Readonly<Record<string, unknown>>,
-  ) => {
-    const client = await abortable(connection.client(), signal);
-    const use = { name: tool, ...(signal && { options: { signal } }) };
-    const callWith = (args: Readonly<Record<string, unknown>>) =>
-      client.callTool({ ...use, arguments: args });
-    const notes = { input, toolCallId, claimed };
-    return await onClient(client, own, (args) => ownResult(connection, notes, args, callWith));
-  };
-  const observers = [progressObserver(connection, tool, toolCallId), options.onProgress];
-  const call = { tool: { name: tool }, input, toolCallId };
-  return await reportProgress(observers, (onClient) =>
-    boundedCall(connection, call, (signal, args) => attempt(onClient, signal, args), options),
+  const observers = [progressObserver(connection, tool, waited.toolCallId), options.onProgress];
+  return await reportProgress(observers, (observe) =>
+    boundedCall(
+      connection,
+      { ...waited, tool: { name: tool }, input, observe },
+      async (signal, args) => {
+        const client = await abortable(connection.client(), signal);
+        const use = { name: tool, ...(signal && { options: { signal } }) };
+        return await client.callTool({ ...use, arguments: args });
+      },
+      options,
+    ),
   );
 }
 
@@ -88,12 +83,12 @@ const callSchema = optionalOptions({
   onProgress: someFunction,
 });
 
-/** A tool call before the application's arguments are added. */
-interface ToolCall {
+/** A tool call before the application's arguments are added, and its envelope. */
+interface ToolCall extends CallEnvelope {
   readonly tool: { readonly name: string; readonly annotations?: unknown };
   readonly input: unknown;
-  /** The model's id of the call. */
-  readonly toolCallId?: string | undefined;
+  /** The input as the model gave it, if hooks have changed it since. @default `input` */
+  readonly modelInput?: unknown;
   /** Makes the call wait for the user's sign-in, if it can, and gives the placeholder. */
   readonly park?: (() => Promise<unknown>) | undefined;
 }
@@ -118,18 +113,18 @@ export interface CallOptions {
  * Calls a tool of a connection: bounded in time, traced, and repeated after a loss if the tool may run
  * twice. It has the arguments that the application supplies. The client's errors become ours again.
  *
- * @param attempt makes the call once, with all its arguments
+ * @param attempt makes the call once on a client of the connection, with all its arguments
  */
 export async function boundedCall<T>(
   connection: LiveConnection,
-  { tool, input, toolCallId, park }: ToolCall,
+  { tool, input, modelInput = input, park, ...envelope }: ToolCall,
   attempt: (signal: AbortSignal | undefined, args: any) => PromiseLike<T>,
   { abortSignal: callers, timeoutMs }: Omit<CallOptions, "onProgress"> = {},
 ): Promise<T> {
   const { name, origin, definition } = connection;
   const callMs = timeoutMs ?? callTimeoutMs(definition);
   return await connection.trace({ operation: "call", tool: tool.name }, async (note) => {
-    const own = { tool: tool.name, input, toolCallId };
+    const own = { tool: tool.name, input, toolCallId: envelope.toolCallId };
     const { input: args, secrets } = await withProvided(connection, own, callers).catch(
       (error: unknown) => {
         connection.tell(error);
@@ -138,7 +133,11 @@ export async function boundedCall<T>(
     );
     const bounded = async (signal: AbortSignal | undefined) => {
       try {
-        const result = await connection.withRecovery(tool, async () => await attempt(signal, args));
+        const result = await connection.withRecovery(tool, async () =>
+          ownResult(connection, { ...envelope, input: modelInput }, args, (marked) =>
+            attempt(signal, marked),
+          ),
+        );
         const isFailed = isToolError(result);
         note({ isToolError: isFailed, waiting: waitingOf(result) });
         return isFailed ? scrubResult(result, [...secrets, ...connection.credentials()]) : result;
@@ -170,15 +169,18 @@ export async function boundedCall<T>(
  * of an error, with which clients get it: so they do not check it as the tool's output.
  */
 export async function ownResult<T>(
-  { pausing }: Pick<LiveConnection, "pausing">,
-  notes: CallNotes,
+  { pausing, takesEnvelopes }: Pick<LiveConnection, "pausing" | "takesEnvelopes">,
+  envelope: CallEnvelope,
   args: unknown,
   call: (args: any) => PromiseLike<T>,
 ): Promise<T> {
-  if (pausing === undefined) return withoutMarks(await call(args));
+  const { observe, allowed, answer } = envelope;
+  // Of others nobody would read the envelope.
+  const isRead = takesEnvelopes && Boolean(pausing ?? observe ?? allowed ?? answer);
+  if (!isRead) return withoutMarks(await call(args));
   let waiting: WaitingCall | undefined;
   const onWaiting = (found: WaitingCall) => void (waiting = found);
-  const result = await pausing.noting({ ...notes, onWaiting }, args, call);
+  const result = await inEnvelope({ ...envelope, onWaiting }, args, call);
   return waiting ? (waitingResult(waiting) as T) : withoutMarks(result);
 }
 
@@ -202,7 +204,7 @@ const clientsInUse = new WeakMap<MCPClient, MCPClient>();
  * of any method is reported. The same one for the same client.
  */
 export function clientForUse(
-  { trace, tell, pausing }: LiveConnection,
+  { trace, tell, pausing, takesEnvelopes }: LiveConnection,
   client: MCPClient,
 ): MCPClient {
   const known = clientsInUse.get(client);
@@ -213,7 +215,8 @@ export function clientForUse(
       trace({ operation: "call", tool: options.name }, async (note) => {
         const callWith = (args: Readonly<Record<string, unknown>>) =>
           client.callTool({ ...options, arguments: args });
-        const result = await ownResult({ pausing }, {}, options.arguments, callWith);
+        const own = { pausing, takesEnvelopes };
+        const result = await ownResult(own, {}, options.arguments, callWith);
         note({ isToolError: isToolError(result), waiting: waitingOf(result) });
         return result;
       }),

@@ -1,25 +1,19 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
-import {
-  abortable,
-  listPages,
-  uniqueTools,
-  waitingCallOf,
-  withoutMarks,
-} from "@durable-mcp/core/internal";
+import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
+import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
+import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
-import type { KeptAnswers } from "../connection/kept-answers.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { withPreliminaryResults } from "./preliminary-results.ts";
 import { isProvided, modelSchema } from "./provided-arguments.ts";
-import { plainModelOutput } from "../waiting/plain-output.ts";
-import { acceptWaiting, waitingModelOutput } from "../waiting/placeholder.ts";
-import { type ReplayCall, withReplay } from "./replay-call.ts";
-import { createToolApproval, whileApproved } from "./tool-approval.ts";
+import { plainModelOutput } from "./model-output.ts";
+import { acceptWaiting, waitingModelOutput } from "./model-output.ts";
+import { createToolApproval, whileAllowed } from "./tool-approval.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
@@ -88,8 +82,7 @@ function createTool(
   const execute: Execute = (input, use) => {
     const call = createCall(connection, called, boundNow);
     const run = async (observe?: ObserveProgress) =>
-      (await denial(input, use)) ??
-      (await whileApproved(connection, called, { input, use }, () => call(input, use, observe)));
+      (await denial(input, use)) ?? (await call(input, use, observe));
     return isPreliminary ? withPreliminaryResults(run) : run();
   };
   const toModelOutput = modelOutput(connection, tool);
@@ -123,20 +116,22 @@ function createCall(
   return async (input: unknown, use: CallUse = {}, observe?: ObserveProgress) => {
     const { toolCallId, abortSignal } = use;
     const observers = [progressObserver(connection, tool.name, toolCallId), observe];
-    const result = await reportProgress(observers, (onClient) => {
-      const attempt = async (signal: AbortSignal | undefined, own: unknown) => {
-        const { client, tools } = await boundNow(signal);
-        const { execute } = tools[tool.name] as { execute: Execute };
-        const bounded = { ...use, ...(signal && { abortSignal: signal }) };
-        const callWith = (args: unknown) => execute(args, bounded);
-        const notes = { toolCallId, input };
-        return await onClient(client, own, (args) => ownResult(connection, notes, args, callWith));
-      };
-      const { name, annotations } = tool;
-      const park = async () =>
-        toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId }));
-      return boundedCall(connection, { tool, input, toolCallId, park }, attempt, { abortSignal });
-    });
+    const { name, annotations } = tool;
+    const park = async () =>
+      toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId }));
+    const allowed = whileAllowed(connection, tool, { input, use });
+    const result = await reportProgress(observers, (observing) =>
+      boundedCall(
+        connection,
+        { tool, input, toolCallId, park, allowed, observe: observing },
+        async (signal, args) => {
+          const { tools } = await boundNow(signal);
+          const { execute } = tools[name] as { execute: Execute };
+          return await execute(args, { ...use, ...(signal && { abortSignal: signal }) });
+        },
+        { abortSignal },
+      ),
+    );
     // A notice is for the model's next result, which a placeholder is not.
     if (waitingCallOf(result)) return result;
     return lossNotices?.mark(result, toolCallId ?? "") ?? result;
@@ -162,21 +157,24 @@ function mayWait({ pausing, signIn }: LiveConnection): boolean {
 
 /** Makes of a kept answer what the client's own tool makes of it. */
 function createReplay(
-  { pausing, keptAnswers, lossNotices, restoreError }: LiveConnection,
+  connection: LiveConnection,
   tool: string,
   boundNow: BoundTools,
 ): ReplayCall | undefined {
-  const giving: KeptAnswers["giving"] | undefined =
-    keptAnswers?.giving ?? (pausing && ((answer, ...call) => pausing.noting({ answer }, ...call)));
-  if (giving === undefined) return undefined;
+  // The server would get the call.
+  if (!mayWait(connection) || !connection.takesEnvelopes) return undefined;
+  const { lossNotices, restoreError } = connection;
   return async (answer, { input, toolCallId }) => {
     try {
       const { tools } = await boundNow(undefined);
       const { execute } = tools[tool] as { execute: Execute };
-      const given = await giving(answer, input, (marked) => execute(marked, { toolCallId }));
-      const result = withoutMarks(given);
+      const result = await ownResult(connection, { answer }, input, (marked) =>
+        execute(marked, { toolCallId }),
+      );
       return lossNotices?.mark(result, toolCallId) ?? result;
     } catch (error) {
+      // It is in the form of MCP already.
+      if (error === notReplayed && answer.result) return answer.result;
       throw restoreError(error, { method: "tools/call" });
     }
   };
@@ -202,3 +200,28 @@ interface CallUse {
 }
 
 export type Execute = (input: unknown, options?: CallUse) => PromiseLike<unknown>;
+
+/** Makes of a kept answer what the tool's own `execute` would have made of it. Sends no call. */
+type ReplayCall = (
+  answer: WaitingAnswer,
+  call: { readonly input: unknown; readonly toolCallId: string },
+) => Promise<unknown>;
+
+/** The tool of a connection, and how its kept answers become results. */
+interface Replay {
+  readonly connection: string;
+  /** As the server has listed it. */
+  readonly tool: JudgedTool;
+  readonly make: ReplayCall;
+}
+
+/** The member of a tool whose calls may wait. A copy of the tool has it too, under any name. */
+const replayKey = Symbol("durable-mcp.replay");
+
+function withReplay<TOOL extends Tool>(tool: TOOL, replay: Replay | undefined): TOOL {
+  return replay === undefined ? tool : { ...tool, [replayKey]: replay };
+}
+
+export function replayOf(tool: unknown): Replay | undefined {
+  return (tool as { [replayKey]?: Replay } | undefined)?.[replayKey];
+}

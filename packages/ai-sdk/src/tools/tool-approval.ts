@@ -2,7 +2,7 @@ import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { Tool } from "ai";
-import { isSameTool, type JudgedTool } from "../connection/approved-calls.ts";
+import { type CallEnvelope, isSameTool, type JudgedTool } from "../connection/call-envelope.ts";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
@@ -22,7 +22,7 @@ type Reached = Exclude<ToolApprovalStatus, undefined | boolean | string>;
 export function createToolApproval(connection: LiveConnection, tool: JudgedTool) {
   const { approval } = connection.definition.options;
   // The session may have been replaced since the tool was listed, and the tool with it.
-  const now = () => connection.approvals?.now(tool) ?? tool;
+  const now = () => connection.toolNow?.(tool) ?? tool;
   const needsApproval =
     typeof approval === "function"
       ? async (input: unknown, use: ApprovalUse) =>
@@ -92,16 +92,16 @@ export async function refuseChanged(
   return await refuse(connection, now, call, isSameTool(before, now) ? undefined : changedTool);
 }
 
-/** Makes a call that may run. If its tool changes with the session, `approval` decides again before it goes out. */
-export async function whileApproved<T>(
+/** For the envelope of a call that may run: if its tool changes before it goes out, `approval` decides again. */
+export function whileAllowed(
   connection: LiveConnection,
   tool: JudgedTool,
   call: JudgedCall,
-  send: () => Promise<T>,
-): Promise<T> {
+): CallEnvelope["allowed"] {
+  if (connection.toolNow === undefined) return undefined;
   const decide = (now: JudgedTool) =>
     refuseChanged(connection, [tool, now], call).catch(() => changedTool);
-  return await (connection.approvals?.during({ tool, ...call, decide }, send) ?? send());
+  return { tool, decide };
 }
 
 async function judge(

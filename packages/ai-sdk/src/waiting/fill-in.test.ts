@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { majors, shopTools, waitingResult } from "../../test/waiting-tool.ts";
-import { fillIn, type FilledIn } from "./fill-in.ts";
-import { findPlaceholders, type Placeholder } from "./find-placeholders.ts";
-import { waitingModelOutput } from "./placeholder.ts";
+import { fillIn, type FilledIn } from "./placeholders.ts";
+import { findPlaceholders, type Placeholder } from "./placeholders.ts";
+import { waitingModelOutput } from "../tools/model-output.ts";
 
 const ordered: FilledIn = {
   modelOutput: { type: "json", value: { ordered: 1 } },

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { waitingResult } from "../../test/waiting-tool.ts";
-import { findPlaceholders } from "./find-placeholders.ts";
-import { waitingModelOutput } from "./placeholder.ts";
+import { findPlaceholders } from "./placeholders.ts";
+import { waitingModelOutput } from "../tools/model-output.ts";
 
 const toolCall = (toolCallId: string, input: object) => ({
   role: "assistant",

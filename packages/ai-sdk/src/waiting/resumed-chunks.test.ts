@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { resumedChunks } from "./resumed-chunks.ts";
+import { resumedChunks } from "./ui-chunks.ts";
 
 const part = (own: object) => ({
   type: "dynamic-tool" as const,

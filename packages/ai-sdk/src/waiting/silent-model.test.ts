@@ -12,7 +12,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { collectSpans } from "../../test/collect-spans.ts";
 import { majors, modelOfBoth, shopTools, waitingResult } from "../../test/waiting-tool.ts";
-import { tellSilentStep } from "./tell-silent-step.ts";
+import { tellSilentStep } from "./ui-chunks.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 
 const { spans, reset } = collectSpans();

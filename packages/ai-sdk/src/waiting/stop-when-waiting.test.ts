@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ModelMessage, ToolSet } from "ai";
 import { majors, modelOfBoth, shopTools, waitingResult } from "../../test/waiting-tool.ts";
-import { waitingModelOutput } from "./placeholder.ts";
+import { waitingModelOutput } from "../tools/model-output.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 
 const order = [{ tool: "shop__order", input: { item: "tea" } }];

@@ -1,8 +1,9 @@
+import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { PrepareStepFunction, PrepareStepResult } from "ai";
 import * as z from "zod/mini";
 import { checkOptions, isFunction, optionalOptions, someFunction } from "../base/check-options.ts";
 import { ownField } from "../base/own-field.ts";
-import { findPlaceholders } from "./find-placeholders.ts";
+import { findPlaceholders } from "./placeholders.ts";
 import { isSilent, silentStep } from "./silent-model.ts";
 
 /** What depends on an application's tools and, with AI SDK 7, on its contexts. */
@@ -64,7 +65,7 @@ export function stopWhenWaiting(options: StopWhenWaitingOptions = {}): StoppedWh
   return {
     ...(stopWhen && { stopWhen: [afterSilence, ...[stopWhen].flat()] as AnyStopCondition[] }),
     prepareStep: async (step: Parameters<AnyPrepareStep>[0]) =>
-      isWaiting(step.messages) ? silentStep : await prepareStep?.(step),
+      callWaits(step.messages) ? silentStep : await prepareStep?.(step),
   };
 }
 
@@ -74,7 +75,30 @@ function afterSilence({ steps }: Pick<OfAnyTools, "steps">): boolean {
 }
 
 /** Whether a call waits on whose result the next step would go on. */
-function isWaiting(messages: readonly unknown[]): boolean {
+function callWaits(messages: readonly unknown[]): boolean {
   const said = messages.findLastIndex((message) => ownField(message, "role") === "assistant");
   return findPlaceholders(messages.slice(said + 1)).length > 0;
+}
+
+/** What it reads of a loop's steps, with any tools. */
+interface Step {
+  readonly toolResults: readonly { readonly output: unknown }[];
+  readonly response: { readonly modelId: string };
+}
+
+/**
+ * A stop condition of AI SDK 6 and 7: the loop ends after a step in which a call began to wait for a person. AI SDK
+ * does not ask a stop condition after calls that were approved; `stopWhenWaiting` ends the loop there too.
+ *
+ * @example
+ * await generateText({ model, tools, messages, stopWhen: [isWaiting(), stepCountIs(10)] });
+ */
+export function isWaiting(): (options: { readonly steps: readonly Step[] }) => boolean {
+  return ({ steps }) => {
+    const last = steps.at(-1);
+    if (last === undefined) return false;
+    return (
+      isSilent(last) || last.toolResults.some(({ output }) => waitingCallOf(output) !== undefined)
+    );
+  };
 }

@@ -2,11 +2,11 @@ import type { ChatState, UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, test } from "vitest";
 import { majors, modelOfBoth, shopTools } from "../../test/waiting-tool.ts";
 import type { Turn } from "../../test/scripted-model.ts";
-import { fillIn, type FilledIn } from "./fill-in.ts";
-import { findPlaceholders } from "./find-placeholders.ts";
-import { resumedChunks } from "./resumed-chunks.ts";
-import { tellSilentStep } from "./tell-silent-step.ts";
-import { waitingCallOf } from "./waiting-call.ts";
+import { fillIn, type FilledIn } from "./placeholders.ts";
+import { findPlaceholders } from "./placeholders.ts";
+import { resumedChunks } from "./ui-chunks.ts";
+import { tellSilentStep } from "./ui-chunks.ts";
+import { waitingCallOf } from "@durable-mcp/core/internal";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 
 type Ai = (typeof majors)[number]["ai"];

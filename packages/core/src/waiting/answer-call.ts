@@ -7,6 +7,7 @@ import type { InputResponses } from "./input-request.ts";
 import { type LegOptions, sendLeg } from "./send-leg.ts";
 import { askedElsewhere, needsSignIn, notWaiting } from "./waiting-failure.ts";
 import type { WaitingContext } from "./waiting-context.ts";
+import { waitingKinds } from "./waiting-kinds.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
@@ -36,7 +37,7 @@ export async function answerCall(
   // Whoever noticed it first: all late answers are told the same.
   if (call.state === "expired") return call;
   const isOpen = call.state === "waiting" || call.state === "answering";
-  if (call.kind === "authorization" && isOpen) throw needsSignIn(call);
+  if (!waitingKinds[call.kind].takesAnswers && isOpen) throw needsSignIn(call);
   const isRound = round === undefined || round === call.round;
   if (call.state !== "waiting" || !isRound) throw notWaiting(call.state);
   const isExpired = call.expiresAt <= context.now();
@@ -82,7 +83,8 @@ export async function goOn(
 }
 
 function wantsRequest({ kind, state, requests }: WaitingRecord): boolean {
-  return kind === "input" && state === "waiting" && Object.keys(requests).length === 0;
+  const { takesAnswers } = waitingKinds[kind];
+  return takesAnswers && state === "waiting" && Object.keys(requests).length === 0;
 }
 
 /** @param responses `undefined` to start the call over */

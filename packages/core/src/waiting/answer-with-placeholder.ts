@@ -1,8 +1,7 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type JsonRpcId, parseMessage } from "../wire/json-rpc.ts";
 import { editAnswer } from "../wire/read-answer.ts";
-import { completeResult } from "./complete-result.ts";
-import { questionOf } from "./question.ts";
+import { completeResult, questionOf } from "./question.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import type { Question } from "./waiting-life.ts";
 import type { WaitingAnswer } from "./waiting-record.ts";

@@ -1,8 +1,7 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { claim, keep, keepClaim } from "./claim.ts";
 import { mayRunTwice, readCall } from "./current-call.ts";
-import { asksBounded, settlesBounded, settlesLost } from "./kept-answer.ts";
-import { scrubAnswer } from "./scrub-answer.ts";
+import { asksBounded, scrubAnswer, settlesBounded, settlesLost } from "./kept-answer.ts";
 import type { LegOutcome } from "./send-leg.ts";
 import { maxAgeOf, maxRoundsOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { asks, over, type Question, settles, unclaims } from "./waiting-life.ts";

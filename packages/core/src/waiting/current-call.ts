@@ -1,8 +1,9 @@
 import { callId, type CallIdentity } from "./call-id.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { over, unclaims } from "./waiting-life.ts";
-import type { WaitingRecord } from "./waiting-record.ts";
+import { waitingKinds } from "./waiting-kinds.ts";
+import { over, shows, unclaims } from "./waiting-life.ts";
+import type { ShownRound, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 /** @throws {McpSessionError} `NOT_WAITING` for an unknown id */
@@ -69,7 +70,7 @@ async function overdue(
   const { call } = stored;
   const { calls, claimMs, limits, now } = context;
   if (call.state === "waiting") {
-    const asksAgain = call.kind === "input" && limits.onExpired === "ask-again";
+    const asksAgain = waitingKinds[call.kind].takesAnswers && limits.onExpired === "ask-again";
     const isOver = call.expiresAt <= now() && !asksAgain;
     return isOver ? over(call, "expired") : undefined;
   }
@@ -86,4 +87,24 @@ export function mayRunTwice(
   { request }: WaitingRecord,
 ): boolean {
   return request.method !== "tools/call" || safeTools.includes(String(request.params["name"]));
+}
+
+/**
+ * Notes that a graph shows the questions of a call in an interrupt, before it does. The graph's answers have no
+ * other sign of the question that they are for.
+ *
+ * @throws {McpSessionError} `NOT_WAITING` if the call does not wait for an answer to this round; `STORE_FAILED`
+ */
+export async function showCall(
+  { calls }: WaitingContext,
+  id: string,
+  shown: ShownRound,
+): Promise<void> {
+  for (;;) {
+    const stored = await calls.read(id);
+    const isOpen = stored?.call.state === "waiting" && stored.call.round === shown.round;
+    if (!isOpen) throw notWaiting(stored?.call.state);
+    if (stored.call.shown?.some((each) => each.place === shown.place)) return;
+    if ((await calls.replace(stored, shows(stored.call, shown))) !== undefined) return;
+  }
 }

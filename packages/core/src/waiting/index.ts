@@ -16,7 +16,6 @@ export {
   type WaitingCall,
   waitingCallOf,
   type WaitingEntry,
-  type WaitingKind,
   type WaitingResult,
   type WaitingState,
 } from "./waiting-call.ts";
@@ -28,4 +27,5 @@ export {
   type WaitingCalls,
   type WaitingCallsOptions,
 } from "./waiting-calls.ts";
+export type { WaitingKind } from "./waiting-kinds.ts";
 export type { ClaimLeg, WaitingEvent, WaitingLimits } from "./waiting-context.ts";

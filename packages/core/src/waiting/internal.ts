@@ -7,9 +7,8 @@ export { hasDigest } from "./call-id.ts";
 export { formProblem } from "./form-problem.ts";
 export { type ClaimedOutcome, sendClaimed, settleCall } from "./claimed-leg.ts";
 export { type ParkedCall, parkCall } from "./park-call.ts";
-export { upToDate } from "./current-call.ts";
+export { showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
-export { showCall } from "./show-call.ts";
 export { createWaitingContext } from "./waiting-context.ts";
 export {
   goneCall,

@@ -177,11 +177,8 @@ test("the server may ask something after the sign-in: the same record has the qu
   const shop = createAskingServer(orders);
   const context = open();
   await sendClaimed(context, await read(id), async (claimed) => {
-    const fetch = createWaitingFetch(context, shop.fetch, {
-      ...{ url: server, connection: "shop" },
-      takeNotes: (message) => ({ message, notes: { ...tea, claimed } }),
-    });
-    const { result } = await send(fetch);
+    const fetch = createWaitingFetch(context, shop.fetch, { url: server, connection: "shop" });
+    const { result } = await send((input, init) => fetch(input, init, { ...tea, claimed }));
     expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, kind: "input" } } });
     return { type: "kept" };
   });
@@ -195,11 +192,8 @@ test("a step that runs again with a call that waits for a sign-in sends nothing"
   const { park, open } = startChat();
   const { id } = await park();
   const shop = createAskingServer(() => asks("state"));
-  const fetch = createWaitingFetch(open(), shop.fetch, {
-    ...{ url: server, connection: "shop" },
-    takeNotes: (message) => ({ message, notes: tea }),
-  });
-  const { result } = await send(fetch);
+  const fetch = createWaitingFetch(open(), shop.fetch, { url: server, connection: "shop" });
+  const { result } = await send((input, init) => fetch(input, init, tea));
   expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, kind: "authorization" } } });
   expect(shop.legs).toEqual([]);
 });

@@ -36,11 +36,12 @@ function startChat(answer: Parameters<typeof createAskingServer>[0] = orders) {
   return {
     ...{ server, calls, context, store },
     call: async (toolCallId: string, item = "tea", input: unknown = { item }) => {
-      const fetch = createWaitingFetch(context, server.fetch, {
-        ...{ url: new URL(url), connection: "shop" },
-        takeNotes: (message) => ({ message, notes: { toolCallId, input } }),
-      });
-      const { result } = await send(fetch, { params: { name: "order", arguments: { item } } });
+      const where = { url: new URL(url), connection: "shop" };
+      const fetch = createWaitingFetch(context, server.fetch, where);
+      const { result } = await send(
+        (request, init) => fetch(request, init, { toolCallId, input }),
+        { params: { name: "order", arguments: { item } } },
+      );
       return { result, call: waitingCallOf(result) };
     },
     answer: async (id: string) =>

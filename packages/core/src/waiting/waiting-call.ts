@@ -1,5 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
+import { type WaitingKind, waitingKinds } from "./waiting-kinds.ts";
 
 /**
  * The state of a waiting call.
@@ -21,14 +22,6 @@ export type WaitingState =
 
 /** The requests that a server may answer with questions (`input_required`). */
 export type AskingMethod = "tools/call" | "resources/read" | "prompts/get";
-
-/**
- * Why a call waits.
- *
- * - `input`: the server has answered it with questions.
- * - `authorization`: the user has to sign in first. It was not carried out.
- */
-export type WaitingKind = "input" | "authorization";
 
 /** A call that waits for a person. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
 export interface WaitingCall {
@@ -139,8 +132,6 @@ export function placeholderResult(call: WaitingCall): Record<string, unknown> {
 
 /** For the model. */
 function waitingText({ connection, kind }: WaitingCall): string {
-  if (kind === "authorization") {
-    return `This call is not done yet: the user has to sign in to connection ${connection} first. It was not carried out, and it has not failed. Ask the user to sign in. Do not make the call again; its result will take the place of this text.`;
-  }
-  return `This call is not done yet: connection ${connection} asks a person something, and waits for the answer. It has not failed. Do not make the call again; its result will take the place of this text.`;
+  const { waitsFor } = waitingKinds[kind];
+  return `This call is not done yet: ${waitsFor(connection)} Do not make the call again; its result will take the place of this text.`;
 }

@@ -1,6 +1,7 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { failed } from "../session/session-errors.ts";
 import type { WaitingState } from "./waiting-call.ts";
+import { waitingKinds } from "./waiting-kinds.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** Why a call that is over has no result. */
@@ -11,20 +12,16 @@ export function waitingFailure({
   request: { method },
 }: WaitingRecord): McpSessionError {
   const request = { method, url: new URL(url) };
-  const isSignIn = kind === "authorization";
+  const { leg, expired } = waitingKinds[kind];
   switch (state) {
     case "outcome-unknown":
       return failed(
         "OUTCOME_UNKNOWN",
         request,
-        `${isSignIn ? "the step that made the call after the sign-in" : "the step that sent a person's answer"} was interrupted. Whether the call was carried out is unknown; check before you make it again.`,
+        `${leg} was interrupted. Whether the call was carried out is unknown; check before you make it again.`,
       );
     case "expired":
-      return over(
-        request,
-        state,
-        `${isSignIn ? "the user did not sign in" : "nobody answered the server's question"} in time. The call was not carried out`,
-      );
+      return over(request, state, `${expired} in time. The call was not carried out`);
     case "withdrawn":
       return over(
         request,

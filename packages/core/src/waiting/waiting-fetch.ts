@@ -30,8 +30,6 @@ export interface CallNotes {
   readonly input?: unknown;
   /** The record of a call that waited for a sign-in, and is now sent: it is not looked up, and gets the questions. */
   readonly claimed?: StoredCall | undefined;
-  /** The answer of a call that is settled: it is given to the client, and nothing is sent. */
-  readonly answer?: WaitingAnswer | undefined;
   /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
   readonly onCall?: ((call: WaitingRecord) => void) | undefined;
   /** Gets the call whose placeholder the client gets. What the client makes of it may be the server's. */
@@ -43,14 +41,14 @@ export interface CallNotes {
 export interface WaitingFetchOptions {
   readonly url: URL;
   readonly connection: string;
-  /** Takes the caller's notes out of a request. @default there are none */
-  readonly takeNotes?:
-    | ((message: JsonRpcRequest) => {
-        readonly message: JsonRpcRequest;
-        readonly notes: CallNotes;
-      })
-    | undefined;
 }
+
+/** A fetch that may get, with a call, what the caller of the client knows of it. */
+type NotingFetch = (
+  input: RequestInfo | URL,
+  init?: RequestInit,
+  notes?: CallNotes,
+) => Promise<Response>;
 
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
@@ -62,25 +60,22 @@ const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
 /**
  * The fetch of one client on a connection that pauses. It declares in each request that a person can be asked.
  * When the server asks, it keeps the questions, and the client gets a result that says that the call waits.
- * Requests of revisions with sessions pass unchanged, but for the caller's notes.
+ * Requests of revisions with sessions pass unchanged.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 export function createWaitingFetch(
   context: WaitingContext,
   fetch: Fetch,
-  { url, connection, takeNotes = (message) => ({ message, notes: {} }) }: WaitingFetchOptions,
-): Fetch {
-  return async (input, init) => {
+  { url, connection }: WaitingFetchOptions,
+): NotingFetch {
+  return async (input, init, notes = {}) => {
     if (!isSameEndpoint(requestUrl(input), url)) return await fetch(input, init);
     const request = await readOutgoingRequest(input, init);
-    const parsed = readRequest(bodyText(request));
-    if (parsed === undefined) return await fetch(input, init);
-
-    const { message: own, notes } = takeNotes(parsed);
+    const own = readRequest(bodyText(request));
+    if (own === undefined) return await fetch(input, init);
     if (revisionIn(own) === undefined) {
-      const sent = own === parsed ? init : { ...init, body: JSON.stringify(own) };
-      const response = await fetch(input, sent);
+      const response = await fetch(input, init);
       return askingMethods.has(own.method) ? answerWithPlaceholder(response, own.id) : response;
     }
     const message = declaring(own);
@@ -91,7 +86,6 @@ export function createWaitingFetch(
     if (!askingMethods.has(message.method)) return await send();
     // A client that answers by itself has the state, and is responsible for it.
     if (isAnswered) return answerWithPlaceholder(await send(), message.id);
-    if (notes.answer !== undefined) return settledAnswer(message, notes.answer);
 
     const { headers, signal } = request;
     const call = await beginCall({ connection, url, message, headers, notes });

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
-import type { AskingMethod, WaitingCall, WaitingKind, WaitingState } from "./waiting-call.ts";
+import type { AskingMethod, WaitingCall, WaitingState } from "./waiting-call.ts";
+import { type WaitingKind, waitingKinds } from "./waiting-kinds.ts";
 
 /** A JSON-RPC error of the server. */
 export interface WaitingError {
@@ -83,7 +84,7 @@ const record = z.custom<Record<string, unknown>>(isRecord);
 /** A record keeps fields that only later releases know. */
 const recordSchema = z.looseObject({
   version: z.literal(1),
-  kind: z.enum(["input", "authorization"]),
+  kind: z.enum(Object.keys(waitingKinds) as WaitingKind[]),
   id: z.string(),
   state: z.enum(["waiting", "answering", "settled", "expired", "outcome-unknown", "withdrawn"]),
   connection: z.string(),

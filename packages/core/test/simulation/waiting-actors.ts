@@ -79,18 +79,17 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
   const makeCall = async ({ nonce, isSafe }: WaitingCallPlan) => {
     const owner = { agent: "default", sessionId: "chat", principal };
     const own = parts.createWaitingContext(parts.createWaitingStore(store, owner), options);
-    const clientFetch = parts.createWaitingFetch(own, fetch, {
-      ...{ url: new URL(waitingUrl), connection: "shop" },
-      takeNotes: (message) => ({ message, notes: { toolCallId: nonce } }),
-    });
+    const where = { url: new URL(waitingUrl), connection: "shop" };
+    const clientFetch = parts.createWaitingFetch(own, fetch, where);
     const tool = isSafe ? "safe" : "order";
     const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
     const params = { name: tool, arguments: { nonce }, _meta: meta };
-    const response = await clientFetch(waitingUrl, {
+    const request = {
       method: "POST",
       headers: { "mcp-name": tool, "mcp-param-nonce": nonce },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
-    });
+    };
+    const response = await clientFetch(waitingUrl, request, { toolCallId: nonce });
     const text = await response.text();
     say(text);
     const data = /^data: (.*)$/m.exec(text)?.[1] ?? text;

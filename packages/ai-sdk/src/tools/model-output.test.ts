@@ -2,7 +2,7 @@ import { jsonSchema, type ModelMessage, zodSchema } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { majors, shopTools, waitingResult } from "../../test/waiting-tool.ts";
-import { acceptWaiting, waitingIdOf, waitingModelOutput } from "./placeholder.ts";
+import { acceptWaiting, waitingIdOf, waitingModelOutput } from "./model-output.ts";
 
 const result = waitingResult("wait-1");
 const output = waitingModelOutput(result);

@@ -11,7 +11,7 @@ import {
 import { createSignIns } from "../../test/sign-ins.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { createConnectionProvider } from "../durable/create-connection-provider.ts";
-import { waitingCallOf } from "../waiting/waiting-call.ts";
+import { waitingCallOf } from "@durable-mcp/core/internal";
 
 const nothing = () => undefined;
 const required = { code: "AUTHORIZATION_REQUIRED", data: { connection: "work" } };

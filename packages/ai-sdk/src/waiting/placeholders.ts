@@ -1,7 +1,6 @@
-import { isRecord } from "@durable-mcp/core/internal";
+import { isRecord, waitingCallOf } from "@durable-mcp/core/internal";
 import { ownField } from "../base/own-field.ts";
-import { waitingIdOf } from "./placeholder.ts";
-import { waitingCallOf } from "./waiting-call.ts";
+import { type ModelOutput, waitingIdOf } from "../tools/model-output.ts";
 
 /** A place in the messages where a call's result is missing, because the call waits. */
 export interface Placeholder {
@@ -35,7 +34,7 @@ type Part = Readonly<Record<string, unknown>>;
  *
  * @param replace gives the part for the place, or the same
  */
-export function replacePlaceholders<MESSAGE>(
+function replacePlaceholders<MESSAGE>(
   messages: readonly MESSAGE[],
   replace: (placeholder: Placeholder, part: Part, form: "model" | "ui") => Part,
 ): MESSAGE[] {
@@ -101,4 +100,34 @@ function asPlaceholder(
   if (id === undefined || id === "" || id.length > maxIdLength) return undefined;
   const isWhole = typeof toolCallId === "string" && typeof toolName === "string";
   return isWhole ? { id, toolCallId, toolName, input } : undefined;
+}
+
+/** The result that takes the place of a placeholder, for both kinds of messages. */
+export interface FilledIn {
+  /** For model messages; of type `error-text` for a call that failed. */
+  readonly modelOutput: ModelOutput;
+  /** For UI messages. */
+  readonly ui:
+    | { readonly state: "output-available"; readonly output: unknown }
+    | { readonly state: "output-error"; readonly errorText: string };
+}
+
+/**
+ * Puts results in the places of placeholders, in model messages or UI messages. The given messages stay as they are:
+ * those that change are copied, and the others are the same objects.
+ *
+ * @param find gives the result for a place; `undefined` if the call still waits
+ */
+export function fillIn<MESSAGE>(
+  messages: readonly MESSAGE[],
+  find: (placeholder: Placeholder) => FilledIn | undefined,
+): MESSAGE[] {
+  return replacePlaceholders(messages, (placeholder, part, form) => {
+    const filled = find(placeholder);
+    if (filled === undefined) return part;
+    if (form === "model") return { ...part, output: filled.modelOutput };
+    // What AI SDK itself makes of a part: either an output or an error, and nothing preliminary.
+    const { output: _output, errorText: _errorText, preliminary: _preliminary, ...kept } = part;
+    return { ...kept, ...filled.ui };
+  });
 }

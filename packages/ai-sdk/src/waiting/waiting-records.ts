@@ -1,8 +1,8 @@
-import type { Principal, StoredRecord } from "@durable-mcp/core";
+import type { Principal, SessionStore, StoredRecord } from "@durable-mcp/core";
 import { isRecord, parseWaitingKey, waitingKey } from "@durable-mcp/core/internal";
-import { isOpen, loadWaiting } from "../connection/stored-calls.ts";
+import { isOpen, loadWaiting } from "./stored-calls.ts";
 import { inParallel } from "../base/in-parallel.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import type { Tell } from "../events/step-events.ts";
 
 /** A waiting call from a store's list, and whose it is. */
 export interface ListedCall extends StoredRecord {
@@ -25,7 +25,7 @@ export function isCallOf({ value }: ListedCall, connection: string | undefined):
  * call back: only its process knows what the server answers.
  */
 export async function deleteCalls(
-  { store, tell }: SessionsContext,
+  { store, tell }: { readonly store: SessionStore; readonly tell: Tell },
   calls: readonly ListedCall[],
   principal: Principal,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export async function deleteCalls(
 
 /** Deletes waiting calls that nobody has used since they were listed. @returns how many */
 export async function deleteUnusedCalls(
-  { store }: Pick<SessionsContext, "store">,
+  { store }: { readonly store: SessionStore },
   calls: readonly ListedCall[],
 ): Promise<number> {
   const deleted = await inParallel(calls, ({ key, revision }) => store.delete(key, revision));

@@ -4,8 +4,9 @@ import { expect, test, vi } from "vitest";
 import { type AnswerLeg, startAskingServer, yes } from "../../test/asking-server.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
-import { waitingModelOutput } from "../waiting/placeholder.ts";
-import { waitingCallOf, type WaitingResult } from "../waiting/waiting-call.ts";
+import { waitingModelOutput } from "../tools/model-output.ts";
+import { waitingCallOf } from "@durable-mcp/core/internal";
+import type { WaitingResult } from "@durable-mcp/core/waiting";
 
 const use = { principal: alice };
 // The model gives an argument that is the application's.

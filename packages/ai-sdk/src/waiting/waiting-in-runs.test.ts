@@ -13,8 +13,8 @@ import {
   defineMcpClientConnection,
   withConnections,
 } from "../index.ts";
-import { waitingCallOf } from "../waiting/waiting-call.ts";
-import type { SessionTools } from "./connection-registry.ts";
+import { waitingCallOf } from "@durable-mcp/core/internal";
+import type { SessionTools } from "../registry/connection-registry.ts";
 
 const use = { principal: alice };
 

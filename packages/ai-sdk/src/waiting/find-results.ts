@@ -3,14 +3,14 @@ import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
-import { isOpen, loadWaiting, type StoredCalls } from "../connection/stored-calls.ts";
+import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { isParked } from "./resume-parked.ts";
-import { answerWithoutSecrets } from "../tools/answer-without-secrets.ts";
-import type { JudgedTool } from "../connection/approved-calls.ts";
-import { replayOf } from "../tools/replay-call.ts";
-import type { FilledIn } from "../waiting/fill-in.ts";
-import { findPlaceholders, type Placeholder } from "../waiting/find-placeholders.ts";
-import { contentModelOutput, plainModelOutput } from "../waiting/plain-output.ts";
+import { answerWithoutSecrets } from "../tools/provided-arguments.ts";
+import type { JudgedTool } from "../connection/call-envelope.ts";
+import { replayOf } from "../tools/connection-tools.ts";
+import type { FilledIn } from "./placeholders.ts";
+import { findPlaceholders, type Placeholder } from "./placeholders.ts";
+import { contentModelOutput, plainModelOutput } from "../tools/model-output.ts";
 
 /** The most calls of which messages may have placeholders. Each costs a read of the store. */
 const maxCalls = 1_000;

@@ -1,10 +1,11 @@
-import { waitingResult } from "@durable-mcp/core/internal";
+import { waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
+import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { FlexibleSchema, ToolResultPart } from "ai";
 import { ownField } from "../base/own-field.ts";
-import { waitingCallOf, type WaitingResult } from "./waiting-call.ts";
 
 /** A tool's result as the model gets it. */
 export type ModelOutput = ToolResultPart["output"];
+type ContentPart = Extract<ModelOutput, { type: "content" }>["value"][number];
 
 /** Holds the marker of a placeholder among a part's provider options. */
 const providerKey = "durable-mcp";
@@ -73,4 +74,27 @@ function acceptInSchema(schema: AiSdkSchema): AiSdkSchema {
   const either: typeof validate = (value) =>
     waitingCallOf(value) === undefined ? validate(value) : { success: true, value };
   return Object.create(schema, { validate: { value: either, enumerable: true } }) as AiSdkSchema;
+}
+
+/** What AI SDK makes of an output for the model, when the tool does not say. */
+export function plainModelOutput(output: unknown): ModelOutput {
+  if (typeof output === "string") return { type: "text", value: output };
+  return { type: "json", value: (output ?? null) as never };
+}
+
+/** What AI SDK's client makes of a tool's result for the model: its content, and nothing that is for the client. */
+export function contentModelOutput(result: unknown): ModelOutput {
+  const content = ownField(result, "content");
+  if (!Array.isArray(content)) return plainModelOutput(result);
+  return { type: "content", value: content.map(contentPart) };
+}
+
+function contentPart(block: unknown): ContentPart {
+  const [type, text] = [ownField(block, "type"), ownField(block, "text")];
+  if (type === "text" && typeof text === "string") return { type, text };
+  const [data, mediaType] = [ownField(block, "data"), ownField(block, "mimeType")];
+  if (type === "image" && typeof data === "string" && typeof mediaType === "string")
+    // A part of AI SDK 7, whose client this is.
+    return { type: "file", mediaType, data: { type: "data", data } };
+  return { type: "text", text: JSON.stringify(block) };
 }

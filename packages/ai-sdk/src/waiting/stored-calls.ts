@@ -1,0 +1,78 @@
+import { type Principal, principalParts } from "@durable-mcp/core";
+import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
+import type { StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import { once } from "../base/once.ts";
+import type { WaitingSource } from "./waiting-source.ts";
+
+/** The code of waiting calls. It is loaded on first use, because few connections pause. */
+export const loadWaiting = once(() => import("@durable-mcp/core/waiting/internal"));
+export type LoadedWaiting = Awaited<ReturnType<typeof loadWaiting>>;
+
+export interface StoredCallsOptions {
+  readonly source: WaitingSource;
+  readonly principal: Principal | undefined;
+  /** How the calls of a connection wait; `undefined` if it is not declared any more, or does not pause. */
+  readonly limitsOf: (connection: string) => WaitingLimits | undefined;
+  readonly emit: (connection: string, event: WaitingEvent) => void;
+  /** Takes what a connection sends for itself out of a server's errors. @default nothing */
+  readonly scrub?: ((text: string) => string) | undefined;
+  readonly now: () => number;
+}
+
+/** The waiting calls of an agent session and principal, of all connections. */
+export type StoredCalls = ReturnType<typeof createStoredCalls>;
+
+export function createStoredCalls(options: StoredCallsOptions) {
+  const { source, principal, limitsOf, emit, scrub, now } = options;
+  const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;
+  const load = once(async () => {
+    principalParts(principal);
+    const waiting = await loadWaiting();
+    const calls = waiting.createWaitingStore(store, { agent, sessionId, principal: principal! });
+    const contextOf = ({ connection }: Pick<WaitingCall, "connection">) =>
+      waiting.createWaitingContext(calls, {
+        ...limitsOf(connection),
+        ...{ now, claimLeg, closeTimeoutMs, scrub },
+        onEvent: (event) => emit(connection, event),
+      });
+    return { ...waiting, calls, contextOf };
+  });
+
+  return {
+    /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
+    contextOf: async (of: Pick<WaitingCall, "connection">) => (await load()).contextOf(of),
+    /** All calls, as they are stored. */
+    async all(): Promise<WaitingRecord[]> {
+      const { calls } = await load();
+      return (await calls.list()).map(({ call }) => call);
+    },
+    /** The calls that wait or are being answered, those that were asked first are first. */
+    async list(): Promise<WaitingCall[]> {
+      const { calls, contextOf, upToDate, describeWaiting } = await load();
+      const stored = await calls.list();
+      const current = await Promise.all(stored.map((each) => upToDate(contextOf(each.call), each)));
+      return current.filter(isOpen).map(({ call }) => describeWaiting(call));
+    },
+    /** A call in any state; `undefined` for an unknown id, and for another principal's. */
+    async read(id: string): Promise<StoredCall | undefined> {
+      const { calls, contextOf, upToDate } = await load();
+      const stored = await calls.read(id);
+      return stored && (await upToDate(contextOf(stored.call), stored));
+    },
+    /** Notes that a conversation has the result. @returns whether the call is as it was read */
+    async noteDelivered(stored: StoredCall): Promise<boolean> {
+      if (stored.call.isDelivered) return true;
+      const { calls, delivers } = await load();
+      return (await calls.replace(stored, delivers(stored.call))) !== undefined;
+    },
+  };
+}
+
+/** Whether a call waits or is being answered. */
+export function isOpen({
+  call: { state },
+}: {
+  readonly call: Pick<WaitingCall, "state">;
+}): boolean {
+  return state === "waiting" || state === "answering";
+}
