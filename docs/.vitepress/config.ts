@@ -18,7 +18,7 @@ export default defineConfig({
     config: (markdown) => void markdown.use(withoutEmptyHeaders).use(linkApiPages),
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
-  buildEnd: (config) => writeLlms(config, { optional: ["API", "Evidence", "Decisions"] }),
+  buildEnd: (config) => writeLlms(config, { optional: ["API", "Results"] }),
   themeConfig: {
     search: { provider: "local" },
     socialLinks: [{ icon: "github", link: "https://github.com/durable-mcp/durable-mcp" }],
