@@ -34,7 +34,7 @@ export type {
   SessionOwner,
   SweepAuthorization,
 } from "./durable/durable-sessions-admin.ts";
-export type { SessionLease } from "./durable/session-lease.ts";
+export type { OpenRun } from "./durable/open-run.ts";
 export type { Streamed } from "./streams/read-to-end.ts";
 export type {
   EndedSession,
@@ -60,7 +60,6 @@ export type {
   NamedSession,
   NamedSessions,
   RunOptions,
-  SessionTools,
 } from "./registry/connection-registry.ts";
 export type {
   AnswerOptions,

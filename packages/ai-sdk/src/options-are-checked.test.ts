@@ -261,7 +261,7 @@ const table: Record<string, Checked> = {
     wrong: { connections: "notes", onUnavailable: "ignore" },
   },
   "registry.run": {
-    give: (options) => provider.create({ principal }).run(() => undefined, options),
+    give: (options) => provider.create({ principal }).enter(() => undefined, options),
     valid: {},
     wrong: { onClose: 5 },
   },

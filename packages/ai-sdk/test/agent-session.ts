@@ -67,14 +67,14 @@ export async function startAgent(kept: Kept) {
   ): Promise<T> => {
     if (kept === "store") {
       const sessions = sessionsOf(agent, provider);
-      return await sessions.run(chat, { principal }, async ({ registry }) => await use(registry));
+      return await sessions.run(chat, { principal }, async (run) => await use(run));
     }
     const key = JSON.stringify([agent, chat]);
     const session = JSON.parse(JSON.stringify(states.get(key) ?? {})) as AgentSession;
     const { state } = session;
     const registry = provider.create({ state, principal });
     try {
-      return await registry.run(async () => await use(registry));
+      return await registry.enter(async () => await use(registry));
     } finally {
       states.set(key, provider.commit(registry, session));
     }

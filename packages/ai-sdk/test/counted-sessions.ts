@@ -2,14 +2,14 @@ import type {
   ConnectionRegistry,
   DurableSessions,
   McpClientConnection,
-  SessionLease,
+  OpenRun,
 } from "../src/index.ts";
 
 /** Durable sessions that say how often they were opened, and which leases were released. */
 export function countLeases<CONNECTIONS extends Record<string, McpClientConnection>>(
   sessions: DurableSessions<CONNECTIONS>,
 ) {
-  const leases: SessionLease<CONNECTIONS>[] = [];
+  const leases: OpenRun<CONNECTIONS>[] = [];
   const releases: number[] = [];
   return {
     sessions: {

@@ -99,7 +99,7 @@ function inStore(
   return {
     ...collected,
     step: async (use, principal = alice) => {
-      await sessions.run("chat", { principal }, async ({ registry }) => void (await use(registry)));
+      await sessions.run("chat", { principal }, async (run) => void (await use(run)));
     },
     async list(selection) {
       const page = await sessions.list({ ...ofAlice(selection), sessionId: "chat" });

@@ -67,8 +67,9 @@ function startApplication(
     waiting: async () => await sessions().waiting("chat", use),
     async step(before: readonly ModelMessage[], turns: readonly Turn[] = [], of = sessions()) {
       const model = modelOfBoth(...turns);
-      const after = await of.run("chat", use, async ({ tools, waiting }) => {
-        const { messages, stillWaiting } = await waiting.resume(before, { tools });
+      const after = await of.run("chat", use, async (run) => {
+        const tools = await run.tools();
+        const { messages, stillWaiting } = await run.waiting.resume(before, { tools });
         if (stillWaiting.length > 0) return messages;
         const stop = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 10 });
         const given = { model, tools: tools as ToolSet, messages };

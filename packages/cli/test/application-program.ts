@@ -26,7 +26,8 @@ const sessions = createDurableSessions({
 });
 for (const id of users) {
   const principal = { type: "user", issuer: "https://idp.test", id } as const;
-  await sessions.run(`chat-of-${id}`, { principal }, async ({ tools }) => {
+  await sessions.run(`chat-of-${id}`, { principal }, async (run) => {
+    const tools = await run.tools();
     await callTool(tools, "notes__add_note", { text: "hello" });
     await callTool(tools, "shop__order_twice", { item: "an oolong" });
   });

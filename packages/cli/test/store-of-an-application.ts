@@ -37,10 +37,12 @@ export async function startApplication(
   const server = await startNotebookServer();
   const file = openFile(options.now);
   const process = startProcess(server, wrap(file.store), options);
-  await process.sessions.run("chat-of-alice", { principal: alice }, ({ tools }) =>
-    addNote(tools, "a"),
+  await process.sessions.run("chat-of-alice", { principal: alice }, async (run) =>
+    addNote(await run.tools(), "a"),
   );
-  await process.sessions.run("chat-of-bob", { principal: bob }, ({ tools }) => addNote(tools, "b"));
+  await process.sessions.run("chat-of-bob", { principal: bob }, async (run) =>
+    addNote(await run.tools(), "b"),
+  );
   server.requests.length = 0;
   return { ...file, ...process, server, origin: new URL(server.url).origin };
 }
@@ -56,8 +58,8 @@ export async function startShop(
   const { sessions } = startProcess(server, file.store, {
     connection: { session: undefined, input },
   });
-  const [call] = await sessions.run("chat-of-alice", { principal: alice }, async ({ tools }) => {
-    await callForText(tools, `notes__${tool}`, { item: "an oolong" });
+  const [call] = await sessions.run("chat-of-alice", { principal: alice }, async (run) => {
+    await callForText(await run.tools(), `notes__${tool}`, { item: "an oolong" });
     return await sessions.waiting("chat-of-alice", { principal: alice });
   });
   return { ...file, sessions, server, origin: new URL(server.url).origin, call: call! };

@@ -147,7 +147,7 @@ describe("after the implicit session ended by idling", () => {
     await call(tools, "notes__add_note", { text: "a" });
     await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
     // Without a pause in between.
-    await currentConnections().run(async () => {
+    await currentConnections().enter(async () => {
       const { content, artifact } = await call(tools, "notes__list_notes");
       expect(content).toMatch(note);
       const data = { "durable-mcp/sessionReplaced": true };
@@ -176,7 +176,7 @@ describe("after the implicit session ended by idling", () => {
         .map(({ type }) => type)
         .filter((type) => !["client", "operation", "step-ended"].includes(type));
     const script = currentConnections();
-    const tools = await script.run(() => loadSessionTools(script));
+    const tools = await script.enter(() => loadSessionTools(script));
     await vi.waitFor(() => expect(types()).toContain("ended"), patient);
     expect((await call(tools, "notes__list_notes")).content).toMatch(note);
     await vi.waitFor(

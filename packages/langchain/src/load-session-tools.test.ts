@@ -193,7 +193,7 @@ describe("in a run", () => {
   test("the tools of the run's session are found without passing anything by hand", async () => {
     const { server, application, session } = await startSaved();
     await application.step(session, async (registry) => {
-      await registry.run(async () => {
+      await registry.enter(async () => {
         await sleep(1);
         expect(await Promise.all([addDeepInside(), addDeepInside()])).toHaveLength(2);
       });
@@ -206,7 +206,7 @@ describe("in a run", () => {
     const server = await startNotebookServer();
     const application = startApplication({ notes: notebook(server) });
     await application.step({}, (registry) =>
-      registry.run(async () => {
+      registry.enter(async () => {
         await call(await loadSessionTools(), "notes__add_note", { text: "a" });
         const listed = async () =>
           (await call(await loadSessionTools(), "notes__list_notes")).content;

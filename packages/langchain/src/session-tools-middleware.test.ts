@@ -58,7 +58,7 @@ describe("an agent that is made once", () => {
     const agent = createAgent({ model, middleware: [sessionToolsMiddleware()] });
     const runAs = (principal: typeof alice, text: string) => {
       const registry = application.provider.create({ principal });
-      return registry.run(() => agent.invoke({ messages: [new HumanMessage(text)] }));
+      return registry.enter(() => agent.invoke({ messages: [new HumanMessage(text)] }));
     };
     const [ofAlice, ofBob] = await Promise.all([runAs(alice, "a"), runAs(bob, "b")]);
     expect([results(ofAlice), results(ofBob)]).toEqual([["1 notes"], ["1 notes"]]);
@@ -90,7 +90,7 @@ describe("an agent that is made once", () => {
       middleware: [sessionToolsMiddleware()],
     });
     await application.step(session, async (registry) => {
-      const answer = await registry.run(() => agent.invoke(input));
+      const answer = await registry.enter(() => agent.invoke(input));
       expect(results(answer)).toEqual(["1 notes", "a"]);
     });
     expect(server.log).toEqual(["POST tools/call", "POST tools/call"]);
@@ -108,7 +108,7 @@ describe("an agent that is made once", () => {
       middleware: [sessionToolsMiddleware()],
     });
     await application.step({}, async (registry) => {
-      const answer = await registry.run(() => agent.invoke(input));
+      const answer = await registry.enter(() => agent.invoke(input));
       expect(results(answer).at(-1)).toBe("a, b, c");
     });
     expect(server.log.filter((line) => line === "POST tools/list")).toHaveLength(1);
@@ -146,7 +146,7 @@ describe("an agent that is made once", () => {
       middleware: [sessionToolsMiddleware()],
     });
     await application.step({}, async (registry) => {
-      const answer = await registry.run(() => agent.invoke(input));
+      const answer = await registry.enter(() => agent.invoke(input));
       expect(results(answer)).toEqual(["1 notes", "a", ""]);
     });
     expect(server.sessionIds).toHaveLength(2);
@@ -161,7 +161,7 @@ describe("an agent that is made once", () => {
       middleware: [sessionToolsMiddleware()],
     });
     await application.step({}, async (registry) => {
-      const contents = await registry.run(async () => {
+      const contents = await registry.enter(async () => {
         const seen: unknown[] = [];
         for await (const state of await agent.stream(input, { streamMode: "values" })) {
           seen.push((state as Answer).messages.at(-1)?.content);
@@ -190,7 +190,7 @@ describe("an agent that is made once", () => {
         spy,
       ],
     });
-    await application.step({}, (registry) => registry.run(() => agent.invoke(input)));
+    await application.step({}, (registry) => registry.enter(() => agent.invoke(input)));
     expect(offered).toEqual([["more__add_note", "more__list_notes", "more__fail", "more__wait"]]);
   });
 });
@@ -212,13 +212,13 @@ describe("an approval", () => {
       });
     const thread = { configurable: { thread_id: "chat" } };
     const session = await application.step({}, async (registry) => {
-      await registry.run(() => startAgent(saying([list], [add("a")])).invoke(input, thread));
+      await registry.enter(() => startAgent(saying([list], [add("a")])).invoke(input, thread));
     });
     server.requests.length = 0;
     await application.step(session, async (registry) => {
       const resume = new Command({ resume: { decisions: [{ type: "approve" }] } });
       const agent = startAgent(saying());
-      const answer = await registry.run(() => agent.invoke(resume as never, thread));
+      const answer = await registry.enter(() => agent.invoke(resume as never, thread));
       expect(results(answer as Answer)).toEqual(["", "1 notes"]);
     });
     expect(server.log).toEqual(["POST tools/call"]);
@@ -234,7 +234,7 @@ describe("errors of the tools", () => {
     const unknown = { name: "notes__unknown", args: {}, id: "unknown" };
     const turns = () => saying([fail], [wrong], [unknown], [list]);
     await application.step({}, async (registry) => {
-      const seen = await registry.run(async () => {
+      const seen = await registry.enter(async () => {
         const tools = await loadSessionTools();
         const plain = createAgent({ model: turns(), tools });
         const ours = createAgent({ model: turns(), middleware: [sessionToolsMiddleware()] });
@@ -266,7 +266,7 @@ describe("errors of the tools", () => {
       ],
     });
     await application.step({}, async (registry) => {
-      const answer = await registry.run(() => agent.invoke(input));
+      const answer = await registry.enter(() => agent.invoke(input));
       expect(results(answer)).toEqual([expect.stringContaining("The pencil broke.")]);
     });
     expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(3);
@@ -292,7 +292,7 @@ describe("errors of the tools", () => {
         middleware,
       });
       await application.step({}, async (registry) => {
-        await expect(registry.run(() => agent.invoke(input))).rejects.toThrow("Broken.");
+        await expect(registry.enter(() => agent.invoke(input))).rejects.toThrow("Broken.");
       });
     }
   });
@@ -306,7 +306,7 @@ describe("errors of the tools", () => {
     });
     await application.step({}, async (registry) => {
       const controller = new AbortController();
-      const running = registry.run(() => agent.invoke(input, { signal: controller.signal }));
+      const running = registry.enter(() => agent.invoke(input, { signal: controller.signal }));
       running.catch(() => undefined);
       await expect.poll(() => server.waits).toEqual(["started"]);
       controller.abort();

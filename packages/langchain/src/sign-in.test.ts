@@ -80,11 +80,11 @@ describe.each(cases)("a server %s, on a %s connection", (kind, session) => {
 test("the model reads the words alone, and the session goes on", async () => {
   const { server, locked, step, tool: name } = await start("with sessions", "stateful");
   const call = { name, args: {}, id: "call-1" };
-  const runAgent = async (registry: { run(use: () => Promise<any>): Promise<any> }) => {
+  const runAgent = async (registry: { enter(use: () => Promise<any>): Promise<any> }) => {
     const model = fakeModel().respondWithTools([call]).respond(new AIMessage("Done."));
     const agent = createAgent({ model, middleware: [sessionToolsMiddleware()] });
     const input = { messages: [new HumanMessage("Go.")] };
-    const { messages } = await registry.run(() => agent.invoke(input));
+    const { messages } = await registry.enter(() => agent.invoke(input));
     return messages.find(({ type }: { type: string }) => type === "tool").content as string;
   };
   const saved = await step({}, runAgent);

@@ -76,7 +76,7 @@ test("an agent's own tool takes the place of a connection's tool of the same nam
   const agent = createAgent({ model, tools: [own], middleware: [sessionToolsMiddleware()] });
   const { messages } = await provider
     .create({})
-    .run(() => agent.invoke({ messages: [new HumanMessage("Go.")] }));
+    .enter(() => agent.invoke({ messages: [new HumanMessage("Go.")] }));
   const results = messages.filter(({ type }) => type === "tool").map(({ content }) => content);
   expect(results).toEqual(["mine"]);
   expect(seen.filter((name) => name === "list_notes")).toHaveLength(2);

@@ -63,7 +63,7 @@ export async function startShop(
     });
   const use = { principal: alice };
   const step = async <RESULT>(
-    work: (parts: { registry: ConnectionRegistry<any> }) => Promise<RESULT>,
+    work: (run: ConnectionRegistry<any>) => Promise<RESULT>,
   ): Promise<RESULT> => await sessions().run("chat", use, work);
   return {
     ...{ shop, events, step },

@@ -55,8 +55,12 @@ test("runs of generateText share one session", async () => {
   const server = await startNotebookServer();
   const { sessions } = startProcess(server, createMemoryStore());
   const turn = (text: string) =>
-    sessions.run("chat", use, ({ tools }) =>
-      generateText({ model: addingModel(text), tools: tools as ToolSet, ...settings }),
+    sessions.run("chat", use, async (run) =>
+      generateText({
+        model: addingModel(text),
+        tools: (await run.tools()) as ToolSet,
+        ...settings,
+      }),
     );
   expect((await turn("milk")).text).toBe("done");
   const { steps } = await turn("bread");
@@ -71,8 +75,8 @@ test("the tools of a registry work, and tell the model of a lost session", async
   await sessions.run("chat", use, () => undefined);
   server.forgetSessions();
   const model = addingModel("milk");
-  await sessions.run("chat", use, async ({ registry }) =>
-    generateText({ model, tools: (await registry.tools()) as ToolSet, ...settings }),
+  await sessions.run("chat", use, async (run) =>
+    generateText({ model, tools: (await run.tools()) as ToolSet, ...settings }),
   );
   const told = JSON.stringify(model.doGenerateCalls[1]?.prompt);
   expect(told).toContain("the server had lost the session");
@@ -83,8 +87,12 @@ test("a stream that a run gives back has its tools until it has ended", async ()
   const server = await startNotebookServer();
   const { sessions } = startProcess(server, createMemoryStore());
   const model = addingModel("milk");
-  const response = await sessions.run("chat", use, ({ tools }) =>
-    streamText({ model, tools: tools as ToolSet, ...settings }).toUIMessageStreamResponse(),
+  const response = await sessions.run("chat", use, async (run) =>
+    streamText({
+      model,
+      tools: (await run.tools()) as ToolSet,
+      ...settings,
+    }).toUIMessageStreamResponse(),
   );
   expect(await response.text()).toContain("1 notes");
 });
@@ -126,12 +134,16 @@ test("an attached stream holds its lease to the end", async () => {
   const { sessions } = startProcess(server, createMemoryStore());
   const lease = await sessions.open("chat", use);
   const result = lease.attach(
-    streamText({ model: addingModel("milk"), tools: lease.tools as ToolSet, ...settings }),
+    streamText({
+      model: addingModel("milk"),
+      tools: (await lease.tools()) as ToolSet,
+      ...settings,
+    }),
   );
   await lease.dispose();
   expect(await result.toUIMessageStreamResponse().text()).toContain("1 notes");
   await lease.closed;
-  await expect(lease.registry.client("notes")).rejects.toMatchObject({
+  await expect(lease.client("notes")).rejects.toMatchObject({
     code: "CONNECTION_UNAVAILABLE",
   });
 });

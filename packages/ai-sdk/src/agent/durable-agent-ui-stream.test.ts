@@ -58,7 +58,7 @@ async function startChat() {
     expectReleased: async (count: number) => {
       await vi.waitFor(() => expect(releases).toHaveLength(count));
       expect(leases).toHaveLength(count);
-      for (const { registry } of leases) expect(await isInUse(registry)).toBe(false);
+      for (const lease of leases) expect(await isInUse(lease)).toBe(false);
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, Too
 import { checkOptions } from "../base/check-options.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
+import type { OpenRun } from "../durable/open-run.ts";
 import type { DurableSessions, SessionUse } from "../durable/durable-sessions.ts";
 import {
   type AgentSessions,
@@ -128,24 +129,25 @@ export function createDurableAgent<
     const { sessionId, principal, ...how } = checkOptions(openSchema, use);
     // AI SDK is a third of what this package loads: only where an agent runs.
     const loop = await import("./open-durable-agent.ts");
-    const lease = await sessions.open(sessionId, {
+    const run: OpenRun<any> = await sessions.open(sessionId, {
       principal,
       abortSignal: how.abortSignal,
       onUnavailable: how.onUnavailable ?? onUnavailable,
     });
-    await tellUnmatched(lease.registry, { ...lease.tools, ...ownTools }, settings.activeTools);
+    const offered = await run.tools();
+    await tellUnmatched(run, { ...offered, ...ownTools }, settings.activeTools);
     const session: DurableAgentSession = { sessionId, principal };
-    const scope = await lease.registry.run(() => currentScope());
-    const tools = { ...lease.tools, ...(ownTools && bindTools(scope, ownTools)) };
+    const scope = await run.enter(() => currentScope());
+    const tools = { ...offered, ...(ownTools && bindTools(scope, ownTools)) };
     // The loop agent only knows the agent's own options, but the application gets all of them.
     const prepare =
       prepareCall &&
       (({ options, ...call }: { options?: CALL_OPTIONS }) =>
         prepareCall({ ...call, options: { ...options, ...session } } as never));
-    return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {
+    return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(run, {
       ...settings,
       tools,
-      prepareCall: resumingCalls(prepare, { waiting: lease.waiting, tools }),
+      prepareCall: resumingCalls(prepare, { waiting: run.waiting, tools }),
     } as unknown as ToolLoopAgentSettings<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>);
   };
   /** Runs a call of the loop agent on the session that the call's options name. */

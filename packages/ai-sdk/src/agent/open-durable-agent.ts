@@ -6,7 +6,7 @@ import {
   type ToolLoopAgentSettings,
   type ToolSet,
 } from "ai";
-import type { SessionLease } from "../durable/session-lease.ts";
+import type { OpenRun } from "../durable/open-run.ts";
 import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
 
 export type RuntimeContext = Record<string, unknown>;
@@ -27,14 +27,14 @@ export class OpenDurableAgent<
   extends ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>
   implements AsyncDisposable
 {
-  readonly #lease: SessionLease<any>;
+  readonly #lease: OpenRun<any>;
   /** Under way. */
   #calls = 0;
   #isDisposed = false;
 
   /** @internal */
   constructor(
-    lease: SessionLease<any>,
+    lease: OpenRun<any>,
     settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>,
   ) {
     super(settings);
@@ -73,7 +73,7 @@ export class OpenDurableAgent<
     }
     this.#calls += 1;
     try {
-      return await this.#lease.registry.run(run);
+      return await this.#lease.enter(run);
     } finally {
       this.#calls -= 1;
       await this.#closeIfLast();

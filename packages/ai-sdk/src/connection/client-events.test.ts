@@ -17,7 +17,7 @@ const call = (connection: string) => currentConnections().call(connection, "list
 
 test("a run opens a client for each connection that it uses, once, and closes it", async () => {
   const { create, clientEvents } = await startRuns();
-  await create().run(async () => {
+  await create().enter(async () => {
     await Promise.all([call("browser"), call("browser"), call("plain")]);
     await currentConnections().tools({ connections: ["browser"] });
     await currentConnections().ready("browser");
@@ -29,13 +29,13 @@ test("a run opens a client for each connection that it uses, once, and closes it
     ]);
   });
   expect(told(clientEvents)).toEqual(["plain closed run-over", "browser closed run-over"]);
-  await create().run(() => call("browser"));
+  await create().enter(() => call("browser"));
   expect(told(clientEvents)).toEqual(["browser miss", "browser opened", "browser closed run-over"]);
 });
 
 test("a nested run finds the client of the run around, or opens it for that run", async () => {
   const { create, clientEvents } = await startRuns();
-  await create().run(async () => {
+  await create().enter(async () => {
     await call("browser");
     told(clientEvents);
     await withConnections({}, async () => {
@@ -57,7 +57,7 @@ test("a nested run finds the client of the run around, or opens it for that run"
 
 test("runs side by side that use a connection first have one that opens it", async () => {
   const { create, clientEvents } = await startRuns();
-  await create().run(async () => {
+  await create().enter(async () => {
     const agents = [1, 2, 3].map(() => withConnections({}, () => call("browser")));
     await Promise.all(agents);
     expect(told(clientEvents).toSorted()).toEqual([
@@ -72,7 +72,7 @@ test("runs side by side that use a connection first have one that opens it", asy
 test("a run that could not connect found no client, and neither does the next", async () => {
   const { create, clientEvents, browser } = await startRuns();
   browser.intercept(on("initialize", (_, response) => sendText(response, 403, "No.")));
-  await create().run(async () => {
+  await create().enter(async () => {
     for (const _ of [1, 2]) await expect(call("browser")).rejects.toThrow("403");
     expect(told(clientEvents)).toEqual(["browser miss"]);
     browser.intercept(() => "next");

@@ -45,7 +45,9 @@ function startStored(url: string, options?: Partial<McpClientConnectionOptions>)
     });
   const sessions = processOf();
   const step = (of = sessions) =>
-    of.run("chat", { principal: alice }, ({ tools }) => callForText(tools, "one__greet"));
+    of.run("chat", { principal: alice }, async (run) =>
+      callForText(await run.tools(), "one__greet"),
+    );
   return { ...collected, sessions, step, processOf, store, counts };
 }
 
@@ -117,7 +119,9 @@ describe("in a store", () => {
     const notebook = await startNotebookServer();
     const before = startStored(notebook.url, { session: "stateful" });
     const use = { principal: alice };
-    await before.sessions.run("chat", use, ({ tools }) => callForText(tools, "one__list_notes"));
+    await before.sessions.run("chat", use, async (run) =>
+      callForText(await run.tools(), "one__list_notes"),
+    );
     expect(notebook.liveSessions()).toBe(1);
     const after = before.processOf({ memory: "server" });
     await after.run("chat", use, () => undefined);
@@ -222,12 +226,12 @@ describe("in a run", () => {
   test("nothing of it lasts under a name, and a run that isolates it begins with it", async () => {
     const { server, provider, session } = await startRemembered();
     const run = { session, principal: alice };
-    await provider.run(run, async ({ registry }) => {
+    await provider.run(run, async (run) => {
       await withConnections({ one: "isolate" }, (isolated: ConnectionRegistry<any>) =>
         greet(isolated),
       );
       expect(server.log).toEqual(["POST tools/call"]);
-      const named = registry.named.run("a", () => undefined);
+      const named = run.named.run("a", () => undefined);
       await expect(named).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
     });
   });

@@ -36,10 +36,10 @@ async function startReleases(kept: "state" | "store") {
     });
     if (kept === "store") {
       const sessions = createDurableSessions({ provider, store });
-      await sessions.run("chat", { principal: alice }, ({ registry }) => use(registry));
+      await sessions.run("chat", { principal: alice }, (run) => use(run));
     } else {
       const registry = provider.create({ ...carried, principal: alice });
-      await registry.run(use);
+      await registry.enter(use);
       carried = JSON.parse(JSON.stringify(provider.commit(registry, carried))) as typeof carried;
     }
     return events.filter(({ type }) => type !== "notification");

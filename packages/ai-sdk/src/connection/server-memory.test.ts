@@ -35,7 +35,7 @@ function inStore(server: { url: string }, store: SessionStore = createMemoryStor
     const { onEvent, events } = collectEvents();
     const connections = { one: define(server, options) };
     const sessions = createDurableSessions({ connections, store, onEvent });
-    await sessions.run("chat", { principal }, ({ tools }) => call(tools));
+    await sessions.run("chat", { principal }, async (run) => call(await run.tools()));
     return events.map(({ type }) => type);
   };
 }

@@ -60,14 +60,12 @@ async function startSteps(kept: "state" | "store") {
       if (kept !== "store") {
         const { state } = session;
         const registry = provider.create({ state, principal: alice, sessionId: "chat" });
-        const result = await registry.run(async () => await use(registry));
+        const result = await registry.enter(async () => await use(registry));
         session = JSON.parse(JSON.stringify(provider.commit(registry, session))) as AgentSession;
         return result;
       }
       const sessions = createDurableSessions({ provider, store });
-      return (await sessions.run("chat", { principal: alice }, ({ registry }) =>
-        use(registry),
-      )) as T;
+      return (await sessions.run("chat", { principal: alice }, (run) => use(run))) as T;
     },
   };
 }

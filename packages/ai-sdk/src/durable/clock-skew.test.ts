@@ -42,20 +42,20 @@ describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
   test("a session whose lease is open is not swept, for the shortest idle time either", async () => {
     const { server, behind, other, pass } = await startApart(minutes * minute);
     const lease = await behind.open("chat", use);
-    expect(await addNote(lease.tools, "a")).toBe("1 notes");
+    expect(await addNote(await lease.tools(), "a")).toBe("1 notes");
     for (let hour = 0; hour < 3; hour += 1) {
       await pass(60 * minute);
       const swept = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
       expect(swept.sessions).toEqual([]);
     }
-    expect(await addNote(lease.tools, "b")).toBe("2 notes");
+    expect(await addNote(await lease.tools(), "b")).toBe("2 notes");
     expect(server.log).not.toContain("DELETE");
     await lease.dispose();
   });
 
   test("a session that nobody uses any more is swept", async () => {
     const { server, behind, other, pass } = await startApart(minutes * minute);
-    await behind.run("chat", use, ({ tools }) => addNote(tools, "a"));
+    await behind.run("chat", use, async (run) => addNote(await run.tools(), "a"));
     await pass(30 * minute);
     const { sessions } = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
     expect(sessions).toMatchObject([{ ended: true, removed: true }]);
@@ -64,9 +64,9 @@ describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
 
   test("a named session that was just used does not look idle", async () => {
     const { behind, other } = await startApart(minutes * minute);
-    await behind.run("chat", use, async ({ registry: { named } }) => {
-      await named.create("c", { idleTimeoutMs: 5 * minute });
-      await named.run("c", (own) => own.call("notes", "add_note", { text: "a" }));
+    await behind.run("chat", use, async (run) => {
+      await run.named.create("c", { idleTimeoutMs: 5 * minute });
+      await run.named.run("c", (own) => own.call("notes", "add_note", { text: "a" }));
     });
     await other.run("chat", use, () => undefined);
     expect((await other.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
@@ -77,7 +77,7 @@ describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
 
 test("clocks that are in step need no allowance", async () => {
   const { other, pass } = await startApart(0, { clockSkewMs: 0 });
-  await other.run("chat", use, ({ tools }) => addNote(tools, "a"));
+  await other.run("chat", use, async (run) => addNote(await run.tools(), "a"));
   await pass(3 * minute);
   const { sessions } = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
   expect(sessions).toMatchObject([{ removed: true }]);
@@ -85,7 +85,7 @@ test("clocks that are in step need no allowance", async () => {
 
 test("an allowance that reaches before 1970 sweeps nothing", async () => {
   const { other } = await startApart(0, { clockSkewMs: Number.MAX_SAFE_INTEGER - 1e6 });
-  await other.run("chat", use, ({ tools }) => addNote(tools, "a"));
+  await other.run("chat", use, async (run) => addNote(await run.tools(), "a"));
   expect(await other.admin.sweep({ idleForMs: 3 * minute })).toEqual({
     sessions: [],
     waitingCalls: 0,

@@ -30,8 +30,8 @@ import { createStateRegistries } from "./state-registries.ts";
  * Creates the provider of an application's connections. Call it once, at start.
  *
  * @example
- * const { result, session } = await provider.run({ session: loaded, principal }, ({ tools }) =>
- *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
+ * const { result, session } = await provider.run({ session: loaded, principal }, async (run) =>
+ *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the connection and the field
  */

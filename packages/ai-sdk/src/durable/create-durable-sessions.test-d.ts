@@ -10,7 +10,7 @@ import {
   type DurableSessions,
   type McpClientConnection,
   type Principal,
-  type SessionLease,
+  type OpenRun,
   type SharedId,
 } from "../index.ts";
 
@@ -44,20 +44,26 @@ const untyped = createDurableSessions({
 });
 
 test("typed tools reach the step and the lease", async () => {
-  const result = await typed.run("chat", { principal }, ({ tools }) => tools.notes__add_note);
+  const result = await typed.run(
+    "chat",
+    { principal },
+    async (run) => (await run.tools()).notes__add_note,
+  );
   expectTypeOf(result).toExtend<Tool<{ text: string }> | undefined>();
   const lease = await typed.open("chat", { principal });
-  expectTypeOf(lease.tools.notes__add_note).toExtend<Tool<{ text: string }> | undefined>();
+  expectTypeOf((await lease.tools()).notes__add_note).toExtend<
+    Tool<{ text: string }> | undefined
+  >();
 });
 
 test("without schemas the tools are a ToolSet", async () => {
   const lease = await untyped.open("chat", { principal });
-  expectTypeOf(lease.tools).toEqualTypeOf<ToolSet>();
+  expectTypeOf(await lease.tools()).toEqualTypeOf<ToolSet>();
 });
 
 test("an attached result keeps its type", async () => {
   const lease = await untyped.open("chat", { principal });
-  const result = streamText({ model: "a/b", tools: lease.tools, prompt: "go" });
+  const result = streamText({ model: "a/b", tools: await lease.tools(), prompt: "go" });
   expectTypeOf(lease.attach(result)).toEqualTypeOf(result);
 });
 
@@ -65,7 +71,9 @@ test("connections take the place of a provider, and not its side", async () => {
   const provider = createConnectionProvider({ connections });
   const own = createDurableSessions({ connections: { notes: otherNotes() }, store, pool: {} });
   const lease = await own.open("chat", { principal });
-  expectTypeOf(lease.tools.notes__add_note).toExtend<Tool<{ count: number }> | undefined>();
+  expectTypeOf((await lease.tools()).notes__add_note).toExtend<
+    Tool<{ count: number }> | undefined
+  >();
   const forUsers = () => ({ notes: otherNotes() });
   expectTypeOf(createDurableSessions({ connections: forUsers, store })).toEqualTypeOf(own);
   // @ts-expect-error neither
@@ -115,7 +123,7 @@ test("shared sessions are selected by declared connections, and say whose they a
 test("sessions of any connections are DurableSessions", () => {
   expectTypeOf(untyped).toExtend<DurableSessions>();
   expectTypeOf(typed).toExtend<DurableSessions>();
-  expectTypeOf<Awaited<ReturnType<typeof typed.open>>>().toExtend<SessionLease>();
+  expectTypeOf<Awaited<ReturnType<typeof typed.open>>>().toExtend<OpenRun>();
 });
 
 test("sessions of other connections are not those that are asked for", () => {

@@ -24,8 +24,8 @@ const notebook = ({ url }: Pick<NotebookServer, "url">) => ({
 /** A store that fails to write what a step leaves: its tool list is outdated. */
 function startFailingStore() {
   const held = createHeldStore(createMemoryStore());
-  const fail = async ({ registry }: { registry: ConnectionRegistry<any> }) => {
-    await outdateTools(registry);
+  const fail = async (run: ConnectionRegistry<any>) => {
+    await outdateTools(run);
     held.fail("put");
   };
   return { store: held.store, fail };
@@ -41,8 +41,8 @@ describe("sessions of connections", () => {
     const store = createMemoryStore();
     for (const count of [1, 2]) {
       const sessions = createDurableSessions({ connections: notebook(server), store });
-      const text = await sessions.run("chat", use, ({ tools }) =>
-        callForText(tools, "notes__add_note", { text: "milk" }),
+      const text = await sessions.run("chat", use, async (run) =>
+        callForText(await run.tools(), "notes__add_note", { text: "milk" }),
       );
       expect(text).toBe(`${count} notes`);
     }
@@ -100,7 +100,7 @@ describe("sessions of connections", () => {
     const sessions = createDurableSessions({ connections: notebook(server), store });
     const lease = await sessions.open("chat", use);
     await Promise.all([sessions.shutdown(), sessions.shutdown()]);
-    await expect(lease.registry.tools()).rejects.toMatchObject(isOver);
+    await expect(lease.tools()).rejects.toMatchObject(isOver);
     await expect(sessions.open("chat", use)).rejects.toMatchObject(isOver);
     expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
       { tools: { count: 4 } },
@@ -152,9 +152,9 @@ describe("sessions of a provider", () => {
     );
     const [own, other] = await Promise.all([mine!.open("a", use), others!.open("b", use)]);
     await mine!.shutdown();
-    await expect(own.registry.tools()).rejects.toMatchObject(isOver);
+    await expect(own.tools()).rejects.toMatchObject(isOver);
     await expect(mine!.open("a", use)).rejects.toMatchObject(isOver);
-    expect(await callForText(other.tools, "notes__list_notes")).toBe("");
+    expect(await callForText(await other.tools(), "notes__list_notes")).toBe("");
     await other.dispose();
     await own.dispose();
   });

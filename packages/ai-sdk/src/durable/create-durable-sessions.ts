@@ -11,7 +11,7 @@ import { createConnectionProvider } from "./create-connection-provider.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { createBoundedStore } from "./bounded-store.ts";
 import { shutdownSchema } from "../provider/option-schemas.ts";
-import { openSession, runOnLease } from "./open-session.ts";
+import { openSession, runStep } from "./open-session.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { leastIdleMs } from "./slot-record.ts";
@@ -22,8 +22,8 @@ import { startStoredAutoSession } from "./stored-auto-session.ts";
  *
  * @example
  * const sessions = createDurableSessions({ connections, store });
- * await sessions.run(chatId, { principal }, ({ tools }) =>
- *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
+ * await sessions.run(chatId, { principal }, async (run) =>
+ *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
@@ -40,8 +40,8 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
     open: async (sessionId, use) =>
       await openSession(context, sessionId, checkOptions(useSchema, use)),
     async run(sessionId, use, step) {
-      const lease = await openSession(context, sessionId, checkOptions(useSchema, use));
-      return await runOnLease(lease, use.abortSignal, step);
+      const run = await openSession(context, sessionId, checkOptions(useSchema, use));
+      return await runStep(run, use.abortSignal, step);
     },
     ...createSessionsAnswers(context),
     ...(autoSession ? startStoredAutoSession(context, autoSession, management) : management),

@@ -40,7 +40,7 @@ const newerSnapshot = (record: Stored) => ({
 describe("a record that does not parse", () => {
   test("is replaced: the model is told, and the old session is ended", async () => {
     const { sessions, server, types } = await startChat(older);
-    const metadata = await sessions.run("chat", use, ({ tools }) => metadataOf(tools));
+    const metadata = await sessions.run("chat", use, async (run) => metadataOf(await run.tools()));
     expect(metadata).toMatchObject(isTold);
     expect(types()).toEqual(["discarded", "recovered"]);
     expect(server.log).toContain("DELETE");
@@ -56,7 +56,7 @@ describe("a record that does not parse", () => {
       ...older(record),
       snapshot: { ...record.snapshot, url: elsewhere.url },
     }));
-    await sessions.run("chat", use, ({ tools }) => metadataOf(tools));
+    await sessions.run("chat", use, async (run) => metadataOf(await run.tools()));
     expect([...elsewhere.log, ...server.log]).not.toContain("DELETE");
     expect(elsewhere.requests).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe("a session of another URL", () => {
     const { server, store } = await startChat();
     const moved = await startNotebookServer();
     const { sessions, types } = startProcess(moved, store);
-    const metadata = await sessions.run("chat", use, ({ tools }) => metadataOf(tools));
+    const metadata = await sessions.run("chat", use, async (run) => metadataOf(await run.tools()));
     expect(metadata).toMatchObject(isTold);
     expect(types()).toEqual(["discarded", "recovered"]);
     expect(server.requests).toEqual([]);
@@ -83,7 +83,7 @@ describe("a session of another URL", () => {
       connections: { notes: notebook(moved), archive: notebook(server) },
       store,
     });
-    await sessions.run("chat", use, ({ tools }) => metadataOf(tools));
+    await sessions.run("chat", use, async (run) => metadataOf(await run.tools()));
     expect(server.requests).toContainEqual(expect.objectContaining({ method: "DELETE" }));
     expect(server.liveSessions()).toBe(1);
     expect(moved.log).not.toContain("DELETE");
@@ -133,10 +133,10 @@ describe("a record of a later release", () => {
       const { value, revision } = (await store.get(key))!;
       await store.put(key, newer(value as Stored), revision, { owner });
     };
-    await sessions.run("chat", use, async ({ registry }) => {
+    await sessions.run("chat", use, async (run) => {
       await upgrade();
       server.forgetSessions();
-      await expect(registry.call("notes", "list_notes")).rejects.toMatchObject({
+      await expect(run.call("notes", "list_notes")).rejects.toMatchObject({
         code: "STATE_INVALID",
       });
     });

@@ -28,9 +28,9 @@ async function startNamed(
     startProcess(server, store, { now, ...options, ...more });
   const process = startAnother();
   const add = (name: string, idleTimeoutMs?: number) =>
-    process.sessions.run("chat", use, async ({ registry: { named } }) => {
-      await named.create(name, { idleTimeoutMs });
-      await named.run(name, async (own) => {
+    process.sessions.run("chat", use, async (run) => {
+      await run.named.create(name, { idleTimeoutMs });
+      await run.named.run(name, async (own) => {
         await own.call("notes", "add_note", { text: name });
         await own.tools();
       });
@@ -88,16 +88,16 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
       { ...chat, name: "a", ...ended },
     ]);
     expect(server.liveSessions()).toBe(2);
-    await sessions.run("chat", use, async ({ registry: { named } }) => {
-      const { connections } = (await named.find("a"))!;
+    await sessions.run("chat", use, async (run) => {
+      const { connections } = (await run.named.find("a"))!;
       expect(connections).toMatchObject([{ kind: "lost" }]);
-      await named.run("a", (own) => own.call("notes", "list_notes"));
+      await run.named.run("a", (own) => own.call("notes", "list_notes"));
     });
     expect(server.liveSessions()).toBe(3);
     expect(namesOf(await sessions.restart("chat", use))).toEqual(["-", "a", "b"]);
     expect(server.liveSessions()).toBe(0);
-    await sessions.run("chat", use, async ({ registry: { named } }) => {
-      await named.run("a", (own) => own.call("notes", "list_notes"));
+    await sessions.run("chat", use, async (run) => {
+      await run.named.run("a", (own) => own.call("notes", "list_notes"));
     });
     expect(await sessions.end("chat", { ...use, name: "a" })).toEqual([
       { ...chat, name: "a", ended: true, removed: true },
@@ -110,7 +110,7 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
   test("keep their names when they are restarted on a server that names no session", async () => {
     const server = await startNotebookServer({ isSessionless: true });
     const { sessions } = startProcess(server, wrap(createMemoryStore()));
-    await sessions.run("chat", use, ({ registry: { named } }) => named.create("a"));
+    await sessions.run("chat", use, (run) => run.named.create("a"));
     expect(await sessions.restart("chat", { ...use, name: "a" })).toEqual([
       { ...chat, name: "a", ended: true, removed: false },
     ]);
@@ -121,7 +121,7 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
 
   test("go with all that a principal has", async () => {
     const { sessions, server, held } = await startNamed({}, wrap);
-    await sessions.run("chat", { principal: bob }, ({ registry }) => registry.named.create("a"));
+    await sessions.run("chat", { principal: bob }, (run) => run.named.create("a"));
     expect(namesOf(await sessions.endAll(use))).toEqual(["-", "a", "b"]);
     expect(server.liveSessions()).toBe(2);
     expect((await held.store.list({ limit: 100 })).records).toHaveLength(2);
@@ -180,7 +180,7 @@ describe("an idle time-out over several processes", () => {
     const idleTimeoutMs = hour;
     await add("c", idleTimeoutMs);
     const lease = await sessions.open("chat", use);
-    await lease.registry.named.run("c", async (own) => {
+    await lease.named.run("c", async (own) => {
       pass(idleTimeoutMs);
       held.log.length = 0;
       await expect
@@ -189,9 +189,9 @@ describe("an idle time-out over several processes", () => {
         })
         .toBe(true);
       const other = startAnother();
-      await other.sessions.run("chat", use, async ({ registry: { named } }) => {
-        expect(await named.find("c")).toMatchObject({ connections: [{ kind: "session" }] });
-        await named.run("c", async (same) => {
+      await other.sessions.run("chat", use, async (run) => {
+        expect(await run.named.find("c")).toMatchObject({ connections: [{ kind: "session" }] });
+        await run.named.run("c", async (same) => {
           const result: any = await same.call("notes", "list_notes");
           expect(result.content[0].text).toBe("c");
         });
@@ -209,8 +209,8 @@ describe("an idle time-out over several processes", () => {
     pass(hour);
     const others = Array.from({ length: 5 }, () => startAnother());
     const found = others.map(({ sessions }) =>
-      sessions.run("chat", use, ({ registry: { named } }) =>
-        named.run("c", async (own) => {
+      sessions.run("chat", use, (run) =>
+        run.named.run("c", async (own) => {
           const result: any = await own.call("notes", "list_notes");
           return result.content[0].text as string;
         }),
@@ -244,8 +244,8 @@ describe("an idle time-out over several processes", () => {
     const finding = sessions.run("chat", use, () => undefined);
     await claiming.promise;
     const other = startAnother({ now: () => earlier });
-    await other.sessions.run("chat", use, ({ registry: { named } }) =>
-      named.run("c", (own) => own.call("notes", "add_note", { text: "d" })),
+    await other.sessions.run("chat", use, (run) =>
+      run.named.run("c", (own) => own.call("notes", "add_note", { text: "d" })),
     );
     used.resolve();
     await finding;
@@ -270,8 +270,8 @@ describe("an idle time-out over several processes", () => {
       });
       claiming.resolve();
     });
-    const result: any = await sessions.run("chat", use, ({ registry: { named } }) =>
-      named.run("c", (own) => own.call("notes", "list_notes")),
+    const result: any = await sessions.run("chat", use, (run) =>
+      run.named.run("c", (own) => own.call("notes", "list_notes")),
     );
     expect(result.content[0].text).toBe("");
     await claiming.promise;
@@ -286,9 +286,9 @@ describe("an idle time-out over several processes", () => {
     await sessions.run("chat", use, () => undefined);
     expect(server.liveSessions()).toBe(alive);
     server.intercept(() => "next");
-    await sessions.run("chat", use, ({ registry: { named } }) => named.run("c", () => undefined));
-    await sessions.run("chat", use, ({ registry: { named } }) =>
-      named.run("c", (own) => own.call("notes", "list_notes")),
+    await sessions.run("chat", use, (run) => run.named.run("c", () => undefined));
+    await sessions.run("chat", use, (run) =>
+      run.named.run("c", (own) => own.call("notes", "list_notes")),
     );
     expect(server.liveSessions()).toBe(alive);
     const deleted = server.requests.filter(({ method }) => method === "DELETE");
@@ -299,11 +299,11 @@ describe("an idle time-out over several processes", () => {
     const { sessions, held, types, pass } = await startNamed();
     pass(hour);
     held.fail("list");
-    await sessions.run("chat", use, ({ registry }) => registry.call("notes", "list_notes"));
+    await sessions.run("chat", use, (run) => run.call("notes", "list_notes"));
     // The step does not wait for it.
     await expect.poll(types).toContain("store-failed");
-    await sessions.run("chat", use, async ({ registry: { named } }) => {
-      await expect(named.list()).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await sessions.run("chat", use, async (run) => {
+      await expect(run.named.list()).rejects.toMatchObject({ code: "STORE_FAILED" });
     });
   });
 });
@@ -316,7 +316,7 @@ test("a session that is opened when the step is over is not used", async () => {
     store: held.store,
     onEvent: () => undefined,
   });
-  await sessions.run("chat", use, ({ registry }) => registry.named.create("a"));
+  await sessions.run("chat", use, (run) => run.named.create("a"));
   const lease = await sessions.open("chat", use);
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -324,14 +324,14 @@ test("a session that is opened when the step is over is not used", async () => {
     reached.resolve();
     await released.promise;
   });
-  const opening = Promise.allSettled([lease.registry.named.run("a", () => undefined)]);
+  const opening = Promise.allSettled([lease.named.run("a", () => undefined)]);
   await reached.promise;
   await lease.dispose();
   released.resolve();
   expect(await opening).toMatchObject([{ reason: { code: "CONNECTION_UNAVAILABLE" } }]);
   held.heal();
-  await sessions.run("chat", use, ({ registry }) =>
-    registry.named.run("a", (own) => own.call("notes", "list_notes")),
+  await sessions.run("chat", use, (run) =>
+    run.named.run("a", (own) => own.call("notes", "list_notes")),
   );
   await sessions.shutdown();
 });

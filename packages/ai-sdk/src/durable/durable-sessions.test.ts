@@ -11,12 +11,14 @@ const addNote = (tools: any, text: string) => callForText(tools, "notes__add_not
 test("one session lasts over processes, and a resumed one sends nothing but its calls", async () => {
   const server = await startNotebookServer();
   const store = createMemoryStore();
-  await startProcess(server, store).sessions.run("chat", { principal: alice }, ({ tools }) =>
-    addNote(tools, "milk"),
+  await startProcess(server, store).sessions.run("chat", { principal: alice }, async (run) =>
+    addNote(await run.tools(), "milk"),
   );
   server.requests.length = 0;
   const second = startProcess(server, store);
-  const found = await second.sessions.run("chat", { principal: alice }, ({ tools }) => list(tools));
+  const found = await second.sessions.run("chat", { principal: alice }, async (run) =>
+    list(await run.tools()),
+  );
   expect(found).toBe("milk");
   expect(server.log).toEqual(["POST tools/call"]);
   expect(second.types()).toEqual(["resumed"]);
@@ -35,8 +37,8 @@ test("a session is saved after onStart and before any call", async () => {
       },
     },
   });
-  await sessions.run("chat", { principal: alice }, async ({ tools }) => {
-    expect(await list(tools)).toBe("set up");
+  await sessions.run("chat", { principal: alice }, async (run) => {
+    expect(await list(await run.tools())).toBe("set up");
   });
   expect(order[0]).toBe("onStart");
   expect(order[1]).toBe("put after POST tools/list");
@@ -55,7 +57,7 @@ test("each agent session, principal and agent has sessions of its own", async ()
   const { sessions } = startProcess(server, store);
   const { sessions: ofPlanner } = startProcess(server, store, { agent: "planner" });
   const run = (of: typeof sessions, chat: string, principal: typeof alice) =>
-    of.run(chat, { principal }, ({ tools }) => addNote(tools, "mine"));
+    of.run(chat, { principal }, async (run) => addNote(await run.tools(), "mine"));
   expect(await run(sessions, "chat", alice)).toBe("1 notes");
   expect(await run(sessions, "chat", bob)).toBe("1 notes");
   expect(await run(sessions, "other", alice)).toBe("1 notes");
@@ -68,8 +70,8 @@ test("agents that share have one session for each principal", async () => {
   const server = await startNotebookServer();
   const store = createMemoryStore();
   const use = (principal: typeof alice) =>
-    startProcess(server, store, { share: true }).sessions.run("chat", { principal }, ({ tools }) =>
-      addNote(tools, "ours"),
+    startProcess(server, store, { share: true }).sessions.run("chat", { principal }, async (run) =>
+      addNote(await run.tools(), "ours"),
     );
   expect(await use(alice)).toBe("1 notes");
   expect(await use(alice)).toBe("2 notes");
@@ -86,7 +88,9 @@ test("what a store holds under a key that does not parse is replaced", async () 
   expect((await sessions.list({ principal: alice, sessionId: "chat" })).sessions).toMatchObject([
     { kind: "invalid" },
   ]);
-  await sessions.run("chat", { principal: alice }, ({ tools }) => addNote(tools, "new"));
+  await sessions.run("chat", { principal: alice }, async (run) =>
+    addNote(await run.tools(), "new"),
+  );
   expect(types()).toEqual(["discarded", "recovered"]);
   expect((await sessions.list({ principal: alice, sessionId: "chat" })).sessions).toMatchObject([
     { kind: "session" },
@@ -135,11 +139,13 @@ test("a run that throws releases its session, and throws", async () => {
   const { sessions } = startProcess(server, createMemoryStore());
   const failure = new Error("the model is down");
   await expect(
-    sessions.run("chat", { principal: alice }, ({ tools }) =>
-      addNote(tools, "kept").then(() => Promise.reject(failure)),
+    sessions.run("chat", { principal: alice }, async (run) =>
+      addNote(await run.tools(), "kept").then(() => Promise.reject(failure)),
     ),
   ).rejects.toBe(failure);
-  const found = await sessions.run("chat", { principal: alice }, ({ tools }) => list(tools));
+  const found = await sessions.run("chat", { principal: alice }, async (run) =>
+    list(await run.tools()),
+  );
   expect(found).toBe("kept");
 });
 
@@ -166,7 +172,7 @@ test("a session that cannot be saved is ended, and the open fails", async () => 
   expect(server.liveSessions()).toBe(0);
   held.heal();
   const lease = await sessions.open("chat", { principal: alice });
-  expect(await addNote(lease.tools, "works")).toBe("1 notes");
+  expect(await addNote(await lease.tools(), "works")).toBe("1 notes");
   await lease.dispose();
 });
 
@@ -174,9 +180,9 @@ test("results are kept when the store fails at the end, and that is reported", a
   const server = await startNotebookServer();
   const held = createHeldStore(createMemoryStore());
   const { sessions, events } = startProcess(server, held.store);
-  const result = await sessions.run("chat", { principal: alice }, async ({ tools, registry }) => {
-    const text = await addNote(tools, "done");
-    await outdateTools(registry);
+  const result = await sessions.run("chat", { principal: alice }, async (run) => {
+    const text = await addNote(await run.tools(), "done");
+    await outdateTools(run);
     held.fail("put");
     return text;
   });
@@ -193,8 +199,8 @@ test("without an observer a store that fails at the end is warned of", async () 
   const { sessions } = startProcess(server, held.store, { onEvent: undefined });
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   try {
-    await sessions.run("chat", { principal: alice }, async ({ registry }) => {
-      await outdateTools(registry);
+    await sessions.run("chat", { principal: alice }, async (run) => {
+      await outdateTools(run);
       held.fail("put");
     });
     expect(warn.mock.calls).toEqual([["Connection notes: The store is down."]]);

@@ -7,10 +7,10 @@ import type {
   UnavailableOptions,
 } from "../provider/connection-provider.ts";
 import type { StoredAutoSessionOptions } from "../registry/auto-session.ts";
-import type { SessionTools } from "../registry/connection-registry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { WaitingSessions } from "./waiting-sessions.ts";
 import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
-import type { SessionLease } from "./session-lease.ts";
+import type { OpenRun } from "./open-run.ts";
 import type {
   EndedSession,
   SessionListQuery,
@@ -120,7 +120,7 @@ export interface DurableSessions<
    *   `CONNECTION_UNAVAILABLE`, or the code that says why, if a required connection is down, or any one
    *   with `onUnavailable: "throw"`; the signal's reason if it is aborted
    */
-  open(sessionId: string, use: SessionUse): Promise<SessionLease<CONNECTIONS>>;
+  open(sessionId: string, use: SessionUse): Promise<OpenRun<CONNECTIONS>>;
   /**
    * Opens, runs, and closes after success and after failure. A run lasts as long as the stream that `step`
    * returns: a result of `streamText`, a `Response` or a `ReadableStream`. The stream is read to its end
@@ -132,7 +132,7 @@ export interface DurableSessions<
   run<T>(
     sessionId: string,
     use: SessionUse,
-    step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
+    step: (run: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
   /**
    * Describes stored sessions of this agent: one for each connection, and one for each name and each shared id. The

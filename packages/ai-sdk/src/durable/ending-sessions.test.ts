@@ -17,7 +17,7 @@ async function startUsed(...chats: string[]) {
   const held = createHeldStore(store);
   const process = startProcess(server, held.store);
   for (const id of chats) {
-    await process.sessions.run(id, use, ({ tools }) => addNote(tools, id));
+    await process.sessions.run(id, use, async (run) => addNote(await run.tools(), id));
   }
   server.requests.length = 0;
   return { server, store, held, ...process };
@@ -130,19 +130,19 @@ describe("end", () => {
     await sessions.end("chat", use); // The record is claimed and the session is alive.
     server.intercept(() => "next");
     const next = startProcess(server, store);
-    expect(await next.sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(await next.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
     expect(server.liveSessions()).toBe(1);
   });
 
   test("does not remove the session that a step has started meanwhile", async () => {
     const { sessions, server, held, store } = await startUsed("chat");
     held.before("delete", async () => {
-      await startProcess(server, store).sessions.run("chat", use, ({ tools }) =>
-        addNote(tools, "new"),
+      await startProcess(server, store).sessions.run("chat", use, async (run) =>
+        addNote(await run.tools(), "new"),
       );
     });
     expect(await sessions.end("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("new");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("new");
   });
 
   test("fails when the store does", async () => {

@@ -41,7 +41,9 @@ async function start(wrap: (store: SessionStore) => SessionStore = (store) => st
     { tool = "shop__order", principal = alice }: { tool?: string; principal?: Principal } = {},
     of = sessions,
   ) => {
-    await of.run(chat, { principal }, ({ tools }) => callTool(tools, tool, { item: "tea" }));
+    await of.run(chat, { principal }, async (run) =>
+      callTool(await run.tools(), tool, { item: "tea" }),
+    );
     return callsOf(await of.waiting(chat, { principal })).at(-1)!;
   };
   const pass = (ms: number) => {
@@ -167,7 +169,7 @@ test("they are deleted where no connection has a session", async () => {
     connections: { shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }) },
     store,
   });
-  await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order"));
+  await sessions.run("chat", use, async (run) => callTool(await run.tools(), "shop__order"));
   expect((await store.list({ limit: 9 })).records).toHaveLength(1);
   expect(await sessions.end("chat", use)).toEqual([]);
   expect((await store.list({ limit: 9 })).records).toEqual([]);
@@ -192,7 +194,7 @@ test("they are found and deleted after a rotation of the keys, and where the sto
         store,
       });
     for (const id of ["a", "b"]) {
-      await process(before).run(id, use, ({ tools }) => callTool(tools, "shop__order"));
+      await process(before).run(id, use, async (run) => callTool(await run.tools(), "shop__order"));
     }
     const later = process(after);
     const [call] = callsOf(await later.waiting("a", use));
@@ -238,8 +240,10 @@ describe("an answer that is under way when its agent session ends", () => {
         const startProcess = (tell?: typeof onEvent) =>
           createDurableSessions({ connections, store, onEvent: tell ?? (() => undefined) });
         const sessions = startProcess(onEvent);
-        await sessions.run("chat", use, ({ tools }) => callTool(tools, `shop__${tool}`));
-        await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__look"));
+        await sessions.run("chat", use, async (run) =>
+          callTool(await run.tools(), `shop__${tool}`),
+        );
+        await sessions.run("chat", use, async (run) => callTool(await run.tools(), "shop__look"));
         const [call] = callsOf(await sessions.waiting("chat", use));
         const answer = startProcess(onEvent).answer("chat", call!.id, yes, use);
         await begun.promise;

@@ -44,7 +44,7 @@ test("survive a lost session, but for those of its snapshot", async () => {
   await sessions.run("chat", ofAlice, () => undefined);
   const stored = await addHints(store);
   server.forgetSessions();
-  await sessions.run("chat", ofAlice, ({ tools }) => callTool(tools, "notes__one"));
+  await sessions.run("chat", ofAlice, async (run) => callTool(await run.tools(), "notes__one"));
   const { snapshot, ...record } = await stored();
   expect(record).toMatchObject({ hint });
   expect(snapshot.kind).toBe("session");

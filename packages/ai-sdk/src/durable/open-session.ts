@@ -4,14 +4,15 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
-import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import { registryInternalsOf } from "../registry/use-connections.ts";
 import { ownSlot } from "../slots/step-slot.ts";
 import type { Successor } from "../registry/idle-loan.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";
 import { createOpenedSlots } from "./opened-slots.ts";
-import { createSessionLease, type SessionLease } from "./session-lease.ts";
+import { createOpenRun, type OpenRun } from "./open-run.ts";
 import type { SessionsContext, StepContext } from "./sessions-context.ts";
 import { checkSessionId, recordOwner } from "./slot-record.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
@@ -21,13 +22,12 @@ export async function openSession(
   context: SessionsContext,
   sessionId: string,
   { principal, abortSignal, onUnavailable }: SessionUse,
-): Promise<SessionLease<any>> {
+): Promise<OpenRun<any>> {
   const use = { principal, abortSignal, listsTools: true };
   const { registry, close } = await openRegistry(context, sessionId, use);
   try {
-    const tools = await registry.tools({ onUnavailable });
-    const { waiting } = registry;
-    return createSessionLease<any>({ sessionId, registry, tools, waiting }, abortSignal, close);
+    await registryInternalsOf(registry)(({ begin }) => begin(onUnavailable));
+    return createOpenRun<any>(sessionId, registry, abortSignal, close);
   } catch (error) {
     await close();
     throw error;
@@ -106,23 +106,22 @@ async function loadSlots(
   return new Map(await Promise.all(loading));
 }
 
-/** Runs a step on an open session, and closes it after success and after failure. */
-export async function runOnLease<T>(
-  lease: SessionLease<any>,
+/** Runs a step in an open run, and closes it after success and after failure. */
+export async function runStep<T>(
+  open: OpenRun<any>,
   abortSignal: AbortSignal | undefined,
-  step: (session: SessionTools<any>) => T | PromiseLike<T>,
+  step: (run: ConnectionRegistry<any>) => T | PromiseLike<T>,
 ): Promise<T> {
-  const { tools, registry, waiting } = lease;
   // Later, because the calls under way are cancelled first, and a closed client cannot do that.
-  const closeEarly = () => queueMicrotask(() => void registry.dispose());
-  const run = async (inRun: () => Promise<void>) => {
+  const closeEarly = () => queueMicrotask(() => void open.close());
+  const enter = async (inRun: () => Promise<void>) => {
     abortSignal?.addEventListener("abort", closeEarly, { once: true });
     try {
-      await registry.run(inRun);
+      await open.enter(inRun);
     } finally {
       abortSignal?.removeEventListener("abort", closeEarly);
-      await lease.dispose();
+      await open.dispose();
     }
   };
-  return await runToEndOfStream(run, () => step({ tools, registry, waiting }), abortSignal);
+  return await runToEndOfStream(enter, () => step(open), abortSignal);
 }

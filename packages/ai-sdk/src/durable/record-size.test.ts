@@ -15,7 +15,9 @@ test("a tool list that a store's record has no room for costs a listing, not the
   const session = { toolList: { maxLength: 2 * maxValueLength } };
   const { sessions, events } = startProcess(server, store, { session });
   const run = (chat: string) =>
-    sessions.run(chat, { principal: alice }, ({ tools }) => callForText(tools, "notes__large"));
+    sessions.run(chat, { principal: alice }, async (run) =>
+      callForText(await run.tools(), "notes__large"),
+    );
 
   await run("small");
   const { records } = await store.list({ limit: 1 });
@@ -34,8 +36,8 @@ test("a tool list that a store's record has no room for costs a listing, not the
 test("a server that says more of itself than a record has room for is unavailable, which says why", async () => {
   const server = await startNotebookServer({ instructions: "x".repeat(maxValueLength - 500) });
   const { sessions } = startProcess(server, createMemoryStore());
-  await sessions.run("chat", { principal: alice }, async ({ registry }) => {
-    await expect(registry.client("notes")).rejects.toMatchObject({
+  await sessions.run("chat", { principal: alice }, async (run) => {
+    await expect(run.client("notes")).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
       message: expect.stringContaining("more than 900,000 characters"),
     });

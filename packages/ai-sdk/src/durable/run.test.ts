@@ -17,7 +17,7 @@ describe("a run", () => {
   test("gives what its function gives, and disposes of its registry", async () => {
     const { create, cart } = await startRuns();
     const registry = create();
-    const text = await registry.run(async (own) =>
+    const text = await registry.enter(async (own) =>
       textOf(await own.call("cart", "add_note", { text: "a" })),
     );
     expect(text).toBe("1 notes");
@@ -28,7 +28,7 @@ describe("a run", () => {
 
   test("opens one session for 100 calls at once, all deep inside", async () => {
     const { create, cart } = await startRuns();
-    const texts = await create().run(() =>
+    const texts = await create().enter(() =>
       Promise.all(Array.from({ length: 100 }, (_, index) => addLater(index))),
     );
     expect(new Set(texts).size).toBe(100);
@@ -39,7 +39,7 @@ describe("a run", () => {
   test("does not keep a failure to connect", async () => {
     const { create, cart } = await startRuns();
     cart.intercept((_, response) => void response.writeHead(503).end());
-    await create().run(async (own) => {
+    await create().enter(async (own) => {
       const failed = await Promise.allSettled([
         own.call("cart", "list_notes"),
         own.call("cart", "list_notes"),
@@ -61,7 +61,7 @@ describe("a run", () => {
         return "next" as const;
       }),
     );
-    await create().run(async (own) => {
+    await create().enter(async (own) => {
       const leaving = new AbortController();
       const left = own.call("cart", "list_notes", {}, { abortSignal: leaving.signal });
       const stayed = [own.call("cart", "list_notes"), own.call("cart", "list_notes")];
@@ -79,9 +79,9 @@ describe("a run", () => {
     const { create } = await startRuns();
     const registry = create();
     const order: string[] = [];
-    await registry.run(
+    await registry.enter(
       async () => {
-        const inner = await registry.run((same) => same, {
+        const inner = await registry.enter((same) => same, {
           onClose: () => void order.push("inner closes"),
         });
         expect(inner).toBe(registry);
@@ -97,7 +97,7 @@ describe("a run", () => {
   test("that fails closes everything, and its error comes out as it was", async () => {
     const { create, plain } = await startRuns();
     const error = new Error("The agent broke.");
-    const run = create().run(async (own) => {
+    const run = create().enter(async (own) => {
       await own.call("plain", "list_notes");
       throw error;
     });
@@ -111,7 +111,7 @@ describe("a run", () => {
     const registry = provider.create({ principal: alice, abortSignal: controller.signal });
     const started = Promise.withResolvers<void>();
     const [go, outcome] = [Promise.withResolvers<void>(), Promise.withResolvers<unknown>()];
-    const run = registry.run(async (own) => {
+    const run = registry.enter(async (own) => {
       await own.call("plain", "list_notes");
       const waiting = own.call("cart", "wait").catch((error: unknown) => error);
       await vi.waitFor(() => expect(cart.waits).toEqual(["started"]));
@@ -135,7 +135,7 @@ describe("a run", () => {
     const go = Promise.withResolvers<void>();
     let left: Promise<unknown[]> | undefined;
     let tools: Awaited<ReturnType<ReturnType<typeof create>["tools"]>> | undefined;
-    await create().run(async (registry) => {
+    await create().enter(async (registry) => {
       tools = await registry.tools();
       left = go.promise.then(() =>
         Promise.allSettled([
@@ -163,7 +163,7 @@ describe("onClose", () => {
     const { create, plain } = await startRuns();
     const error = new Error("The disk is full.");
     const seen: number[] = [];
-    const run = create().run((own) => own.call("plain", "list_notes"), {
+    const run = create().enter((own) => own.call("plain", "list_notes"), {
       onClose() {
         seen.push(plain.liveSessions());
         throw error;
@@ -178,7 +178,7 @@ describe("onClose", () => {
     const onClose = vi.fn<() => Promise<void>>(() =>
       Promise.reject(new Error("The disk is full.")),
     );
-    const run = create().run(
+    const run = create().enter(
       async (own) => {
         await own.call("cart", "list_notes");
         throw new Error("The agent broke.");
@@ -197,7 +197,7 @@ describe("onClose", () => {
     const registry = create();
     const calls: string[] = [];
     const runs = ["a", "b", "c"].map((name) =>
-      registry.run(() => wait(1), {
+      registry.enter(() => wait(1), {
         onClose() {
           calls.push(name);
           if (name !== "c") throw new Error(`${name} cannot save.`);
@@ -230,7 +230,7 @@ describe("closing", () => {
           }),
         );
       }
-      await create().run(async (own) => {
+      await create().enter(async (own) => {
         for (const name of order) await own.call(name, "list_notes");
       });
       const expected = order.toReversed().flatMap((name) => [`${name} closing`, `${name} closed`]);
@@ -251,7 +251,7 @@ describe("closing", () => {
     }
     const go = Promise.withResolvers<void>();
     let left: Promise<unknown> | undefined;
-    await create().run(async () => {
+    await create().enter(async () => {
       const begun = Promise.withResolvers<void>();
       left = withConnections({ browser: "isolate" }, async (own) => {
         await own.call("browser", "list_notes");
@@ -270,7 +270,7 @@ describe("closing", () => {
   test("that hangs is reported once, keeps nobody else from closing, and ends", async () => {
     const { create, browser, cart, failures } = await startRuns();
     browser.intercept(on("DELETE", () => undefined));
-    const run = create().run(async () => {
+    const run = create().enter(async () => {
       await withConnections({ browser: "isolate", cart: "isolate" }, async (own) => {
         await own.call("cart", "list_notes");
         await own.call("browser", "list_notes");
@@ -287,7 +287,7 @@ describe("closing", () => {
   test("that is refused is reported, and does not hide the run's error", async () => {
     const { create, browser, failures } = await startRuns();
     browser.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-    const run = create().run(() =>
+    const run = create().enter(() =>
       withConnections({ browser: "isolate" }, async (own) => {
         await own.call("browser", "list_notes");
         throw new Error("The agent broke.");
@@ -302,7 +302,7 @@ describe("closing", () => {
   test("of a server that is gone is reported", async () => {
     const { create, browser, failures } = await startRuns();
     browser.intercept(on("DELETE", ({ raw }) => void raw.socket.destroy()));
-    await create().run(() =>
+    await create().enter(() =>
       withConnections({ browser: "isolate" }, (own) => own.call("browser", "list_notes")),
     );
     expect(failures()).toEqual([
@@ -321,7 +321,7 @@ describe("closing", () => {
       }),
     );
     let left: Promise<unknown> | undefined;
-    await create().run(async () => {
+    await create().enter(async () => {
       left = withConnections({ browser: "isolate" }, (own) => own.call("browser", "list_notes"));
       left.catch(() => undefined);
       await begun.promise;

@@ -15,8 +15,12 @@ async function startIdle(options: Parameters<typeof startProcess>[2] = {}) {
   const now = () => time;
   const store = createMemoryStore({ now });
   const process = startProcess(server, store, { now, ...options });
-  await process.sessions.run("chat", { principal: alice }, ({ tools }) => addNote(tools, "a"));
-  await process.sessions.run("chat", { principal: bob }, ({ tools }) => addNote(tools, "b"));
+  await process.sessions.run("chat", { principal: alice }, async (run) =>
+    addNote(await run.tools(), "a"),
+  );
+  await process.sessions.run("chat", { principal: bob }, async (run) =>
+    addNote(await run.tools(), "b"),
+  );
   server.requests.length = 0;
   return {
     server,
@@ -40,9 +44,9 @@ async function startFingerprinted() {
   const now = () => time;
   const plain = createMemoryStore({ now });
   const { sessions } = startProcess(server, createFingerprintingStore(plain), { now });
-  await sessions.run("chat", { principal: alice }, ({ tools }) => addNote(tools, "a"));
+  await sessions.run("chat", { principal: alice }, async (run) => addNote(await run.tools(), "a"));
   const ofAlice = (await sessions.admin.list()).sessions[0]?.owner;
-  await sessions.run("chat", { principal: bob }, ({ tools }) => addNote(tools, "b"));
+  await sessions.run("chat", { principal: bob }, async (run) => addNote(await run.tools(), "b"));
   const pass = () => {
     time += hour;
   };

@@ -54,9 +54,10 @@ describe("a shared session", () => {
     const other = startAnother();
     const counts = await Promise.all(
       [sessions, other.sessions, sessions].map((each, index) =>
-        each.run(`chat-${index}`, use, ({ tools }) =>
-          Promise.all(Array.from({ length: 5 }, () => add(tools, `${index}`))),
-        ),
+        each.run(`chat-${index}`, use, async (run) => {
+          const tools = await run.tools();
+          return Promise.all(Array.from({ length: 5 }, () => add(tools, `${index}`)));
+        }),
       ),
     );
     const expected = Array.from({ length: 15 }, (_, index) => `${index + 1} notes`);
@@ -67,10 +68,12 @@ describe("a shared session", () => {
 
   test("is found by other agent sessions, and by a process that begins later", async () => {
     const { server, sessions, events, startAnother } = await startShared();
-    await sessions.run("chat-1", use, ({ tools }) => add(tools, "a"));
-    await sessions.run("chat-2", use, ({ tools }) => add(tools, "b"));
+    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "a"));
+    await sessions.run("chat-2", use, async (run) => add(await run.tools(), "b"));
     const later = startAnother();
-    expect(await later.sessions.run("chat-3", use, ({ tools }) => list(tools))).toBe("a, b");
+    expect(await later.sessions.run("chat-3", use, async (run) => list(await run.tools()))).toBe(
+      "a, b",
+    );
     expect(server.sessionIds).toHaveLength(1);
     expect(events.map(({ connection, shared, name }) => [connection, shared, name])).toEqual(
       events.map(() => ["notes", "inventory", undefined]),
@@ -80,7 +83,8 @@ describe("a shared session", () => {
   test("tells the model of each agent session that knew it, once, when it was replaced", async () => {
     const { server, sessions, startAnother } = await startShared();
     const other = startAnother().sessions;
-    const tell = (id: string, each = sessions) => each.run(id, use, ({ tools }) => isTold(tools));
+    const tell = (id: string, each = sessions) =>
+      each.run(id, use, async (run) => isTold(await run.tools()));
     for (const id of ["2", "1", "3"]) expect(await tell(id)).toBe(false);
     server.forgetSessions();
     expect(await tell("1", other)).toBe(true);
@@ -100,14 +104,14 @@ describe("a shared session", () => {
     const { server, sessions, startAnother } = await startShared();
     const other = startAnother().sessions;
     await using lease = await sessions.open("1", use);
-    await add(lease.tools, "old");
+    await add(await lease.tools(), "old");
     server.forgetSessions();
-    await other.run("2", use, ({ tools }) => add(tools, "new"));
+    await other.run("2", use, async (run) => add(await run.tools(), "new"));
     // The loss is met by a ping, which has no place for a note.
-    await lease.registry.ready("notes");
+    await lease.ready("notes");
     await lease.dispose();
-    expect(await sessions.run("1", use, ({ tools }) => isTold(tools))).toBe(true);
-    expect(await sessions.run("1", use, ({ tools }) => isTold(tools))).toBe(false);
+    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
+    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(false);
   });
 
   test("remembers 50 agent sessions, and parses what it remembers", async () => {
@@ -118,9 +122,9 @@ describe("a shared session", () => {
       const { key, value, revision, owner } = await stored();
       await store.put(key, { ...(value as object), users } as JsonValue, revision, { owner });
     };
-    await sessions.run("first", use, ({ tools }) => list(tools));
+    await sessions.run("first", use, async (run) => list(await run.tools()));
     await put(Array.from({ length: 50 }, (_, index) => [`chat-${index}`, 1]));
-    await sessions.run("last", use, ({ tools }) => list(tools));
+    await sessions.run("last", use, async (run) => list(await run.tools()));
     const { users } = (await stored()).value as unknown as { users: [string, number][] };
     expect(users).toHaveLength(50);
     expect([users[0]?.[0], users[49]?.[0]]).toEqual(["chat-1", "last"]);
@@ -137,29 +141,29 @@ describe("a shared session", () => {
     const other = startAnother();
     await using one = await sessions.open("chat-1", use);
     await using two = await other.sessions.open("chat-2", use);
-    await add(one.tools, "old");
+    await add(await one.tools(), "old");
     server.forgetSessions();
-    await add(one.tools, "new");
+    await add(await one.tools(), "new");
     await one.dispose();
     // Its own notice, though the first run's model was told before.
-    expect(await isTold(two.tools)).toBe(true);
-    expect(await list(two.tools)).toBe("new");
+    expect(await isTold(await two.tools())).toBe(true);
+    expect(await list(await two.tools())).toBe("new");
     expect(server.liveSessions()).toBe(1);
     expect(types()).toContain("recovered");
     expect(other.types()).toContain("adopted");
     await two.dispose();
-    const later = await sessions.run("chat-3", use, ({ tools }) => isTold(tools));
+    const later = await sessions.run("chat-3", use, async (run) => isTold(await run.tools()));
     expect(later).toBe(false);
   });
 
   test("tells the model that comes first after a restart, and those that knew the session", async () => {
     const { sessions } = await startShared();
-    await sessions.run("chat-1", use, ({ tools }) => add(tools, "a"));
+    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "a"));
     await sessions.restart({ shared: "inventory" }, use);
     const run = async (id: string) => {
       const model = scriptedModel([{ tool: "notes__list_notes" }], "Done.");
-      await sessions.run(id, use, ({ tools }) =>
-        generateText({ model, tools, prompt: "Go.", stopWhen: stepCountIs(2) }),
+      await sessions.run(id, use, async (run) =>
+        generateText({ model, tools: await run.tools(), prompt: "Go.", stopWhen: stepCountIs(2) }),
       );
       return toolResults(model)[0];
     };
@@ -170,7 +174,7 @@ describe("a shared session", () => {
 
   test("outlives its agent sessions, and is ended by its id", async () => {
     const { server, sessions, held } = await startShared();
-    await sessions.run("chat", use, ({ tools }) => add(tools, "a"));
+    await sessions.run("chat", use, async (run) => add(await run.tools(), "a"));
     expect(await sessions.end("chat", use)).toEqual([]);
     expect(await sessions.restart("chat", use)).toEqual([]);
     expect(server.liveSessions()).toBe(1);
@@ -181,57 +185,61 @@ describe("a shared session", () => {
     ]);
     expect(server.liveSessions()).toBe(0);
     expect((await held.store.list({ limit: 10 })).records).toEqual([]);
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
   });
 
   test("is of one principal", async () => {
     const { server, sessions } = await startShared();
-    await sessions.run("chat", use, ({ tools }) => add(tools, "alice's"));
+    await sessions.run("chat", use, async (run) => add(await run.tools(), "alice's"));
     const ofBob = { principal: bob };
-    expect(await sessions.run("chat", ofBob, ({ tools }) => list(tools))).toBe("");
+    expect(await sessions.run("chat", ofBob, async (run) => list(await run.tools()))).toBe("");
     await sessions.end({ shared: "inventory" }, ofBob);
     expect((await sessions.list({ ...ofBob, shared: true })).sessions).toEqual([]);
     expect(
       (await sessions.list({ ...ofBob, sessionId: { shared: "inventory" } })).sessions,
     ).toEqual([]);
     expect(server.liveSessions()).toBe(1);
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("alice's");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("alice's");
   });
 
   test("is of one agent, or of all that share", async () => {
     const { sessions, startAnother } = await startShared();
-    await sessions.run("chat", use, ({ tools }) => add(tools, "mine"));
+    await sessions.run("chat", use, async (run) => add(await run.tools(), "mine"));
     const planner = startAnother({ agent: "planner" });
-    expect(await planner.sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(await planner.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe(
+      "",
+    );
     const first = startAnother({ share: true });
     const second = startAnother({ share: true });
-    await first.sessions.run("1", use, ({ tools }) => add(tools, "everybody's"));
-    expect(await second.sessions.run("2", use, ({ tools }) => list(tools))).toBe("everybody's");
+    await first.sessions.run("1", use, async (run) => add(await run.tools(), "everybody's"));
+    expect(await second.sessions.run("2", use, async (run) => list(await run.tools()))).toBe(
+      "everybody's",
+    );
   });
 
   test("stands beside agent sessions and names of the same text", async () => {
     const { server, sessions, startAnother } = await startShared({ shared: "x" });
     const plain = startAnother({ session: {} });
-    await sessions.run("x", use, async ({ tools, registry: { named } }) => {
-      await add(tools, "shared");
-      await named.create("x");
-      await named.run("x", async (own) => add(await own.tools(), "named"));
+    await sessions.run("x", use, async (run) => {
+      await add(await run.tools(), "shared");
+      await run.named.create("x");
+      await run.named.run("x", async (own) => add(await own.tools(), "named"));
     });
-    await plain.sessions.run("x", use, ({ tools }) => add(tools, "plain"));
+    await plain.sessions.run("x", use, async (run) => add(await run.tools(), "plain"));
     expect(server.liveSessions()).toBe(3);
     expect((await plain.sessions.list({ ...use, sessionId: "x" })).sessions).toHaveLength(2);
     expect((await sessions.list({ ...use, sessionId: { shared: "x" } })).sessions).toHaveLength(1);
     await plain.sessions.end("x", use);
-    expect(await sessions.run("x", use, ({ tools }) => list(tools))).toBe("shared");
+    expect(await sessions.run("x", use, async (run) => list(await run.tools()))).toBe("shared");
   });
 
   test("is the one that another process has put in its place", async () => {
     const { server, sessions, startAnother } = await startShared();
-    await sessions.run("chat-1", use, ({ tools }) => add(tools, "old"));
+    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "old"));
     await startAnother().sessions.restart({ shared: "inventory" }, use);
-    await startAnother().sessions.run("chat-2", use, ({ tools }) => add(tools, "new"));
+    await startAnother().sessions.run("chat-2", use, async (run) => add(await run.tools(), "new"));
     server.requests.length = 0;
-    expect(await sessions.run("chat-1", use, ({ tools }) => list(tools))).toBe("new");
+    expect(await sessions.run("chat-1", use, async (run) => list(await run.tools()))).toBe("new");
     expect(server.log).toEqual(["POST tools/call"]);
   });
 
@@ -240,15 +248,17 @@ describe("a shared session", () => {
     const { server, sessions, startAnother, pass } = await startShared();
     const old = { session: { shared: "inventory", maxAgeMs } };
     await using lease = await startAnother(old).sessions.open("1", use);
-    await add(lease.tools, "old");
+    await add(await lease.tools(), "old");
     pass(maxAgeMs);
-    const next = await startAnother(old).sessions.run("2", use, ({ tools }) => add(tools, "new"));
+    const next = await startAnother(old).sessions.run("2", use, async (run) =>
+      add(await run.tools(), "new"),
+    );
     expect(next).toBe("1 notes");
-    expect(await isTold(lease.tools)).toBe(true);
-    expect(await list(lease.tools)).toBe("new");
+    expect(await isTold(await lease.tools())).toBe(true);
+    expect(await list(await lease.tools())).toBe("new");
     expect(server.liveSessions()).toBe(1);
     await lease.dispose();
-    expect(await sessions.run("1", use, ({ tools }) => isTold(tools))).toBe(false);
+    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(false);
   });
 
   test("is in use as long as a run of any agent session", async () => {
@@ -256,7 +266,7 @@ describe("a shared session", () => {
       touchIntervalMs: 20,
     });
     await using lease = await sessions.open("chat", use);
-    await add(lease.tools, "a");
+    await add(await lease.tools(), "a");
     pass(hour);
     held.log.length = 0;
     await expect.poll(() => held.log).toContain("touch");
@@ -291,14 +301,14 @@ test("a server that is down is told of with the id, or the name, of the session"
 test("a sweep takes shared sessions alone, or leaves them", async () => {
   const { sessions, startAnother, pass } = await startShared();
   const plain = startAnother({ session: {} }).sessions;
-  await sessions.run("chat", use, ({ tools }) => list(tools));
+  await sessions.run("chat", use, async (run) => list(await run.tools()));
   const chat = { connection: "notes", sessionId: "chat" };
   for (const [shared, first, second] of [
     [true, inventory, chat],
     [false, chat, inventory],
   ] as const) {
-    await plain.run("chat", use, ({ tools }) => list(tools));
-    await sessions.run("other", use, ({ tools }) => list(tools));
+    await plain.run("chat", use, async (run) => list(await run.tools()));
+    await sessions.run("other", use, async (run) => list(await run.tools()));
     pass(hour);
     const one = await sessions.admin.sweep({ idleForMs: hour, shared });
     expect(one).toMatchObject({ sessions: [first], more: false });
@@ -312,8 +322,8 @@ describe("withConnections({ shared })", () => {
     const server = await startNotebookServer();
     const { sessions, events } = startProcess(server, createMemoryStore());
     const note = (chat: string, text: string) =>
-      sessions.run(chat, use, async ({ tools }) => {
-        await add(tools, chat);
+      sessions.run(chat, use, async (run) => {
+        await add(await run.tools(), chat);
         return await withConnections({ notes: { shared: "inventory" } }, async (own) => {
           await add(await own.tools(), text);
           return await list(await currentConnections().tools());
@@ -328,8 +338,8 @@ describe("withConnections({ shared })", () => {
 
   test("is the run's own connection where the definition has the same id", async () => {
     const { server, sessions, held } = await startShared();
-    await sessions.run("chat", use, async ({ tools }) => {
-      await add(tools, "a");
+    await sessions.run("chat", use, async (run) => {
+      await add(await run.tools(), "a");
       held.log.length = 0;
       expect(await listShared()).toBe("a");
       expect(await withConnections({ notes: "isolate" }, () => listShared())).toBe("a");
@@ -340,9 +350,9 @@ describe("withConnections({ shared })", () => {
 
   test("is another principal's for that principal", async () => {
     const { sessions } = await startShared();
-    await sessions.run("chat", { principal: bob }, ({ tools }) => add(tools, "bob's"));
-    const found = await sessions.run("chat", use, async ({ tools }) => {
-      await add(tools, "alice's");
+    await sessions.run("chat", { principal: bob }, async (run) => add(await run.tools(), "bob's"));
+    const found = await sessions.run("chat", use, async (run) => {
+      await add(await run.tools(), "alice's");
       return await listShared({ principal: bob });
     });
     expect(found).toBe("bob's");
@@ -365,7 +375,9 @@ describe("withConnections({ shared })", () => {
       notes: defineMcpStdioConnection({ command: "node", description: "x" }),
     };
     await using registry = createConnectionProvider({ connections }).create({});
-    const nested = registry.run(() => withConnections({ notes: { shared: "x" } }, () => undefined));
+    const nested = registry.enter(() =>
+      withConnections({ notes: { shared: "x" } }, () => undefined),
+    );
     await expect(nested).rejects.toMatchObject({
       code: "CONNECTION_INVALID",
       message: expect.stringContaining("no other process finds the process of a stdio server"),
@@ -386,7 +398,7 @@ describe("on the implicit registry of a script", () => {
     const { server, sessions, startAnother } = await startShared();
     const autoSession = { principal: alice, sessionId: "nightly" };
     const script = startAnother({ autoSession });
-    await sessions.run("chat", use, ({ tools }) => add(tools, "a"));
+    await sessions.run("chat", use, async (run) => add(await run.tools(), "a"));
     expect(await call("add_note", { text: "b" })).toBe("2 notes");
     await script.sessions.end({ shared: "inventory" }, use);
     expect(server.liveSessions()).toBe(0);
@@ -417,7 +429,7 @@ describe.each(bothStores)("shared sessions in %s", (_, wrap) => {
     const process = startProcess(server, wrap(createMemoryStore()), {
       session: { shared: "inventory" },
     });
-    await process.sessions.run("chat", use, ({ tools }) => add(tools, "a"));
+    await process.sessions.run("chat", use, async (run) => add(await run.tools(), "a"));
     server.requests.length = 0;
     return { server, ...process };
   }
@@ -454,7 +466,7 @@ describe.each(bothStores)("shared sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...use, shared: true })).sessions).toMatchObject([
       { kind: "lost" },
     ]);
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
     expect(server.liveSessions()).toBe(1);
     expect(await sessions.endAll(use)).toEqual([{ ...inventory, ended: true, removed: true }]);
     expect(server.liveSessions()).toBe(0);
@@ -509,9 +521,9 @@ describe("without a store", () => {
   test("a part of a run with an id is refused", async () => {
     const provider = createConnectionProvider({ connections: connections({}) });
     const refused = needsStore("connections.notes.shared");
-    const run = provider.create({ principal: alice }).run(nested);
+    const run = provider.create({ principal: alice }).enter(nested);
     await expect(run).rejects.toMatchObject(refused);
     const ephemeral = currentConnections({ ephemeral: true, provider, principal: alice });
-    await expect(ephemeral.run(nested)).rejects.toMatchObject(refused);
+    await expect(ephemeral.enter(nested)).rejects.toMatchObject(refused);
   });
 });

@@ -90,15 +90,15 @@ describe.each(majors)("a sign-in between the steps of an agent with AI SDK $majo
     expect(callsOf(await app.waiting())).toHaveLength(2);
     await app.signIn();
     app.take();
-    const resumed = await app.sessions().run("chat", use, async ({ tools, waiting }) => {
-      const parts = callsOf(await waiting.list()).map((call) => ({
+    const resumed = await app.sessions().run("chat", use, async (run) => {
+      const parts = callsOf(await run.waiting.list()).map((call) => ({
         ...{ type: "dynamic-tool", toolName: `work__${call.tool}`, toolCallId: call.toolCallId! },
         ...{ state: "output-available", input: { item: "tea" } },
         output: { content: [], _meta: { "durable-mcp/waiting": call } },
       }));
       parts[1]!.input = { item: "milk" };
       const ui = [{ id: "1", role: "assistant", parts }] as unknown as UIMessage[];
-      return await waiting.resume(ui, { tools });
+      return await run.waiting.resume(ui, { tools: await run.tools() });
     });
     expect(resumed.resumed.map(({ state }) => state)).toEqual(["settled", "settled"]);
     expect(JSON.stringify(resumed.messages)).toMatch(/look tea is done.*look milk is done/);
@@ -205,7 +205,7 @@ describe("a call that waits for a sign-in", () => {
       data: { startUrl: "https://app.test/oauth/start", state: "waiting" },
     };
     await expect(app.sessions().answer("chat", call!.id, {}, use)).rejects.toMatchObject(refusal);
-    const inStep = app.sessions().run("chat", use, ({ waiting }) => waiting.answer(call!.id, {}));
+    const inStep = app.sessions().run("chat", use, (run) => run.waiting.answer(call!.id, {}));
     await expect(inStep).rejects.toMatchObject(refusal);
     await app.sessions().withdraw("chat", call!.id, use);
     await app.signIn();
@@ -252,8 +252,13 @@ test("the agent loop of AI SDK can stop with isWaiting()", async () => {
   const { modelOfBoth } = await import("../../test/waiting-tool.ts");
   for (const { ai } of majors) {
     const model = modelOfBoth([{ tool: "work__sign_in" }], "never");
-    await app.sessions().run(`chat ${ai === ai7}`, use, async ({ tools }) => {
-      await ai.generateText({ model, tools, messages: [user], stopWhen: [isWaiting()] });
+    await app.sessions().run(`chat ${ai === ai7}`, use, async (run) => {
+      await ai.generateText({
+        model,
+        tools: await run.tools(),
+        messages: [user],
+        stopWhen: [isWaiting()],
+      });
     });
     expect(model.doGenerateCalls).toHaveLength(1);
   }

@@ -1,6 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
+import { registryInternalsOf } from "../registry/use-connections.ts";
 import { createNamedInStore } from "./named-in-store.ts";
 import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
 import { createStateContext, type StepContext } from "./sessions-context.ts";
@@ -75,10 +76,10 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
           throw error;
         }
       };
-      const result = await registry.run(
+      const result = await registry.enter(
         async () => {
-          const tools = await registry.tools({ onUnavailable });
-          return await step({ tools, registry, waiting: registry.waiting });
+          await registryInternalsOf(registry)(({ begin }) => begin(onUnavailable));
+          return await step(registry);
         },
         { onClose: save },
       );

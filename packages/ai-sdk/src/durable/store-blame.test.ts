@@ -55,7 +55,7 @@ describe.each(Object.entries(failures))("a store that fails with %s is to blame"
       const { server, sessions, failAt, types } = await startStage(fail);
       failAt(operation);
       expectStoreToBlame(
-        await caught(sessions.run("chat", use, ({ tools }) => list(tools))),
+        await caught(sessions.run("chat", use, async (run) => list(await run.tools()))),
         server,
       );
       expect(types()).not.toContain("unavailable");
@@ -64,11 +64,11 @@ describe.each(Object.entries(failures))("a store that fails with %s is to blame"
 
   test("while a session is saved that takes a lost one's place", async () => {
     const { server, held, sessions, failAt, types } = await startStage(fail);
-    await sessions.run("chat", use, ({ tools }) => list(tools));
-    const outcome = await sessions.run("chat", use, async ({ tools }) => {
+    await sessions.run("chat", use, async (run) => list(await run.tools()));
+    const outcome = await sessions.run("chat", use, async (run) => {
       server.forgetSessions();
       failAt("put");
-      const error = await caught(list(tools));
+      const error = await caught(list(await run.tools()));
       held.heal();
       return error;
     });

@@ -31,7 +31,7 @@ function startAgent(open: (store: SessionStore, now: () => number) => DurableSes
     step: async (work: Work = callOne, sessionId = "chat"): Promise<Operations> => {
       const sessions = open(store, now);
       log.length = 0;
-      await sessions.run(sessionId, use, ({ registry }) => work(registry));
+      await sessions.run(sessionId, use, (run) => work(run));
       // What runs beside the step is over then.
       await sessions.shutdown();
       return [...log];

@@ -40,7 +40,7 @@ describe("two openers", () => {
     });
     const counts = await Promise.all(
       processes.map(({ sessions }) =>
-        sessions.run("chat", use, ({ tools }) => addNote(tools, "x")),
+        sessions.run("chat", use, async (run) => addNote(await run.tools(), "x")),
       ),
     );
     expect(counts.toSorted()).toEqual(["1 notes", "2 notes"]);
@@ -55,16 +55,18 @@ describe("two openers", () => {
   test("end with one session when both find it lost", async () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
-    await startProcess(server, store).sessions.run("chat", use, ({ tools }) => addNote(tools, "x"));
+    await startProcess(server, store).sessions.run("chat", use, async (run) =>
+      addNote(await run.tools(), "x"),
+    );
     server.forgetSessions();
     const meet = barrier(2);
     const results = await Promise.all(
       [1, 2].map(async () => {
         const held = createHeldStore(store);
         const { sessions } = startProcess(server, held.store);
-        return await sessions.run("chat", use, async ({ tools }) => {
+        return await sessions.run("chat", use, async (run) => {
           held.before("put", meet);
-          const result = await addNote(tools, "x");
+          const result = await addNote(await run.tools(), "x");
           held.heal();
           return result;
         });
@@ -82,12 +84,12 @@ describe("two openers", () => {
     const held = createHeldStore(store);
     held.before("put", async () => {
       held.heal();
-      await startProcess(server, store).sessions.run("chat", use, ({ tools }) =>
-        addNote(tools, "x"),
+      await startProcess(server, store).sessions.run("chat", use, async (run) =>
+        addNote(await run.tools(), "x"),
       );
     });
     const loser = startProcess(server, held.store);
-    expect(await loser.sessions.run("chat", use, ({ tools }) => list(tools))).toBe("x");
+    expect(await loser.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("x");
     expect(loser.events).toContainEqual({
       type: "not-ended",
       connection: "notes",
@@ -105,11 +107,13 @@ describe("two openers", () => {
     const stored = (await store.get(key))!;
     await store.put(key, { ...(stored.value as object), savedAt: 1 }, stored.revision, { owner });
     server.forgetSessions();
-    expect(await addNote(lease.tools, "new")).toBe("1 notes");
+    expect(await addNote(await lease.tools(), "new")).toBe("1 notes");
     await lease.dispose();
     expect(first.types()).not.toContain("adopted");
     const next = startProcess(server, store);
-    expect(await next.sessions.run("chat", use, ({ tools }) => list(tools))).toBe("new");
+    expect(await next.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe(
+      "new",
+    );
     expect(server.sessionIds).toHaveLength(2);
   });
 
@@ -128,10 +132,10 @@ describe("two openers", () => {
       await store.put(key, record, null, { owner });
     });
     const { sessions, types } = startProcess(server, held.store);
-    await sessions.run("chat", use, ({ tools }) => addNote(tools, "mine"));
+    await sessions.run("chat", use, async (run) => addNote(await run.tools(), "mine"));
     expect(types()).toEqual(["started"]);
-    const found = await startProcess(server, store).sessions.run("chat", use, ({ tools }) =>
-      list(tools),
+    const found = await startProcess(server, store).sessions.run("chat", use, async (run) =>
+      list(await run.tools()),
     );
     expect(found).toBe("mine");
   });
@@ -140,12 +144,12 @@ describe("two openers", () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
     const { sessions } = startProcess(server, store);
-    await sessions.run("chat", use, async ({ tools }) => {
+    await sessions.run("chat", use, async (run) => {
       await store.delete(key);
       server.forgetSessions();
-      await addNote(tools, "again");
+      await addNote(await run.tools(), "again");
     });
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("again");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("again");
   });
 
   test("a save that was done and reported as failed is replaced, not gone on with", async () => {
@@ -158,7 +162,8 @@ describe("two openers", () => {
       return result;
     };
     const { sessions, types } = startProcess(server, { ...store, put });
-    await sessions.run("chat", use, async ({ tools }) => {
+    await sessions.run("chat", use, async (run) => {
+      const tools = await run.tools();
       server.forgetSessions();
       isFailing = true;
       await expect(addNote(tools, "lost")).rejects.toMatchObject({ code: "STORE_FAILED" });
@@ -204,9 +209,9 @@ describe("the end of a step", () => {
     await sessions.run("chat", use, () => undefined);
     server.forgetSessions();
     const metadata = async () =>
-      await sessions.run("chat", use, async ({ tools }) => {
+      await sessions.run("chat", use, async (run) => {
         const options = { toolCallId: "1", messages: [], context: {} };
-        const result = await (tools as any).notes__list_notes.execute({}, options);
+        const result = await ((await run.tools()) as any).notes__list_notes.execute({}, options);
         return result["_meta"];
       });
     expect(await metadata()).toHaveProperty(["durable-mcp/sessionReplaced"]);
@@ -218,11 +223,11 @@ describe("the end of a step", () => {
     const store = createMemoryStore();
     const first = startProcess(server, store);
     const lease = await first.sessions.open("chat", use);
-    expect(await addNote(lease.tools, "old")).toBe("1 notes");
-    await outdateTools(lease.registry);
+    expect(await addNote(await lease.tools(), "old")).toBe("1 notes");
+    await outdateTools(lease);
     await store.delete(key);
-    await startProcess(server, store).sessions.run("chat", use, ({ tools }) =>
-      addNote(tools, "newer"),
+    await startProcess(server, store).sessions.run("chat", use, async (run) =>
+      addNote(await run.tools(), "newer"),
     );
     await lease.dispose();
     expect(first.events).toContainEqual({
@@ -230,8 +235,8 @@ describe("the end of a step", () => {
       connection: "notes",
       stored: "newer-session",
     });
-    const found = await startProcess(server, store).sessions.run("chat", use, ({ tools }) =>
-      list(tools),
+    const found = await startProcess(server, store).sessions.run("chat", use, async (run) =>
+      list(await run.tools()),
     );
     expect(found).toBe("newer");
   });
@@ -241,7 +246,7 @@ describe("the end of a step", () => {
     const store = createMemoryStore();
     const { sessions, events } = startProcess(server, store);
     const lease = await sessions.open("chat", use);
-    await outdateTools(lease.registry);
+    await outdateTools(lease);
     await startProcess(server, store).sessions.end("chat", use);
     await lease.dispose();
     expect(events).toContainEqual({ type: "conflict", connection: "notes", stored: "nothing" });
@@ -256,8 +261,8 @@ describe("the end of a step", () => {
     await sessions.run("chat", use, () => undefined);
     server.forgetSessions();
     server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
-    await sessions.run("chat", use, async ({ tools }) => {
-      await expect(list(tools)).rejects.toThrow("503");
+    await sessions.run("chat", use, async (run) => {
+      await expect(list(await run.tools())).rejects.toThrow("503");
     });
     expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
       { kind: "lost" },

@@ -11,7 +11,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { currentConnections, withConnections } from "../runs/current-connections.ts";
 
 type Model = ReturnType<typeof streamingModel>;
@@ -25,12 +25,12 @@ async function startSessions() {
   const { sessions } = startProcess(server, createMemoryStore());
   let registry: ConnectionRegistry<any>;
   const run = async <T>(
-    step: (session: SessionTools<any>) => T | PromiseLike<T>,
+    step: (run: ConnectionRegistry<any>) => T | PromiseLike<T>,
     abortSignal?: AbortSignal,
   ): Promise<T> =>
-    await sessions.run("chat", { principal: alice, abortSignal }, (session) => {
-      ({ registry } = session);
-      return step(session);
+    await sessions.run("chat", { principal: alice, abortSignal }, (own) => {
+      registry = own;
+      return step(own);
     });
   return {
     server,
@@ -79,10 +79,10 @@ describe("a stream that a run gives back", () => {
     ],
   ])("has its tools until it has ended: %s", async (_, step, read) => {
     const { run, server, expectClosed } = await startSessions();
-    const given = await run(({ tools }) => step(tools));
+    const given = await run(async (run) => step(await run.tools()));
     expect(await read(given)).toContain("done");
     await expectClosed();
-    expect(await run(({ registry }) => registry.call("notes", "list_notes"))).toMatchObject({
+    expect(await run((run) => run.call("notes", "list_notes"))).toMatchObject({
       content: [{ text: "milk" }],
     });
     expect(server.sessionIds).toHaveLength(1);
@@ -91,7 +91,7 @@ describe("a stream that a run gives back", () => {
   test("is given at once, and the session held while it goes on", async () => {
     const { run, isOpen, expectClosed } = await startSessions();
     const { model, go } = startHeldModel();
-    const result = await run(({ tools }) => stream(tools, model));
+    const result = await run(async (run) => stream(await run.tools(), model));
     expect(await isOpen()).toBe(true);
     go();
     expect(await result.text).toBe("done");
@@ -114,7 +114,7 @@ describe("a stream that a run gives back", () => {
     ["a stream", (tools) => stream(tools).textStream],
   ])("is read to its end when nobody reads it: %s", async (_, step) => {
     const { run, server, expectClosed } = await startSessions();
-    await run(({ tools }) => step(tools));
+    await run(async (run) => step(await run.tools()));
     await expectClosed();
     expect(server.log).toContain("POST tools/call");
   });
@@ -123,8 +123,8 @@ describe("a stream that a run gives back", () => {
     const { run, isOpen, expectClosed } = await startSessions();
     const { model, go } = startHeldModel();
     let text: PromiseLike<string> | undefined;
-    const response = await run(({ tools }) => {
-      const result = stream(tools, model);
+    const response = await run(async (run) => {
+      const result = stream(await run.tools(), model);
       ({ text } = result);
       return result.toUIMessageStreamResponse();
     });
@@ -145,11 +145,11 @@ describe("a stream that a run gives back", () => {
     const { run, server, expectClosed } = await startSessions();
     const { signal, abort } = startAbort();
     await run(
-      ({ tools }) =>
+      async (run) =>
         give(
           streamText({
             model: streamingModel({ tool: "notes__wait" }),
-            tools,
+            tools: await run.tools(),
             abortSignal: signal,
             ...settings,
           }),
@@ -187,7 +187,9 @@ describe("a stream that a run gives back", () => {
     const model = streamingModel();
     model.doStream = () => Promise.reject(new Error("the model is down"));
     const options = { maxRetries: 0, onError: () => undefined };
-    const result = await run(({ tools }) => streamText({ model, tools, prompt: "go", ...options }));
+    const result = await run(async (run) =>
+      streamText({ model, tools: await run.tools(), prompt: "go", ...options }),
+    );
     await expectClosed();
     expect(await result.toUIMessageStreamResponse().text()).toContain('"type":"error"');
 
@@ -201,8 +203,8 @@ describe("a stream that a run gives back", () => {
     const { run, server, isOpen, expectClosed } = await startSessions();
     const model = streamingModel({ tool: "notes__wait" });
     const { origin } = await startHttpServer(async (_, response) => {
-      await run(({ tools }) => {
-        const result = stream(tools, model);
+      await run(async (run) => {
+        const result = stream(await run.tools(), model);
         void result.pipeUIMessageStreamToResponse(response);
         return result;
       });
@@ -241,7 +243,9 @@ describe("a stream given back", () => {
     const registry = create();
     const onClose = vi.fn<() => void>();
     const model = streamingModel({ tool: "cart__list_notes" });
-    const result = await registry.run(async (own) => stream(await own.tools(), model), { onClose });
+    const result = await registry.enter(async (own) => stream(await own.tools(), model), {
+      onClose,
+    });
     expect(await result.text).toBe("done");
     await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
     expect(cart.log).toContain("POST tools/call");
@@ -251,7 +255,7 @@ describe("a stream given back", () => {
   test("by a nested run keeps what is isolated until it has ended", async () => {
     const { create, browser } = await startRuns();
     const { model, go } = startHeldModel({ ...addNote, tool: "browser__add_note" });
-    const text = await create().run(async () => {
+    const text = await create().enter(async () => {
       const result = await withConnections({ browser: "isolate" }, async (own) =>
         stream(await own.tools(), model),
       );
@@ -303,8 +307,8 @@ describe("a run that gives no stream back", () => {
   test("fails with its own error, whatever it had begun to stream", async () => {
     const { run, isOpen } = await startSessions();
     const { model, go } = startHeldModel();
-    const outcome = run(({ tools }) => {
-      void stream(tools, model).consumeStream({ onError: () => undefined });
+    const outcome = run(async (run) => {
+      void stream(await run.tools(), model).consumeStream({ onError: () => undefined });
       throw new Error("The route broke.");
     });
     await expect(outcome).rejects.toThrow("The route broke.");
@@ -314,7 +318,7 @@ describe("a run that gives no stream back", () => {
 
   test("tells a stream that was kept back to be given back", async () => {
     const { run } = await startSessions();
-    const { result } = await run(({ tools }) => ({ result: stream(tools) }));
+    const { result } = await run(async (run) => ({ result: stream(await run.tools()) }));
     expect(JSON.stringify(await result.steps)).toContain("return a stream");
   });
 });

@@ -57,8 +57,9 @@ function startApplication(ai: Ai, input: Partial<PausingInput> = {}) {
     limitCalls: (ms: number) => void (callMs = ms),
     async step(before: ModelMessage[], ...turns: Turn[]) {
       const model = modelOfBoth(...turns);
-      const after = await sessions().run("chat", use, async ({ tools, waiting }) => {
-        const { messages, stillWaiting } = await waiting.resume(before, { tools });
+      const after = await sessions().run("chat", use, async (run) => {
+        const tools = await run.tools();
+        const { messages, stillWaiting } = await run.waiting.resume(before, { tools });
         if (stillWaiting.length > 0) return messages;
         const stop = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 10 });
         const result = await ai.generateText({ model, tools, messages, ...stop });
@@ -129,8 +130,9 @@ describe.each(majors)("steps of an agent with AI SDK $major", ({ ai }) => {
       { id: "2", role: "assistant", parts: [{ ...part, state: "output-available", output }] },
     ] as UIMessage[];
     await app.answer("order");
-    await app.sessions().run("chat", use, async ({ tools, waiting }) => {
-      const resumed = await waiting.resume(chat, { tools });
+    await app.sessions().run("chat", use, async (run) => {
+      const tools = await run.tools();
+      const resumed = await run.waiting.resume(chat, { tools });
       const messages = await ai.convertToModelMessages(resumed.messages, { tools });
       expect(resumed.resumed).toMatchObject([{ state: "settled" }]);
       expect(JSON.stringify(messages)).toContain("order tea is done.");

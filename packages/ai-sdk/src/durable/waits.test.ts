@@ -119,14 +119,15 @@ test("a server that is too slow for the list before the save is not taken for on
   };
   server.intercept(on("tools/list", hangsOnce));
   const { sessions, types } = startProcess(server, createMemoryStore(), { connection });
-  expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+  expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
   expect(types()).toEqual(["started"]);
   expect(lists).toBe(2);
 });
 
 test("a session whose save hangs in the middle of a run fails the call, not the server", async () => {
   const { sessions, server, held } = await startChat();
-  const outcome = await sessions.run("chat", use, async ({ tools }) => {
+  const outcome = await sessions.run("chat", use, async (run) => {
+    const tools = await run.tools();
     server.forgetSessions();
     held.before("put", hang);
     return (await timed(() => list(tools))) as unknown;
@@ -141,7 +142,7 @@ describe("a store that is slow", () => {
     const held = createHeldStore(createMemoryStore());
     held.before("put", slowly);
     const { sessions, types } = startProcess(server, held.store, { connection });
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
     expect(types()).toEqual(["started"]);
   });
 
@@ -153,7 +154,7 @@ describe("a store that is slow", () => {
     await before.sessions.clearTools("chat", use);
     server.forgetSessions();
     held.before("put", slowly);
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
   });
 });
 
@@ -165,7 +166,7 @@ describe("a read that failed", () => {
       failures -= 1;
       if (failures >= 0) throw new Error("The connection broke.");
     });
-    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
     failures = 2;
     await expect(sessions.run("chat", use, () => undefined)).rejects.toMatchObject({
       code: "STORE_FAILED",
@@ -194,10 +195,10 @@ test("a store that repeats a write of its own does not end the step's session", 
     return await store.put(...write);
   };
   const { sessions, types } = startProcess(server, { ...store, put });
-  expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+  expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
   expect(server.log).not.toContain("DELETE");
   expect(types()).toEqual(["started"]);
-  await sessions.run("chat", use, ({ tools }) => list(tools));
+  await sessions.run("chat", use, async (run) => list(await run.tools()));
   expect(server.sessionIds).toHaveLength(1);
 });
 
@@ -226,12 +227,9 @@ describe("an abort ends the wait", () => {
     const { sessions, held } = await startChat({ storeTimeoutMs: 60_000 });
     const controller = new AbortController();
     const options = { ...use, abortSignal: controller.signal };
-    const run = sessions.run("chat", options, async ({ registry }) => {
+    const run = sessions.run("chat", options, async (run) => {
       held.before("list", hang);
-      const outcomes = Promise.allSettled([
-        registry.named.list(),
-        registry.named.create("research"),
-      ]);
+      const outcomes = Promise.allSettled([run.named.list(), run.named.create("research")]);
       controller.abort(new Error("Enough."));
       return await outcomes;
     });

@@ -191,8 +191,8 @@ describe("a session that waits for its user", () => {
     expect(await sessions.status("chat", use)).toEqual([
       { connection: "notes", alive: false, reason: "authorization-required" },
     ]);
-    await sessions.run("chat", use, async ({ registry }) => {
-      expect(await registry.status()).toMatchObject([
+    await sessions.run("chat", use, async (run) => {
+      expect(await run.status()).toMatchObject([
         { connection: "notes", alive: false, reason: "authorization-required" },
       ]);
     });
@@ -210,7 +210,9 @@ test("an answer to a waiting call is not sent, and the call still waits", async 
   const notes = define(locked, { auth: user.auth, session: "stateless", input: "pause" });
   const sessions = createDurableSessions({ connections: { notes }, store: createMemoryStore() });
   const use = { principal: alice };
-  await sessions.run("chat", use, ({ tools }) => callTool(tools, "notes__order", { item: "a" }));
+  await sessions.run("chat", use, async (run) =>
+    callTool(await run.tools(), "notes__order", { item: "a" }),
+  );
   const [call] = callsOf(await sessions.waiting("chat", use));
   const answer = async () => await sessions.answer("chat", call!.id, yes, use);
 

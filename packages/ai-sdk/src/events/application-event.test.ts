@@ -19,9 +19,9 @@ async function runSteps(onEvent: OnEvent) {
     ...{ connections: { notes }, store: createMemoryStore(), onEvent },
   });
   for (let step = 1; step <= 2; step += 1) {
-    await sessions.run("chat", { principal: alice }, async ({ tools }) => {
+    await sessions.run("chat", { principal: alice }, async (run) => {
       if (step === 2) server.forgetSessions();
-      return await callForText(tools, "notes__list_notes");
+      return await callForText(await run.tools(), "notes__list_notes");
     });
   }
 }

@@ -36,7 +36,7 @@ async function start(
     connections: { shop },
     ...{ store: createMemoryStore(), onEvent },
   });
-  await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order_twice"));
+  await sessions.run("chat", use, async (run) => callTool(await run.tools(), "shop__order_twice"));
   const [call] = callsOf(await sessions.waiting("chat", use));
   const { id } = call!;
   const abortSignal = controller.signal;

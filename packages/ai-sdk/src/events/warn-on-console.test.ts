@@ -28,7 +28,8 @@ async function startWrong(onEvent?: OnEvent) {
   server.intercept((_, response) => void response.writeHead(status).end("Not here."));
   const connections = { notes: define(`${server.origin}/mpc`) };
   const sessions = createDurableSessions({ connections, store: createMemoryStore(), onEvent });
-  const step = () => sessions.run("chat", { principal: alice }, ({ tools }) => Object.keys(tools));
+  const step = () =>
+    sessions.run("chat", { principal: alice }, async (run) => Object.keys(await run.tools()));
   return { server, step, answer: (next: number) => void (status = next) };
 }
 
@@ -79,8 +80,9 @@ test("an application that listens is told each time, and the console stays empty
   expect(warnings()).toEqual([]);
 });
 
-async function listTwice({ registry }: { registry: { tools(): Promise<object> } }) {
-  await registry.tools();
+async function listTwice(run: { tools(): Promise<object> }) {
+  await run.tools();
+  await run.tools();
 }
 
 const filters: [string, Partial<McpClientConnectionOptions>, string, string[]][] = [

@@ -16,8 +16,8 @@ test("a pausing connection to a server with sessions says that nothing of it can
     store: createMemoryStore(),
     onEvent,
   });
-  const text = await sessions.run("chat", { principal: alice }, ({ tools }) =>
-    callForText(tools, "notes__add_note", { text: "a" }),
+  const text = await sessions.run("chat", { principal: alice }, async (run) =>
+    callForText(await run.tools(), "notes__add_note", { text: "a" }),
   );
   expect(text).toBe("1 notes");
   // Nothing of ours is among the arguments: a strict server would refuse it.

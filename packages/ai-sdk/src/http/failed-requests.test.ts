@@ -270,13 +270,13 @@ const lostLogin: OAuthClientProvider = {
 test("durable sessions tell of failed calls too", async () => {
   const { server, application } = await startDurable();
   const { sessions, events } = application;
-  await sessions.run("chat", { principal: alice }, ({ tools }: any) =>
-    callTool(tools, "notes__list_notes"),
+  await sessions.run("chat", { principal: alice }, async (run: any) =>
+    callTool(await run.tools(), "notes__list_notes"),
   );
-  await sessions.run("chat", { principal: alice }, async ({ tools }: any) => {
+  await sessions.run("chat", { principal: alice }, async (run: any) => {
     server.intercept(on("tools/call", asText(503)));
     events.length = 0;
-    await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject({
+    await expect(callTool(await run.tools(), "notes__list_notes")).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
       data: { status: 503, reason: "refused" },
     });

@@ -29,7 +29,9 @@ describe("a server that gives session ids to a connection without `session`", ()
     const connections = { notes: define(url) };
     const sessions = createDurableSessions({ connections, store: createMemoryStore() });
     for (const chat of ["a", "a", "b"]) {
-      await sessions.run(chat, use, ({ tools }) => callForText(tools, "notes__list_notes"));
+      await sessions.run(chat, use, async (run) =>
+        callForText(await run.tools(), "notes__list_notes"),
+      );
     }
     expect(warnings()).toEqual([
       expect.stringMatching(
@@ -128,7 +130,9 @@ describe.each([
     const store = createMemoryStore();
     for (const observe of [onEvent, undefined]) {
       const sessions = createDurableSessions({ connections, store, onEvent: observe });
-      const call = sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order"));
+      const call = sessions.run("chat", use, async (run) =>
+        callTool(await run.tools(), "shop__order"),
+      );
       await expect(call).rejects.toMatchObject({
         code: "CONNECTION_INVALID",
         data: { connection: "shop", field: "connections.shop.input" },
@@ -147,7 +151,9 @@ describe.each([
     const { onEvent, events } = collectEvents();
     const connections = { shop: define(url, { onElicitation: accept }) };
     const sessions = createDurableSessions({ connections, store: createMemoryStore(), onEvent });
-    const text = await sessions.run("chat", use, ({ tools }) => callForText(tools, "shop__order"));
+    const text = await sessions.run("chat", use, async (run) =>
+      callForText(await run.tools(), "shop__order"),
+    );
     expect(text).toContain("is done");
     expect(events).toEqual([]);
   });
@@ -177,7 +183,7 @@ describe("a tool that is called after its run", () => {
     const { url } = await startNotebookServer();
     const connections = { notes: define(url, { session: "stateful" }) };
     const sessions = createDurableSessions({ connections, store: createMemoryStore() });
-    const tools = await sessions.run("chat", use, (step) => step.tools);
+    const tools = await sessions.run("chat", use, (step) => step.tools());
     for (const tool of ["notes__list_notes", "notes__add_note"]) {
       await expect(callTool(tools, tool, { text: "a" })).rejects.toThrow(/its run is over/);
     }
@@ -191,7 +197,7 @@ describe("a tool that is called after its run", () => {
     const connections = { notes: define(url, { session: "stateful" }) };
     const { onEvent, events } = collectEvents();
     const sessions = createDurableSessions({ connections, store: createMemoryStore(), onEvent });
-    const tools = await sessions.run("chat", use, (step) => step.tools);
+    const tools = await sessions.run("chat", use, (step) => step.tools());
     events.length = 0;
     await callTool(tools, "notes__list_notes").catch(() => undefined);
     await callTool(tools, "notes__list_notes").catch(() => undefined);

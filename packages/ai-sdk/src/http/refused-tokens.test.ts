@@ -219,8 +219,8 @@ test("each step asks for a token, with its agent session", async () => {
   for (const count of [1, 2]) {
     const principal = { type: "app" } as const;
     const use = { session, sessionId: "chat", principal };
-    ({ session } = await provider.run(use, async ({ tools }) => {
-      await callForText(tools, "notes__list_notes");
+    ({ session } = await provider.run(use, async (run) => {
+      await callForText(await run.tools(), "notes__list_notes");
       expect(contexts).toHaveLength(count);
       expect(contexts.at(-1)).toMatchObject({ sessionId: "chat", url: locked.url });
     }));

@@ -153,8 +153,8 @@ test("a client is counted until it is closed, whatever ended it", async () => {
     },
   );
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-  await sessions.run("chat", { principal }, async ({ registry }) => {
-    await registry.call("program", "describe");
+  await sessions.run("chat", { principal }, async (run) => {
+    await run.call("program", "describe");
     await lost.promise;
   });
   // A fetch for another client is no client.
@@ -171,7 +171,7 @@ test("waits for the store, and until a server is ready, have a duration", async 
   const store = createMemoryStore();
   const failing = { ...store, put: () => Promise.reject(new Error("canary")) };
   const sessions = createDurableSessions({ provider, store });
-  await sessions.run("chat", { principal }, ({ registry }) => registry.ready("notes"));
+  await sessions.run("chat", { principal }, (run) => run.ready("notes"));
   const found = await values();
   expect(found["durable_mcp.ready.duration"]).toMatchObject([{ value: 1 }]);
   const uses = by("durable_mcp.store.operation", found["durable_mcp.store.operation.duration"]);
@@ -190,11 +190,11 @@ test("no metric holds an id, a token, a principal, an argument, or a session's n
   const server = await startNotebookServer();
   const { provider } = measured(server);
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-  await sessions.run("canary-chat", { principal }, async ({ registry }) => {
-    await registry.call("notes", "add_note", { text: "canary-note" });
-    await registry.named.create("canary-name");
+  await sessions.run("canary-chat", { principal }, async (run) => {
+    await run.call("notes", "add_note", { text: "canary-note" });
+    await run.named.create("canary-name");
     server.forgetSessions();
-    await registry.named.run("canary-name", (own) => own.call("notes", "list_notes"));
+    await run.named.run("canary-name", (own) => own.call("notes", "list_notes"));
   });
   await provider.shutdown();
   const found = await take();

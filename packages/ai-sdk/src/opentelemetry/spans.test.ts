@@ -205,7 +205,7 @@ describe("the spans of a step", () => {
   test("are below what uses them in a nested run", async () => {
     const application = traced(await startNotebookServer());
     await application.step({}, (registry) =>
-      registry.run(async () => {
+      registry.enter(async () => {
         await Promise.all([runSubAgent(), runSubAgent()]);
       }),
     );
@@ -223,7 +223,7 @@ describe("the spans of a step", () => {
     const sessions = createDurableSessions({ provider, store: createMemoryStore() });
     const use = () =>
       sessions.run("chat", { principal: alice }, async (step) => {
-        await callTool(step.tools, "program__describe");
+        await callTool(await step.tools(), "program__describe");
       });
     await use();
     expect(outline()).toBe("tools/list\n  initialize\ntools/call describe");

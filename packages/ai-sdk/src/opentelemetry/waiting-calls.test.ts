@@ -33,7 +33,7 @@ async function start(reply: AnswerLeg = () => undefined, abortSignal?: AbortSign
     store: createMemoryStore(),
     telemetry: openTelemetry({ propagate: true }),
   });
-  await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order_twice"));
+  await sessions.run("chat", use, async (run) => callTool(await run.tools(), "shop__order_twice"));
   const [call] = callsOf(await sessions.waiting("chat", use));
   const answer = () => sessions.answer("chat", call!.id, yes, { ...use, abortSignal });
   return { server, sessions, answer };
@@ -110,16 +110,16 @@ test("in a run there is one span an answer, and a result that is filled in is no
   const { sessions, answer } = await start();
   await answer();
   const model = scriptedModel([{ tool: "shop__order", input: { item: "tea" } }], "never");
-  const messages = await sessions.run("chat", use, async ({ tools }) => {
-    const agent = new ToolLoopAgent({ model, tools, ...stopWhenWaiting() });
+  const messages = await sessions.run("chat", use, async (run) => {
+    const agent = new ToolLoopAgent({ model, tools: await run.tools(), ...stopWhenWaiting() });
     return (await agent.generate({ prompt: "Order." })).responseMessages;
   });
   reset();
-  await sessions.run("chat", use, async ({ tools, waiting }) => {
-    const [first, second] = callsOf(await waiting.list());
-    await waiting.answer(first!.id, yes);
-    await waiting.answer(second!.id, yes);
-    await waiting.resume(messages, { tools });
+  await sessions.run("chat", use, async (run) => {
+    const [first, second] = callsOf(await run.waiting.list());
+    await run.waiting.answer(first!.id, yes);
+    await run.waiting.answer(second!.id, yes);
+    await run.waiting.resume(messages, { tools: await run.tools() });
   });
   expect(outline().split("\n")).toEqual([
     "tools/list",

@@ -149,7 +149,7 @@ describe("a pool", () => {
 
   test("is of no use to the tools of an earlier run", async () => {
     const { sessions, run } = startPooled();
-    const tools = await sessions.run("chat", { principal: alice }, (step) => step.tools);
+    const tools = await sessions.run("chat", { principal: alice }, (step) => step.tools());
     await run("chat");
     await expect(callTool(tools, "program__describe")).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",

@@ -31,8 +31,9 @@ async function start() {
   const step = async (chat: Chat, before: ModelMessage[], ...turns: Turn[]) => {
     const model = modelOfBoth(...turns);
     const options = { session: asJson(chat), principal: alice };
-    const { result, session } = await provider().run(options, async ({ tools, waiting }) => {
-      const { messages, stillWaiting } = await waiting.resume(before, { tools });
+    const { result, session } = await provider().run(options, async (run) => {
+      const tools = await run.tools();
+      const { messages, stillWaiting } = await run.waiting.resume(before, { tools });
       if (stillWaiting.length > 0) return messages;
       const stop = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 10 });
       const said = await ai7.generateText({ model, tools, messages, ...stop });

@@ -22,8 +22,8 @@ async function startShop() {
       claim: claims,
       onEvent: () => undefined,
     });
-  const asking = await start().run({ session: {}, principal: alice }, async ({ tools }) => {
-    await callTool(tools, "shop__order", { item: "tea" });
+  const asking = await start().run({ session: {}, principal: alice }, async (run) => {
+    await callTool(await run.tools(), "shop__order", { item: "tea" });
   });
   const session = JSON.parse(JSON.stringify(asking.session)) as { state?: unknown };
   return { server, start, session, setBusy: (busy: boolean) => void (isBusy = busy) };
@@ -42,9 +42,8 @@ describe("a call that waits in a state that the application carries", () => {
     expect(await start().waiting(answered.session, use)).toEqual([]);
 
     const placeholder = { id: question!.id, toolCallId: "call-1", item: "tea" };
-    const { result } = await start().run(
-      { session: answered.session, ...use },
-      ({ tools, waiting }) => waiting.resume(messagesWith(placeholder), { tools }),
+    const { result } = await start().run({ session: answered.session, ...use }, async (run) =>
+      run.waiting.resume(messagesWith(placeholder), { tools: await run.tools() }),
     );
     expect(JSON.stringify(result.messages)).toContain("order tea is done");
     expect(server.legs).toHaveLength(2);

@@ -6,7 +6,7 @@ import type { OnEvent } from "../events/application-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { ConnectionPoolOptions } from "../pool/process-pool.ts";
 import type { AutoSessionOptions } from "../registry/auto-session.ts";
-import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type {
   CarriedSession,
   EndedSession,
@@ -113,8 +113,8 @@ export interface ConnectionProvider<
    * returns: a result of `streamText`, a `Response` or a `ReadableStream`.
    *
    * @example
-   * const { result, session } = await provider.run({ session: loaded, principal }, ({ tools }) =>
-   *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
+   * const { result, session } = await provider.run({ session: loaded, principal }, async (run) =>
+   *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
    *
    * @returns the result of `step` and the agent session to save; with a stream at once
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; `CONNECTION_UNAVAILABLE`, or the
@@ -123,7 +123,7 @@ export interface ConnectionProvider<
    */
   run<T, SESSION extends { state?: unknown }>(
     options: StateRunOptions<SESSION>,
-    step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
+    step: (run: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<StateRunResult<T, SESSION>>;
   /**
    * Seeds one slot per stateful connection. Sends nothing.

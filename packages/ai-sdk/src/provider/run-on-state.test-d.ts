@@ -17,14 +17,14 @@ const session = { id: "chat", state: {} as unknown };
 const model = "a/b";
 
 test("the session comes back as it is, and of a stream as a promise", async () => {
-  const whole = await provider.run({ session, principal }, ({ tools }) =>
-    generateText({ model, tools, prompt: "go" }),
+  const whole = await provider.run({ session, principal }, async (run) =>
+    generateText({ model, tools: await run.tools(), prompt: "go" }),
   );
   expectTypeOf(whole.session).toEqualTypeOf<{ id: string; state: unknown }>();
   expectTypeOf(whole.result.text).toEqualTypeOf<string>();
 
-  const streamed = await provider.run({ session, principal }, ({ tools }) =>
-    streamText({ model, tools, prompt: "go" }),
+  const streamed = await provider.run({ session, principal }, async (run) =>
+    streamText({ model, tools: await run.tools(), prompt: "go" }),
   );
   expectTypeOf(streamed.session).toEqualTypeOf<Promise<{ id: string; state: unknown }>>();
   expectTypeOf(streamed.result.text).toExtend<PromiseLike<string>>();
@@ -37,9 +37,9 @@ test("the session comes back as it is, and of a stream as a promise", async () =
 
 test("the step is given typed tools, and onSession the session", async () => {
   const onSession = (changed: typeof session) => void changed.id;
-  await provider.run({ session, principal, onSession }, ({ tools, registry }) => {
-    expectTypeOf(tools).toHaveProperty("notes__add_note");
-    return registry.call("notes", "add_note");
+  await provider.run({ session, principal, onSession }, async (run) => {
+    expectTypeOf(await run.tools()).toHaveProperty("notes__add_note");
+    return run.call("notes", "add_note");
   });
   // @ts-expect-error the session is missing
   void (() => provider.run({ principal }, () => 1));

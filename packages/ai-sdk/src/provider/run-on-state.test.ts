@@ -1,6 +1,6 @@
 /** `run` of a provider: a step on state that the application carries. */
 import { setTimeout as wait } from "node:timers/promises";
-import { stepCountIs, streamText, type ToolSet } from "ai";
+import { stepCountIs, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
@@ -8,18 +8,20 @@ import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { currentConnections } from "../runs/current-connections.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
 import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 const principal = alice;
 const add = (text: string) => ({ tool: "notes__add_note", input: { text } });
-const addNote = ({ tools }: { tools: ToolSet }) =>
-  callForText(tools, "notes__add_note", { text: "milk" });
+const addNote = async (run: ConnectionRegistry<any>) =>
+  callForText(await run.tools(), "notes__add_note", { text: "milk" });
 
-const stream = ({ tools }: { tools: ToolSet }, model = streamingModel(add("milk"))) =>
-  streamText({ model, tools, prompt: "go", stopWhen: stepCountIs(3) });
+const stream = async (
+  run: Pick<ConnectionRegistry<any>, "tools">,
+  model = streamingModel(add("milk")),
+) => streamText({ model, tools: await run.tools(), prompt: "go", stopWhen: stepCountIs(3) });
 const failToSave = () => Promise.reject(new Error("The disk is full."));
 
 /** An application that carries the state, and the registry of its last run. */
@@ -45,11 +47,11 @@ async function startApplication() {
     isOpen: () => isInUse(registry),
     run: async <T>(
       session: AgentSession,
-      step: (session: SessionTools<any>) => T | PromiseLike<T>,
+      step: (run: ConnectionRegistry<any>) => T | PromiseLike<T>,
       options: Omit<StateRunOptions<AgentSession>, "session"> = { principal },
     ) =>
       await provider.run({ session, ...options }, (own) => {
-        ({ registry } = own);
+        registry = own;
         return step(own);
       }),
   };
@@ -161,7 +163,7 @@ describe("a run on state", () => {
 test("a run of a registry that cannot save after its stream says so", async () => {
   const { provider, failures } = await startApplication();
   const registry = provider.create({ principal });
-  const result = await registry.run(async (own) => stream({ tools: await own.tools() }), {
+  const result = await registry.enter(async (own) => stream(own), {
     onClose: failToSave,
   });
   expect(await result.text).toBe("done");
@@ -191,7 +193,9 @@ describe("a run on state that streams", () => {
     const { run, server } = await startApplication();
     const { session: before } = await run({}, addNote);
     server.forgetSessions();
-    const { result, session } = await run(before, (own) => stream(own).toUIMessageStreamResponse());
+    const { result, session } = await run(before, async (own) =>
+      (await stream(own)).toUIMessageStreamResponse(),
+    );
     expect(await result.text()).toContain("1 notes");
     const next = await run(asJson(await session), addNote);
     expect(next.result).toBe("2 notes");
@@ -218,7 +222,7 @@ describe("a run on state that streams", () => {
     const model = streamingModel({ tool: "notes__wait" });
     const { session } = await run(
       {},
-      ({ tools }) => streamText({ model, tools, prompt: "go", abortSignal }),
+      async (run) => streamText({ model, tools: await run.tools(), prompt: "go", abortSignal }),
       { principal, abortSignal },
     );
     await vi.waitFor(() => expect(server.waits).toEqual(["started"]));

@@ -23,7 +23,7 @@ describe("shutdown", () => {
 
     const own = create();
     const ready = [0, 1, 2].map(() => Promise.withResolvers<void>());
-    const run = own.run(
+    const run = own.enter(
       async () => {
         await add("cart");
         await withConnections({ browser: "isolate" }, async () => {
@@ -57,7 +57,7 @@ describe("shutdown", () => {
     expect(cart.liveSessions()).toBe(3);
     expect(saved).toMatchObject({ state: { mcpSessions: {} } });
     expect((await store.list({ limit: 10 })).records).toHaveLength(4);
-    await expect(lease.registry.tools()).rejects.toMatchObject(isOver);
+    await expect(lease.tools()).rejects.toMatchObject(isOver);
     await expect(loose.tools()).rejects.toMatchObject(isOver);
 
     go.resolve();
@@ -105,7 +105,7 @@ describe("shutdown", () => {
     const { provider, create } = await startRuns();
     const onClose = vi.fn<() => void>();
     for (let round = 0; round < 3; round += 1) {
-      await create().run(() => withConnections({ browser: "isolate" }, () => add("browser")), {
+      await create().enter(() => withConnections({ browser: "isolate" }, () => add("browser")), {
         onClose,
       });
     }
@@ -119,7 +119,7 @@ describe("shutdown", () => {
       Promise.reject(new Error("The disk is full.")),
     );
     const go = Promise.withResolvers<void>();
-    const run = create().run(() => go.promise, { onClose });
+    const run = create().enter(() => go.promise, { onClose });
     run.catch(() => undefined);
     await provider.shutdown();
     expect(onClose).toHaveBeenCalledTimes(1);
@@ -134,10 +134,10 @@ describe("shutdown", () => {
     const late = vi.fn<() => void>();
     const registry = create();
     const go = Promise.withResolvers<void>();
-    const run = registry.run(
+    const run = registry.enter(
       async () => {
         await go.promise;
-        await registry.run(late, { onClose: late });
+        await registry.enter(late, { onClose: late });
       },
       { onClose },
     );
@@ -154,7 +154,7 @@ describe("shutdown", () => {
     browser.intercept(on("DELETE", () => undefined));
     const begun = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
-    const run = create().run(
+    const run = create().enter(
       () =>
         withConnections({ browser: "isolate" }, async () => {
           await add("browser");

@@ -161,7 +161,7 @@ describe("the implicit session", () => {
   test("is not idle while a run's stream is read, which needs no call meanwhile", async () => {
     const { server } = await startScript({ idleTimeoutMs: 20 });
     const until = Promise.withResolvers<void>();
-    const stream = await currentConnections().run(async () => {
+    const stream = await currentConnections().enter(async () => {
       await addNote("a");
       return new ReadableStream<string>({
         async pull(controller) {
@@ -242,7 +242,7 @@ describe("the implicit session", () => {
   test("is no one's in a run", async () => {
     const { server, provider } = await startScript();
     await addNote("a");
-    await provider.create({ principal: app }).run(async (own) => {
+    await provider.create({ principal: app }).enter(async (own) => {
       expect(currentConnections()).toBe(own);
       expect(await addNote("b")).toBe("1 notes");
     });
@@ -260,7 +260,7 @@ describe("the implicit session", () => {
 
   test("is what runs inherit and isolate from", async () => {
     const { server } = await startScript();
-    await currentConnections().run(async () => {
+    await currentConnections().enter(async () => {
       expect(await addNote("a")).toBe("1 notes");
     });
     await withConnections({ notes: "isolate" }, async () => {
@@ -347,7 +347,7 @@ async function resultsOf(tools: ToolSet, ...names: string[]): Promise<string[]> 
   const calls = names.map((name) => [{ tool: `notes__${name}`, input: { text: "a" } }]);
   const model = scriptedModel(...calls, "Done.");
   const stopWhen = isStepCount(9);
-  await currentConnections().run(() => generateText({ model, tools, prompt: "Go.", stopWhen }));
+  await currentConnections().enter(() => generateText({ model, tools, prompt: "Go.", stopWhen }));
   return toolResults(model);
 }
 
@@ -366,7 +366,7 @@ describe("after the implicit session ended by idling", () => {
   test("the next tool result says so to the model, and only that one", async () => {
     const { server, events, types } = await startScript({ idleTimeoutMs: 30 });
     const script = currentConnections();
-    const tools = await script.run(async () => {
+    const tools = await script.enter(async () => {
       expect(await addNote("a")).toBe("1 notes");
       return await script.tools();
     });

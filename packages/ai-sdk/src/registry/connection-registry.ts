@@ -12,7 +12,7 @@ import type {
 import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
-/** Options of `registry.run`. */
+/** Options of `enter` of a run. */
 export interface RunOptions {
   /**
    * Called once when the clients are closed, after success, after failure and on `shutdown` of the provider. Commit
@@ -21,14 +21,9 @@ export interface RunOptions {
   readonly onClose?: (() => void | Promise<void>) | undefined;
 }
 
-/** What a step is given: the tools of all connections, the registry that they come from, its waiting calls. */
-export interface SessionTools<CONNECTIONS extends Connections> {
-  readonly tools: ConnectionToolSet<CONNECTIONS>;
-  readonly waiting: WaitingRegistry;
-  readonly registry: ConnectionRegistry<CONNECTIONS>;
-}
-
-/** A step's live clients: one for each connection, built on first use. */
+/**
+ * What a step is given, the run: its tools, and one live client for each connection, built on first use.
+ */
 export interface ConnectionRegistry<
   CONNECTIONS extends Connections = Connections,
 > extends AsyncDisposable {
@@ -87,8 +82,8 @@ export interface ConnectionRegistry<
    *
    * @returns what `use` returned, after everything was closed; a stream at once
    */
-  run<T>(
-    use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+  enter<T>(
+    use: (run: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
     options?: RunOptions,
   ): Promise<T>;
   /**

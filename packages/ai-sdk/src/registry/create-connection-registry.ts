@@ -40,6 +40,14 @@ export function createConnectionRegistry(
   const { lookUp, internals } = createInternals(connections, lifetime, allNames);
   const { find, collect } = internals;
   const runs = createOverlappingRuns(parts);
+  const management = createRegistryManagement(connections, lifetime, lookUp);
+  /** The tools that a step began with, for its first `tools()`. */
+  let begun: object | undefined;
+  const takeBegun = () => {
+    const tools = begun;
+    begun = undefined;
+    return tools;
+  };
 
   const registry: ConnectionRegistry = {
     connections: connections.map(({ name, definition, session }) => ({
@@ -47,10 +55,15 @@ export function createConnectionRegistry(
       description: definition.options.description,
       session,
     })),
-    async tools(options = {}) {
+    async tools(options) {
+      const listed = options === undefined ? takeBegun() : undefined;
+      if (listed !== undefined) {
+        lifetime.throwIfOver();
+        return listed as any;
+      }
       const { connections: names = allNames, onUnavailable = "omit" } = checkOptions(
         toolsSchema,
-        options,
+        options ?? {},
       );
       const sets = await collect(
         [...new Set(names)],
@@ -85,7 +98,7 @@ export function createConnectionRegistry(
         throw error;
       }
     },
-    async run(use, options = {}) {
+    async enter(use, options = {}) {
       const { onClose } = checkOptions(runSchema, options);
       lifetime.throwIfOver();
       return await runToEndOfStream(
@@ -95,14 +108,25 @@ export function createConnectionRegistry(
         runs.reportNotCommitted,
       );
     },
-    ...createRegistryManagement(connections, lifetime, lookUp),
+    ...management,
+    async restart(...restart) {
+      takeBegun();
+      return await management.restart(...restart);
+    },
+    async clearTools(name) {
+      takeBegun();
+      await management.clearTools(name);
+    },
     named,
     waiting: createRegistryWaiting(parts, find),
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
   const scope: RunScope = { registry, nest };
-  registerRegistryInternals(registry, async (use) => await use(internals));
+  const begin = async (onUnavailable: "omit" | "throw" | undefined) => {
+    begun = await registry.tools({ onUnavailable });
+  };
+  registerRegistryInternals(registry, async (use) => await use({ ...internals, begin }));
   return registry;
 }
 

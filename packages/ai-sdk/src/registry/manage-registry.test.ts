@@ -181,7 +181,7 @@ test("the next run goes on in the session that a restart has begun", async () =>
   const provider = createConnectionProvider({ connections: { notes: notebook(url) } });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
   const run = <T>(use: (registry: ConnectionRegistry<any>) => Promise<T>) =>
-    sessions.run("chat", { principal: alice }, ({ registry }) => use(registry));
+    sessions.run("chat", { principal: alice }, (run) => use(run));
   await run((registry) => add(registry, "notes", "old"));
   await run((registry) => registry.restart("notes"));
   expect(await run((registry) => listed(registry, "notes"))).toBe("");
@@ -204,7 +204,7 @@ test("clearTools has the next listing ask the server", async () => {
 
 test("a run inside looks after what it inherits, and an ephemeral registry after nothing", async () => {
   const { create, provider, browser } = await startRuns();
-  await create().run(async (registry) => {
+  await create().enter(async (registry) => {
     await add(registry, "browser", "old");
     await withConnections({}, async () => {
       await currentConnections().restart("browser");

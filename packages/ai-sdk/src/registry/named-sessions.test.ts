@@ -560,7 +560,7 @@ test("what a state has under a name and does not parse is replaced, with an even
     connections: [{ connection: "notes", kind: "invalid" }],
   });
   events.length = 0;
-  await registry.run(() =>
+  await registry.enter(() =>
     registry.named.run("research", async (own) => expect(await addNote(own, "a")).toBe("1 notes")),
   );
   expect(events).toContainEqual({
@@ -619,7 +619,7 @@ async function startNames(count: number) {
   const store = createMemoryStore();
   const { sessions } = startProcess(server, store);
   const use = { principal: alice };
-  await sessions.run("chat", use, ({ registry }) => registry.named.create("name-0"));
+  await sessions.run("chat", use, (run) => run.named.create("name-0"));
   const { records } = await store.list({ limit: 10 });
   const { key, value, owner } = records.find((record) => record.key.includes("name-0"))!;
   for (let index = 1; index < count; index += 1) {
@@ -631,8 +631,8 @@ async function startNames(count: number) {
 describe("of many names", () => {
   test("each is found and ended, also those that a store lists later", async () => {
     const { server, store, sessions, use } = await startNames(1_050);
-    await sessions.run("chat", use, async ({ registry }) => {
-      expect(await registry.named.list()).toHaveLength(1_050);
+    await sessions.run("chat", use, async (run) => {
+      expect(await run.named.list()).toHaveLength(1_050);
     });
     const listed = await sessions.list({ ...use, sessionId: "chat", limit: 1_000 });
     expect(listed.sessions).toHaveLength(1_000);

@@ -42,7 +42,7 @@ export function createRegistryFacade({
     },
     named: {
       ...forward(lend, ({ named }) => named, namedMethods),
-      run: (name, use, options) => facade.run(({ named }) => named.run(name, use, options)),
+      run: (name, use, options) => facade.enter(({ named }) => named.run(name, use, options)),
     },
     waiting: forward(lend, ({ waiting }) => waiting, waitingMethods),
     ...forward(lend, (registry) => registry, ownMethods),
@@ -71,7 +71,7 @@ export function createRegistryFacade({
         mergeTools(listed, { onUnavailable, emit }),
       );
     },
-    run: (use, options) => lendForRun(lend, (registry, run) => registry.run(use, run), options),
+    enter: (use, options) => lendForRun(lend, (registry, run) => registry.enter(use, run), options),
     [Symbol.asyncDispose]: own.dispose,
   };
   registerRegistryInternals(facade, (use) =>

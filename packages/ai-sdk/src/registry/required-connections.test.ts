@@ -25,9 +25,9 @@ async function startKept(options: Partial<McpClientConnectionOptions>) {
   const { provider } = application;
   const begun = vi.fn<() => undefined>();
   const run = (session: { state?: unknown }, onUnavailable?: "throw" | "omit") =>
-    provider.run({ session, principal: alice, onUnavailable }, async ({ tools }) => {
+    provider.run({ session, principal: alice, onUnavailable }, async (run) => {
       begun();
-      return await callForText(tools, "notes__list_notes");
+      return await callForText(await run.tools(), "notes__list_notes");
     });
   const { session } = await run({});
   const fresh = [...server.log];
@@ -51,7 +51,7 @@ describe("a required connection", () => {
     const { provider, session, server } = await startKept({ required: true });
     const { state } = session;
     const registry = provider.create({ state, principal: alice });
-    await registry.run(async () => {
+    await registry.enter(async () => {
       await Promise.all([registry.tools(), registry.tools(), registry.instructions()]);
       await registry.tools();
     });

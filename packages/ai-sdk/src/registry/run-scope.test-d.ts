@@ -27,12 +27,12 @@ const registry = provider.create({ principal: { type: "app" } });
 
 test("run gives what its function gives, and knows the connections", () => {
   expectTypeOf(() =>
-    registry.run((own) => {
+    registry.enter((own) => {
       expectTypeOf(own).toEqualTypeOf<ConnectionRegistry<Connections>>();
       return Promise.resolve(7);
     }),
   ).returns.resolves.toBeNumber();
-  expectTypeOf(() => registry.run(() => "now")).returns.resolves.toBeString();
+  expectTypeOf(() => registry.enter(() => "now")).returns.resolves.toBeString();
 });
 
 test("call and ready take declared connections alone", () => {
@@ -83,6 +83,6 @@ test("withConnections takes modes, and gives what its function gives", () => {
 
 test("shutdown and onClose may wait", () => {
   expectTypeOf(() => provider.shutdown()).returns.resolves.toBeVoid();
-  void (() => registry.run(() => 7, { onClose: async () => undefined }));
-  void (() => registry.run(() => 7, { onClose: () => undefined }));
+  void (() => registry.enter(() => 7, { onClose: async () => undefined }));
+  void (() => registry.enter(() => 7, { onClose: () => undefined }));
 });

@@ -44,7 +44,7 @@ describe("inside of a run the registry is found", () => {
   test.each(Object.keys(loops))("by a tool of %s", async (loop) => {
     const { create } = await startRuns();
     const model = scriptedModel([{ tool: "look" }, { tool: "look" }], [{ tool: "look" }], "Done.");
-    await create().run(async (registry) => {
+    await create().enter(async (registry) => {
       await loops[loop]!(model, { look: looking((found) => found === registry) });
     });
     expect(toolResults(model)).toEqual(["text: found", "text: found", "text: found"]);
@@ -53,7 +53,7 @@ describe("inside of a run the registry is found", () => {
   test("by a tool of a sub-agent in a tool", async () => {
     const { create } = await startRuns();
     const inner = scriptedModel([{ tool: "look" }], "Done.");
-    await create().run(async (registry) => {
+    await create().enter(async (registry) => {
       const delegate = tool({
         description: "Delegates.",
         inputSchema,
@@ -71,7 +71,7 @@ describe("inside of a run the registry is found", () => {
   test("by the parts of a generator that is a tool's execute", async () => {
     const { create } = await startRuns();
     const model = scriptedModel([{ tool: "generate" }], "Done.");
-    await create().run(async (registry) => {
+    await create().enter(async (registry) => {
       const generate = tool({
         description: "Goes on in parts.",
         inputSchema,
@@ -148,14 +148,14 @@ describe("inside of a run the registry is found", () => {
       await fetch("data:,x")
         .then((response) => response.text())
         .then(find),
-    "in what runs inside it": (find) => currentConnections().run(() => find()),
+    "in what runs inside it": (find) => currentConnections().enter(() => find()),
   };
   test.each(Object.keys(places))("%s", async (place) => {
     const { create } = await startRuns();
     const registries = [create(), create()];
     // Two at once: each finds its own.
     const found = registries.map((registry) =>
-      registry.run(() => places[place]!(currentConnections)),
+      registry.enter(() => places[place]!(currentConnections)),
     );
     expect(await Promise.all(found)).toEqual(registries);
     for (const [index, registry] of registries.entries()) {
@@ -265,7 +265,7 @@ describe("outside of a run", () => {
   test("also beside one, before it and after it", async () => {
     const { create } = await startRuns();
     const go = Promise.withResolvers<void>();
-    const inside = create().run(() => go.promise);
+    const inside = create().enter(() => go.promise);
     expect(() => currentConnections()).toThrow(expect.objectContaining(required));
     go.resolve();
     await inside;
@@ -278,7 +278,7 @@ describe("outside of a run", () => {
     const found: unknown[] = [];
     emitter.on("go", () => found.push(currentConnections()));
     const registry = create();
-    await registry.run(() => emitter.emit("go"));
+    await registry.enter(() => emitter.emit("go"));
     expect(found[0]).toBe(registry);
     expect(() => emitter.emit("go")).toThrow(expect.objectContaining(required));
   });
@@ -290,7 +290,7 @@ test("another copy of the package finds the same run", async () => {
   const copy = (await import(copyName)) as typeof import("./run-scope.ts");
   expect(copy.currentScope).not.toBe(currentScope);
   const registry = create();
-  expect(await registry.run(() => copy.currentScope()?.registry)).toBe(registry);
+  expect(await registry.enter(() => copy.currentScope()?.registry)).toBe(registry);
 });
 
 test("without AsyncLocalStorage runs run, and what looks for one is told why", async () => {
@@ -301,8 +301,8 @@ test("without AsyncLocalStorage runs run, and what looks for one is told why", a
   delete holder[key];
   const builtins = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
   try {
-    expect(await create().run((registry) => registry.connections.length)).toBe(3);
-    await expect(create().run(() => currentConnections())).rejects.toMatchObject({
+    expect(await create().enter((registry) => registry.connections.length)).toBe(3);
+    await expect(create().enter(() => currentConnections())).rejects.toMatchObject({
       code: "RUN_REQUIRED",
       message: expect.stringContaining("no AsyncLocalStorage"),
     });
@@ -314,7 +314,7 @@ test("without AsyncLocalStorage runs run, and what looks for one is told why", a
 
 test("the tools of currentConnections are those of the run around", async () => {
   const { create } = await startRuns();
-  const names = await create().run(async () => Object.keys(await currentConnections().tools()));
+  const names = await create().enter(async () => Object.keys(await currentConnections().tools()));
   expect(names).toContain("cart__add_note");
   expect(names).toContain("plain__add_note");
 });

@@ -34,6 +34,8 @@ interface RegistryInternals {
   ) => Promise<T[]>;
   /** For events of the registry's connections. */
   readonly emit: (event: ConnectionEvent) => void;
+  /** Lists all tools, for the first `tools()` of the step. */
+  readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
 }
 
 /**
@@ -79,7 +81,7 @@ export function createInternals(
     connection.noteRun();
     return connection;
   };
-  const internals: RegistryInternals = {
+  const internals: Omit<RegistryInternals, "begin"> = {
     find,
     emit: (event) => lookUp(event.connection).emit(event),
     async collect(names, use, onUnavailable) {

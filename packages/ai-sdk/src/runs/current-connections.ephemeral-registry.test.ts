@@ -47,7 +47,7 @@ describe("an ephemeral registry", () => {
 
   test("runs with one session a run, in which it is found", async () => {
     const { connections, options, cart } = await startEphemeral();
-    await connections.run(async (registry) => {
+    await connections.enter(async (registry) => {
       expect(currentConnections(options)).toBe(registry);
       await registry.call("cart", "add_note", { text: "a" });
       await withConnections({}, (inner) => inner.call("cart", "add_note", { text: "b" }));
@@ -59,7 +59,7 @@ describe("an ephemeral registry", () => {
 
   test("runs as long as the stream that its function returns", async () => {
     const { connections, cart } = await startEphemeral();
-    const stream = await connections.run(async (registry) => {
+    const stream = await connections.enter(async (registry) => {
       const tools = await registry.tools({ connections: ["cart"] });
       return new ReadableStream<string>({
         async pull(controller) {
@@ -85,7 +85,7 @@ describe("an ephemeral registry", () => {
     const refused = { code: "CONNECTION_INVALID", data: { field: "ephemeral" } };
     await expect(connections.client("cart")).rejects.toMatchObject(refused);
     expect(() => connections.fetch("cart")).toThrow(expect.objectContaining(refused));
-    const named = connections.run(() => withConnections({ cart: { named: "x" } }, () => 1));
+    const named = connections.enter(() => withConnections({ cart: { named: "x" } }, () => 1));
     await expect(named).rejects.toMatchObject({ data: { field: "named" } });
     for (const { log } of Object.values(servers)) expect(log).toEqual([]);
   });
@@ -109,7 +109,7 @@ describe("an ephemeral registry", () => {
   test("inside of a run is the run's", async () => {
     const { options, create, cart } = await startEphemeral();
     const registry = create();
-    await registry.run(async () => {
+    await registry.enter(async () => {
       expect(currentConnections(options)).toBe(registry);
       await currentConnections(options).call("cart", "add_note", { text: "a" });
     });

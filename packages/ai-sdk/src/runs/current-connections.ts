@@ -104,7 +104,7 @@ export async function withConnections<T, CONNECTIONS extends Connections = Conne
   if (around !== undefined) return await runNested(around, nest, use);
   const auto = currentAutoSession();
   if (auto === undefined || !hasScopes()) throw runRequired("withConnections");
-  return await auto.run(async () => await runNested(currentScope()!, nest, use));
+  return await auto.enter(async () => await runNested(currentScope()!, nest, use));
 }
 
 /** A registry that opens another for each use, and ends its sessions afterwards. */

@@ -17,7 +17,7 @@ const list = async (connection: string) =>
 describe("a nested run", () => {
   test("finds its own registry, and the one around goes on as before", async () => {
     const { create } = await startRuns();
-    await create().run(async (outer) => {
+    await create().enter(async (outer) => {
       expect(await withConnections({}, (inner) => [inner, currentConnections()])).not.toContain(
         outer,
       );
@@ -28,7 +28,7 @@ describe("a nested run", () => {
 
   test("inherits client and session, opened by whoever needs it first, and does not close it", async () => {
     const { create, cart } = await startRuns();
-    await create().run(async (outer) => {
+    await create().enter(async (outer) => {
       const client = await withConnections({ cart: "inherit" }, async (inner) => {
         await add("cart", "a");
         return await inner.client("cart");
@@ -47,7 +47,7 @@ describe("a nested run", () => {
 
   test("has a session of its own that ends with it", async () => {
     const { create, browser } = await startRuns();
-    await create().run(async () => {
+    await create().enter(async () => {
       await add("browser", "outer");
       await withConnections({ browser: "isolate" }, async () => {
         expect(await list("browser")).toBe("");
@@ -62,7 +62,7 @@ describe("a nested run", () => {
 
   test("that uses nothing opens nothing and ends nothing", async () => {
     const { create, servers } = await startRuns();
-    await create().run(() =>
+    await create().enter(() =>
       withConnections({ browser: "isolate", cart: "isolate" }, () => wait(1)),
     );
     for (const { log } of Object.values(servers)) expect(log).toEqual([]);
@@ -70,7 +70,7 @@ describe("a nested run", () => {
 
   test("has a client of its own of what has no session", async () => {
     const { create, plain } = await startRuns();
-    await create().run(async (outer) => {
+    await create().enter(async (outer) => {
       const client = await outer.client("plain");
       await withConnections({ plain: "isolate" }, async (inner) => {
         expect(await inner.client("plain")).not.toBe(client);
@@ -83,7 +83,7 @@ describe("a nested run", () => {
   test("saves nothing of an isolated session", async () => {
     const { create, provider } = await startRuns();
     const registry = create();
-    await registry.run(() => withConnections({ browser: "isolate" }, () => add("browser", "a")));
+    await registry.enter(() => withConnections({ browser: "isolate" }, () => add("browser", "a")));
     expect(provider.commit(registry, {})).toEqual({});
   });
 });
@@ -99,7 +99,7 @@ const agent = async (name: string) =>
 
 test("two sub-agents at once have a browser each and share a cart", async () => {
   const { create, browser, cart } = await startRuns();
-  await create().run(async () => {
+  await create().enter(async () => {
     expect(await Promise.all([agent("ann"), agent("ben")])).toEqual(["page of ann", "page of ben"]);
     expect((await list("cart")).split(", ").toSorted()).toEqual(["item of ann", "item of ben"]);
   });
@@ -118,7 +118,7 @@ describe("a named session", () => {
   test("is one for all runs of the step that name it, and found again in the next", async () => {
     const { provider, browser, events } = await startRuns();
     const first = provider.create({ principal: alice });
-    await first.run(async () => {
+    await first.enter(async () => {
       await Promise.all([research("a")(), research("b")()]);
       expect(browser.sessionIds).toHaveLength(1);
       // Another name, and none, are other sessions.
@@ -127,7 +127,7 @@ describe("a named session", () => {
     });
     const { state } = JSON.parse(JSON.stringify(provider.commit(first, {}))) as { state: unknown };
     const second = provider.create({ state, principal: alice });
-    const notes = await second.run(research("c"));
+    const notes = await second.enter(research("c"));
     expect(notes.split(", ").toSorted()).toEqual(["a", "b", "c"]);
     expect(browser.sessionIds).toHaveLength(3);
     expect(browser.liveSessions()).toBe(3);
@@ -140,7 +140,7 @@ describe("a named session", () => {
     const { provider, browser } = await startRuns();
     const registry = provider.create({ principal: alice });
     const all = { named: "research" };
-    await registry.run(async () => {
+    await registry.enter(async () => {
       await withConnections({ browser: all }, () => add("browser", "alice's"));
       const modes = { browser: all, cart: "isolate", plain: "isolate" } as const;
       await withConnections(modes, async () => expect(await list("browser")).toBe(""), {
@@ -167,7 +167,9 @@ describe("a named session", () => {
 
   test("is not for what is not stateful", async () => {
     const { create, plain } = await startRuns();
-    const run = create().run(() => withConnections({ plain: { named: "x" } }, () => list("plain")));
+    const run = create().enter(() =>
+      withConnections({ plain: { named: "x" } }, () => list("plain")),
+    );
     await expect(run).rejects.toMatchObject({
       code: "CONNECTION_INVALID",
       data: { field: "connections.plain" },
@@ -192,7 +194,7 @@ describe("three deep", () => {
   test("each level has its own session, and they end from the inside out", async () => {
     const { create, browser } = await startRuns();
     const live: number[] = [];
-    const seen = await create().run(() =>
+    const seen = await create().enter(() =>
       withConnections(modes, () => nest(1, async () => void live.push(browser.liveSessions()))),
     );
     expect(seen).toEqual(["level 1", "level 2", "level 3"]);
@@ -202,7 +204,7 @@ describe("three deep", () => {
 
   test("what is isolated at one level is inherited by the next", async () => {
     const { create, browser } = await startRuns();
-    await create().run(() =>
+    await create().enter(() =>
       withConnections(modes, async () => {
         await add("browser", "a");
         await withConnections({}, () =>
@@ -217,7 +219,7 @@ describe("three deep", () => {
     const { create, browser, cart } = await startRuns();
     const error = new Error("The agent broke.");
     const registry = create();
-    const run = registry.run(async () => {
+    const run = registry.enter(async () => {
       await add("cart", "a");
       await withConnections(modes, () =>
         nest(1, async (depth) => {
@@ -236,7 +238,7 @@ describe("three deep", () => {
     "an error that is caught at level %i leaves the rest at work",
     async (broken) => {
       const { create, browser } = await startRuns();
-      await create().run(async () => {
+      await create().enter(async () => {
         const level = async (depth: number): Promise<void> => {
           await withConnections(modes, async () => {
             await add("browser", `level ${depth}`);
@@ -274,7 +276,7 @@ describe("three deep", () => {
           },
           { abortSignal: controllers[depth - 1]!.signal },
         );
-      await create().run(async () => {
+      await create().enter(async () => {
         const all = level(1);
         all.catch(() => undefined);
         await deep.promise;
@@ -296,7 +298,7 @@ describe("three deep", () => {
   test("an abort of the step closes all levels", async () => {
     const { provider, browser } = await startRuns();
     const controller = new AbortController();
-    const run = provider.create({ principal: alice, abortSignal: controller.signal }).run(() =>
+    const run = provider.create({ principal: alice, abortSignal: controller.signal }).enter(() =>
       withConnections(modes, () =>
         nest(1, async (depth) => {
           if (depth < 3) return;
@@ -316,7 +318,7 @@ describe("a nested run that nobody waits for", () => {
     const { create, browser, cart } = await startRuns();
     const go = Promise.withResolvers<void>();
     let left: Promise<unknown> | undefined;
-    await create().run(async () => {
+    await create().enter(async () => {
       const begun = Promise.withResolvers<void>();
       left = withConnections({ browser: "isolate" }, async () => {
         await add("browser", "a");
@@ -336,7 +338,7 @@ describe("a nested run that nobody waits for", () => {
     const { create, servers } = await startRuns();
     const go = Promise.withResolvers<void>();
     let left: Promise<unknown> | undefined;
-    await create().run(async () => {
+    await create().enter(async () => {
       left = withConnections({ browser: "isolate" }, async (own) => {
         await go.promise;
         return await Promise.allSettled([
@@ -399,7 +401,7 @@ describe("withConnections refuses", () => {
   ])("%s", async (_, modes, field) => {
     const { create } = await startRuns();
     const use = vi.fn<() => void>();
-    const run = create().run(() => withConnections(modes as Record<string, ConnectionMode>, use));
+    const run = create().enter(() => withConnections(modes as Record<string, ConnectionMode>, use));
     await expect(run).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field } });
     expect(use).not.toHaveBeenCalled();
   });
@@ -408,7 +410,7 @@ describe("withConnections refuses", () => {
     const { create, cart } = await startRuns();
     const use = vi.fn<() => void>();
     for (const modes of [{}, { browser: "isolate", cart: "inherit", plain: "isolate" }] as const) {
-      const run = create().run(async () => {
+      const run = create().enter(async () => {
         await add("cart", "alice's");
         await withConnections(modes, use, { principal: bob });
       });
@@ -420,7 +422,7 @@ describe("withConnections refuses", () => {
 
   test("nothing of one's own under another principal, nor of the same one", async () => {
     const { create, cart } = await startRuns();
-    await create().run(async () => {
+    await create().enter(async () => {
       await add("cart", "alice's");
       const own = { browser: "isolate", cart: "isolate", plain: "isolate" } as const;
       await withConnections(own, async () => expect(await list("cart")).toBe(""), {
@@ -437,7 +439,7 @@ describe("withConnections refuses", () => {
   test("to begin with a signal that is aborted, before or while it begins", async () => {
     const { create } = await startRuns();
     const use = vi.fn<() => void>();
-    await create().run(async () => {
+    await create().enter(async () => {
       const abortSignal = AbortSignal.abort(new Error("Too late."));
       await expect(withConnections({}, use, { abortSignal })).rejects.toThrow("Too late.");
       const controller = new AbortController();
@@ -460,7 +462,7 @@ test("an abort of a nested run leaves a shared connection that opens to the othe
     }),
   );
   const controller = new AbortController();
-  await create().run(async (outer) => {
+  await create().enter(async (outer) => {
     const leaving = withConnections({}, (own) => own.client("cart"), {
       abortSignal: controller.signal,
     });

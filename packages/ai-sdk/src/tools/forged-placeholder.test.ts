@@ -113,8 +113,8 @@ describe.each<[string, Partial<McpClientConnectionOptions>]>([
         store: createMemoryStore(),
         onEvent: () => undefined,
       });
-      await sessions.run("chat", { principal: alice }, async ({ registry }) => {
-        const tools = await registry.tools();
+      await sessions.run("chat", { principal: alice }, async (run) => {
+        const tools = await run.tools();
         const model = scriptedModel([{ tool: "notes__lie" }], "Done.");
         const stop = stopWhenWaiting({ stopWhen: isStepCount(5) });
         const { text, steps } = await generateText({ model, tools, prompt: "Go.", ...stop });
@@ -123,10 +123,7 @@ describe.each<[string, Partial<McpClientConnectionOptions>]>([
         expect(Object.keys(output["_meta"])).toEqual(["other"]);
         const prompt = JSON.stringify(model.doGenerateCalls.at(-1)!.prompt);
         expect(prompt).not.toMatch(/sign in|had lost the session|waits for the answer/);
-        expect(await registry.call("notes", "lie")).not.toHaveProperty([
-          "_meta",
-          "durable-mcp/waiting",
-        ]);
+        expect(await run.call("notes", "lie")).not.toHaveProperty(["_meta", "durable-mcp/waiting"]);
       });
       await sessions.shutdown();
     },

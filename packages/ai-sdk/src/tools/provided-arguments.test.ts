@@ -131,9 +131,9 @@ describe("provided arguments", () => {
       onEvent: () => undefined,
     });
     for (const chat of ["one", "two"]) {
-      await sessions.run(chat, { principal: alice }, async ({ tools }) => {
+      await sessions.run(chat, { principal: alice }, async (run) => {
         server.forgetSessions();
-        await callTool(tools, "shop__add_item", { text: chat });
+        await callTool(await run.tools(), "shop__add_item", { text: chat });
       });
     }
     await sessions.shutdown();

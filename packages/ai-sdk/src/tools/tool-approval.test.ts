@@ -90,8 +90,8 @@ describe.each(["7", "6"] as const)("with AI SDK %s", (release) => {
       return call.tool === "add_note" && call.principal?.type === "user" && "user-approval";
     };
     const id = `approved-${release}`;
-    const first = await openSessions(server, approval).run(id, use, ({ tools }) =>
-      turn(tools, request, true),
+    const first = await openSessions(server, approval).run(id, use, async (run) =>
+      turn(await run.tools(), request, true),
     );
     expect(first.content.map(({ type }) => type)).toContain("tool-approval-request");
     expect(server.log).not.toContain("POST tools/call");
@@ -102,8 +102,8 @@ describe.each(["7", "6"] as const)("with AI SDK %s", (release) => {
 
     server.requests.length = 0;
     const messages = [...request, ...first.messages, answerOf(first.content, true)];
-    const second = await openSessions(server, approval).run(id, use, ({ tools }) =>
-      turn(tools, messages, false),
+    const second = await openSessions(server, approval).run(id, use, async (run) =>
+      turn(await run.tools(), messages, false),
     );
     expect(server.log).toEqual(["POST tools/call"]);
     expect(JSON.stringify(second.messages)).toContain("1 notes");
@@ -113,10 +113,12 @@ describe.each(["7", "6"] as const)("with AI SDK %s", (release) => {
     const server = await startNotebookServer();
     const id = `refused-${release}`;
     const sessions = openSessions(server, true);
-    const first = await sessions.run(id, use, ({ tools }) => turn(tools, request, true));
+    const first = await sessions.run(id, use, async (run) =>
+      turn(await run.tools(), request, true),
+    );
     server.requests.length = 0;
     const messages = [...request, ...first.messages, answerOf(first.content, false)];
-    await sessions.run(id, use, ({ tools }) => turn(tools, messages, false));
+    await sessions.run(id, use, async (run) => turn(await run.tools(), messages, false));
     expect(server.log).toEqual([]);
   });
 
@@ -127,7 +129,9 @@ describe.each(["7", "6"] as const)("with AI SDK %s", (release) => {
     const server = await startNotebookServer();
     const sessions = openSessions(server, () => Promise.resolve(status));
     const id = `denied-${release}-${reason}`;
-    const { messages } = await sessions.run(id, use, ({ tools }) => turn(tools, request, true));
+    const { messages } = await sessions.run(id, use, async (run) =>
+      turn(await run.tools(), request, true),
+    );
     expect(JSON.stringify(messages)).toContain(reason);
     expect(server.log).not.toContain("POST tools/call");
   });
@@ -140,8 +144,8 @@ describe.each(["7", "6"] as const)("with AI SDK %s", (release) => {
   ])("a call runs at once with %s", async (what, approval) => {
     const server = await startNotebookServer();
     const sessions = openSessions(server, approval);
-    const { messages } = await sessions.run(`${what}-${release}`, use, ({ tools }) =>
-      turn(tools, request, true),
+    const { messages } = await sessions.run(`${what}-${release}`, use, async (run) =>
+      turn(await run.tools(), request, true),
     );
     expect(JSON.stringify(messages)).toContain("1 notes");
   });
@@ -155,8 +159,8 @@ test.each<[string, unknown]>([
 ])("%s is an error, and the call does not run", async (what, status) => {
   const server = await startNotebookServer();
   const sessions = openSessions(server, () => status as ToolApprovalStatus);
-  const calling = sessions.run(what, use, ({ tools }) => {
-    const { needsApproval, execute } = tools[addMilk.tool]!;
+  const calling = sessions.run(what, use, async (run) => {
+    const { needsApproval, execute } = (await run.tools())[addMilk.tool]!;
     const call = { toolCallId: "call-1", messages: [], context: {} };
     return Promise.allSettled([
       (needsApproval as any)(addMilk.input, call),
@@ -172,10 +176,10 @@ test.each<[string, unknown]>([
 test("toolApproval of AI SDK 7 comes before the definition's", async () => {
   const server = await startNotebookServer();
   const sessions = openSessions(server, true);
-  const { text } = await sessions.run("call", use, ({ tools }) =>
+  const { text } = await sessions.run("call", use, async (run) =>
     generateText({
       model: scriptedModel([addMilk], "done"),
-      ...{ tools, messages: request, stopWhen: isStepCount(3) },
+      ...{ tools: await run.tools(), messages: request, stopWhen: isStepCount(3) },
       toolApproval: { [addMilk.tool]: "approved" },
     }),
   );
@@ -194,7 +198,8 @@ test("the policy sees the server's annotations", async () => {
       mcp.registerTool("add_note", {}, () => answer("1 notes"));
     },
   });
-  const asks = await openSessions(server, isNoReading).run("hints", use, async ({ tools }) => {
+  const asks = await openSessions(server, isNoReading).run("hints", use, async (run) => {
+    const tools = await run.tools();
     const ask = async (name: string) =>
       (tools[name]!.needsApproval as any)({}, { toolCallId: "call-1", messages: [] }) as boolean;
     return [await ask("notes__list_notes"), await ask("notes__add_note")];
@@ -235,7 +240,8 @@ describe("a tool that has changed in the session that replaces a lost one", () =
     const connections = connectionsOf(server, isNoReading);
     const sessions = createDurableSessions({ connections, store });
     await sessions.run("chat", use, () => undefined);
-    await sessions.run("chat", use, async ({ tools }) => {
+    await sessions.run("chat", use, async (run) => {
+      const tools = await run.tools();
       expect(await asks(tools)).toBe(false);
       lose({ annotations: { readOnlyHint: false } });
       for (let times = 0; times < 2; times += 1) {
@@ -247,7 +253,8 @@ describe("a tool that has changed in the session that replaces a lost one", () =
       expect(cleaned).toEqual([]);
       expect(await asks(tools)).toBe(true);
     });
-    await sessions.run("chat", use, async ({ tools }) => {
+    await sessions.run("chat", use, async (run) => {
+      const tools = await run.tools();
       expect(await asks(tools)).toBe(true);
       // Somebody has approved it.
       expect(await clean(tools)).toMatchObject({ content: [{ text: "clean" }] });
@@ -262,9 +269,9 @@ describe("a tool that has changed in the session that replaces a lost one", () =
     ["where every call is approved", true, { annotations: { readOnlyHint: false } }],
   ])("is called again %s", async (how, approval, changed) => {
     const { server, cleaned, lose } = await startChanging();
-    await openSessions(server, approval).run(how, use, async ({ tools }) => {
+    await openSessions(server, approval).run(how, use, async (run) => {
       lose(changed);
-      expect(await clean(tools)).toMatchObject({ content: [{ text: "clean" }] });
+      expect(await clean(await run.tools())).toMatchObject({ content: [{ text: "clean" }] });
     });
     expect(cleaned).toEqual(["the disk"]);
   });
@@ -277,9 +284,9 @@ describe("a tool that has changed in the session that replaces a lost one", () =
     for (const [decide, text] of outcomes) {
       const { server, cleaned, lose } = await startChanging();
       const approval = (call: ToolApprovalCall) => isNoReading(call) && decide();
-      await openSessions(server, approval).run(`denied ${text}`, use, async ({ tools }) => {
+      await openSessions(server, approval).run(`denied ${text}`, use, async (run) => {
         lose({ annotations: { readOnlyHint: false } });
-        expect(JSON.stringify(await clean(tools))).toContain(text);
+        expect(JSON.stringify(await clean(await run.tools()))).toContain(text);
       });
       expect(cleaned).toEqual([]);
     }

@@ -251,8 +251,8 @@ test("a process that stays in a pool reports to each run that uses it", async ()
   for (const turn of [1, 2]) {
     const seen: ToolProgress[] = [];
     const observe = onProgressOf(seen);
-    await sessions.run("chat", { principal: alice }, ({ registry }) =>
-      registry.call("program", "describe", {}, observe),
+    await sessions.run("chat", { principal: alice }, (run) =>
+      run.call("program", "describe", {}, observe),
     );
     expect([turn, seen]).toEqual([turn, [{ progress: 1 }]]);
   }

@@ -54,8 +54,8 @@ describe.each([false, true])("a task as an answer, as an event: %s", (isEvent) =
       store: createMemoryStore(),
     });
     const failure = await sessions
-      .run("chat", { principal: alice }, ({ tools }) =>
-        callTool(tools, isModern ? "notes__greet" : "notes__list_notes"),
+      .run("chat", { principal: alice }, async (run) =>
+        callTool(await run.tools(), isModern ? "notes__greet" : "notes__list_notes"),
       )
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({

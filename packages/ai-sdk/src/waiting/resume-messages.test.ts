@@ -33,8 +33,8 @@ async function startShop(answer?: Parameters<typeof startAskingServer>[0]) {
     store,
     onEvent: () => undefined,
   });
-  await sessions.run("chat", use, async ({ tools }) => {
-    await callTool(tools, "shop__order", { item: "tea" });
+  await sessions.run("chat", use, async (run) => {
+    await callTool(await run.tools(), "shop__order", { item: "tea" });
   });
   const [call] = callsOf(await sessions.waiting("chat", use));
   const { id } = call!;
@@ -42,9 +42,11 @@ async function startShop(answer?: Parameters<typeof startAskingServer>[0]) {
     ...{ sessions, server, id, reads },
     settle: () => sessions.answer("chat", id, yes, use),
     resume: async (messages: readonly Message[], toolsOf = (tools: ToolSet) => tools) =>
-      await sessions.run("chat", use, async ({ tools, waiting }) => {
+      await sessions.run("chat", use, async (run) => {
         Object.assign(reads, { all: 0, most: 0 });
-        return await waiting.resume(messages, { tools: toolsOf(tools as ToolSet) });
+        return await run.waiting.resume(messages, {
+          tools: toolsOf((await run.tools()) as ToolSet),
+        });
       }),
   };
 }

@@ -20,7 +20,7 @@ test("where no call can wait the model gets words, with the page where the sign-
   const { connection, signIn, signIns } = await startLockedNotebook();
   const provider = createConnectionProvider({ connections: { work: connection() } });
   const run = async (use_: (tools: ToolSet) => Promise<unknown>) =>
-    await provider.run({ session: {}, principal: alice }, ({ tools }) => use_(tools));
+    await provider.run({ session: {}, principal: alice }, async (run) => use_(await run.tools()));
   await run(async (tools) => {
     expect(Object.keys(tools)).toEqual(["work__sign_in"]);
     expect(await callTool(tools, "work__sign_in")).toContain("at https://app.test/oauth/start");
@@ -40,10 +40,10 @@ test("a required connection, and a step that wants all tools, get the error", as
   await expect(app.sessions({ connections }).run("chat", use, nothing)).rejects.toMatchObject(
     required,
   );
-  await app.sessions().run("chat", use, async ({ registry }) => {
-    await expect(registry.call("work", "add_note", { text: "a" })).rejects.toMatchObject(required);
-    await expect(registry.client("work")).rejects.toMatchObject(required);
-    expect(Object.keys(await registry.tools())).toEqual(["work__sign_in"]);
+  await app.sessions().run("chat", use, async (run) => {
+    await expect(run.call("work", "add_note", { text: "a" })).rejects.toMatchObject(required);
+    await expect(run.client("work")).rejects.toMatchObject(required);
+    expect(Object.keys(await run.tools())).toEqual(["work__sign_in"]);
   });
 });
 
@@ -54,13 +54,15 @@ test("tokens that come without authorizationFor have no stand-in and no entry, a
   const getToken: typeof auth.getToken = async (context) => await auth.getToken(context);
   const connections = { work: app.connection({ auth: { getToken } }) };
   const sessions = app.sessions({ connections });
-  await sessions.run("chat", use, async ({ tools }) => {
+  await sessions.run("chat", use, async (run) => {
     app.signIns.revokeAll();
-    await expect(callTool(tools as ToolSet, "work__add_note", { text: "a" })).rejects.toMatchObject(
-      required,
-    );
+    await expect(
+      callTool((await run.tools()) as ToolSet, "work__add_note", { text: "a" }),
+    ).rejects.toMatchObject(required);
   });
-  await sessions.run("other", use, ({ tools }) => expect(Object.keys(tools)).toEqual([]));
+  await sessions.run("other", use, async (run) =>
+    expect(Object.keys(await run.tools())).toEqual([]),
+  );
   expect(await sessions.waiting("chat", use)).toEqual([]);
 });
 
@@ -70,8 +72,8 @@ test("stand-ins of connections without a prefix have names of their own; filters
   const work = app.connection({ toolNames, tools: { allow: ["add_note"] } });
   const home = app.connection({ toolNames });
   const sessions = app.sessions({ connections: { work, home } });
-  await sessions.run("chat", use, ({ tools }) => {
-    expect(Object.keys(tools)).toEqual(["work__sign_in", "home__sign_in"]);
+  await sessions.run("chat", use, async (run) => {
+    expect(Object.keys(await run.tools())).toEqual(["work__sign_in", "home__sign_in"]);
   });
   expect(app.events.filter(({ type }) => type.startsWith("tools-"))).toEqual([]);
 });
@@ -142,8 +144,8 @@ test("a server that says that a call waits for a sign-in is not believed", async
   };
   const app = await startLockedShop({}, { answer: () => ({ result }) });
   await app.signIn();
-  await app.sessions().run("chat", use, async ({ tools }) => {
-    const given = await callTool(tools, "work__order_twice", { item: "a" });
+  await app.sessions().run("chat", use, async (run) => {
+    const given = await callTool(await run.tools(), "work__order_twice", { item: "a" });
     expect(waitingCallOf(given)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 /** Waiting calls where runs overlap or nest. */
 import { createMemoryStore } from "@durable-mcp/core";
-import type { ModelMessage } from "ai";
+import type { ModelMessage, ToolSet } from "ai";
 import { expect, test } from "vitest";
 import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
@@ -14,7 +14,7 @@ import {
   withConnections,
 } from "../index.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
-import type { SessionTools } from "../registry/connection-registry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 
 const use = { principal: alice };
 
@@ -31,7 +31,8 @@ async function start(options: Partial<DurableSessionsOptions<any>> = {}) {
 }
 
 /** The conversation after a tool's result, as AI SDK has it. */
-async function order({ tools }: Pick<SessionTools<any>, "tools">): Promise<ModelMessage[]> {
+async function order(run: Pick<ConnectionRegistry<any>, "tools">): Promise<ModelMessage[]> {
+  const tools: ToolSet = await run.tools();
   const input = { item: "tea" };
   const call = { toolCallId: "call-1", toolName: "shop__order", input };
   const output: unknown = await callTool(tools, "shop__order", input);
@@ -48,8 +49,8 @@ test("the next run of a chat has a call's result", async () => {
   const messages = await sessions.run("chat", use, order);
   const [call] = callsOf(await sessions.waiting("chat", use));
   expect(await sessions.answer("chat", call!.id, yes, use)).toMatchObject({ state: "settled" });
-  const resumed = await sessions.run("chat", use, ({ tools, waiting }) =>
-    waiting.resume(messages, { tools }),
+  const resumed = await sessions.run("chat", use, async (run) =>
+    run.waiting.resume(messages, { tools: await run.tools() }),
   );
   expect(resumed.resumed).toMatchObject([{ state: "settled" }]);
   expect(JSON.stringify(resumed.messages)).toContain("order tea is done.");
@@ -68,13 +69,14 @@ test("the next run of a chat has a call's result", async () => {
 
 test("a run that is open gets an answer that is given outside of it", async () => {
   const { server, sessions } = await start();
-  await sessions.run("chat", use, async ({ tools, waiting }) => {
-    const messages = await order({ tools });
-    const [call] = callsOf(await waiting.list());
+  await sessions.run("chat", use, async (run) => {
+    const tools = await run.tools();
+    const messages = await order(run);
+    const [call] = callsOf(await run.waiting.list());
     await sessions.answer("chat", call!.id, yes, use);
-    expect(await waiting.list()).toEqual([]);
-    await expect(waiting.answer(call!.id, yes)).rejects.toMatchObject({ code: "NOT_WAITING" });
-    const { messages: filled } = await waiting.resume(messages, { tools });
+    expect(await run.waiting.list()).toEqual([]);
+    await expect(run.waiting.answer(call!.id, yes)).rejects.toMatchObject({ code: "NOT_WAITING" });
+    const { messages: filled } = await run.waiting.resume(messages, { tools });
     expect(JSON.stringify(filled)).toContain("order tea is done.");
   });
   expect(server.legs).toHaveLength(2);
@@ -85,7 +87,7 @@ test("of two runs at once that answer, one sends the answer", async () => {
   await sessions.run("chat", use, order);
   const [call] = callsOf(await sessions.waiting("chat", use));
   const answers = await Promise.allSettled(
-    [1, 2].map(() => sessions.run("chat", use, ({ waiting }) => waiting.answer(call!.id, yes))),
+    [1, 2].map(() => sessions.run("chat", use, (run) => run.waiting.answer(call!.id, yes))),
   );
   const states = answers.map((each) =>
     each.status === "fulfilled" ? each.value.state : (each.reason as { code: string }).code,
@@ -97,10 +99,10 @@ test("of two runs at once that answer, one sends the answer", async () => {
 
 test("code below a run finds its waiting calls", async () => {
   const { sessions } = await start();
-  await sessions.run("chat", use, async ({ tools, registry }) => {
-    await order({ tools });
+  await sessions.run("chat", use, async (run) => {
+    await order(run);
     const [call] = callsOf(await currentConnections().waiting.list());
-    await registry.run(async () => {
+    await run.enter(async () => {
       expect(await currentConnections().waiting.list()).toEqual([call]);
     });
     await withConnections({ shop: "isolate" }, async (own) => {
@@ -109,15 +111,15 @@ test("code below a run finds its waiting calls", async () => {
         state: "withdrawn",
       });
     });
-    expect(await registry.waiting.list()).toEqual([]);
+    expect(await run.waiting.list()).toEqual([]);
   });
 });
 
 test("a nested run of another principal has its own, and sees none of the run around it", async () => {
   const { server, sessions } = await start();
-  await sessions.run("chat", use, async ({ tools, registry }) => {
-    const messages = await order({ tools });
-    const [call] = callsOf(await registry.waiting.list());
+  await sessions.run("chat", use, async (run) => {
+    const messages = await order(run);
+    const [call] = callsOf(await run.waiting.list());
     const asBob = { principal: bob };
     const isolated = { shop: "isolate" } as const;
     await withConnections(
@@ -131,12 +133,12 @@ test("a nested run of another principal has its own, and sees none of the run ar
         const bobs = await own.tools();
         const { resumed, stillWaiting } = await waiting.resume(messages, { tools: bobs });
         expect([resumed, stillWaiting]).toEqual([[], []]);
-        await order({ tools: bobs });
+        await order(own);
         expect(await waiting.list()).toHaveLength(1);
       },
       asBob,
     );
-    expect(await registry.waiting.list()).toEqual([call]);
+    expect(await run.waiting.list()).toEqual([call]);
   });
   expect(await sessions.waiting("chat", { principal: bob })).toHaveLength(1);
   expect(await sessions.waiting("chat", use)).toHaveLength(1);
@@ -146,7 +148,7 @@ test("a nested run of another principal has its own, and sees none of the run ar
 test("a script on an implicit session answers in it", async () => {
   const { sessions } = await start({ autoSession: { sessionId: "nightly", principal: alice } });
   const registry = currentConnections();
-  await order({ tools: await registry.tools() });
+  await order(registry);
   const [call] = callsOf(await registry.waiting.list());
   expect(await sessions.waiting("nightly", use)).toEqual([call]);
   expect(await registry.waiting.answer(call!.id, yes)).toMatchObject({ state: "settled" });

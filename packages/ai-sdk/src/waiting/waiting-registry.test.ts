@@ -29,8 +29,8 @@ async function startChat(answer: AnswerLeg, wrap = (store: SessionStore) => stor
       ...{ store: own, now, onEvent: () => undefined },
     });
   const sessions = startProcess(wrap(store));
-  const output = (await sessions.run("chat", use, ({ tools }) =>
-    callTool(tools, "shop__order", input),
+  const output = (await sessions.run("chat", use, async (run) =>
+    callTool(await run.tools(), "shop__order", input),
   )) as WaitingResult;
   const call = { toolCallId: "call-1", toolName: "shop__order" };
   const messages: ModelMessage[] = [
@@ -45,9 +45,9 @@ async function startChat(answer: AnswerLeg, wrap = (store: SessionStore) => stor
     answer: () => sessions.answer("chat", waitingCallOf(output)!.id, yes, use),
     /** @param withTools `false` for a step whose server is down */
     resume: async (of = sessions, withTools = true) =>
-      await of.run("chat", use, async ({ tools, waiting }) => {
-        const own: ToolSet = withTools ? tools : {};
-        return JSON.stringify((await waiting.resume(messages, { tools: own })).messages);
+      await of.run("chat", use, async (run) => {
+        const own: ToolSet = withTools ? await run.tools() : {};
+        return JSON.stringify((await run.waiting.resume(messages, { tools: own })).messages);
       }),
     pass: (ms: number) => void (time += ms),
   };
@@ -107,20 +107,18 @@ test("a call of the application's own, without a conversation, is found with its
     onEvent: () => undefined,
   });
   const { id } = waitingCallOf(
-    await sessions.run("chat", use, ({ registry }) =>
-      registry.call("shop", "order", { item: "tea" }),
-    ),
+    await sessions.run("chat", use, (run) => run.call("shop", "order", { item: "tea" })),
   )!;
   const found = async () =>
-    await sessions.run("chat", use, async ({ waiting }) => ({ own: await waiting.find(id) }));
+    await sessions.run("chat", use, async (run) => ({ own: await run.waiting.find(id) }));
   expect((await found()).own).toMatchObject({ call: { id, state: "waiting" } });
   await sessions.answer("chat", id, yes, use);
   expect((await found()).own).toMatchObject({
     call: { state: "settled" },
     result: { content: [{ text: "order tea is done." }] },
   });
-  const unknown = await sessions.run("chat", use, async ({ waiting }) => ({
-    own: await waiting.find("another"),
+  const unknown = await sessions.run("chat", use, async (run) => ({
+    own: await run.waiting.find("another"),
   }));
   expect(unknown.own).toBeUndefined();
 });

@@ -25,8 +25,8 @@ function createStep(kind: Kind): Step {
     const provider = createConnectionProvider({ connections: { server } });
     const { result, session } = await provider.run(
       { session: { state: saved ?? {} }, principal: { type: "anonymous" } },
-      ({ tools }) =>
-        tools["count"]!.execute!(
+      async (run) =>
+        (await run.tools())["count"]!.execute!(
           {},
           { toolCallId: "1", messages: [], context: {} },
         ) as Promise<unknown>,

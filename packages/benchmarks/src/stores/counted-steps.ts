@@ -93,9 +93,7 @@ async function runStep(store: SessionStore, { url, chat, names, agoMs }: StepUse
     store,
     now: () => Date.now() + agoMs,
   });
-  await sessions.run(chat, { principal: { type: "app" } }, ({ registry }) =>
-    registry.call("a", "count"),
-  );
+  await sessions.run(chat, { principal: { type: "app" } }, (run) => run.call("a", "count"));
   // What runs beside the step is over then.
   await sessions.shutdown();
 }

@@ -12,8 +12,8 @@ export function createDurableStep(url: string, store: SessionStore): WarmStep {
   const counter = defineMcpClientConnection({ url, description: "Counts.", session: "stateful" });
   const sessions = createDurableSessions({ connections: { counter }, store });
   return () =>
-    sessions.run("chat", { principal: { type: "app" } }, ({ tools }) =>
-      tools["counter__count"]!.execute!({}, call),
+    sessions.run("chat", { principal: { type: "app" } }, async (run) =>
+      (await run.tools())["counter__count"]!.execute!({}, call),
     );
 }
 

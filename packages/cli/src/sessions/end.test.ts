@@ -105,9 +105,9 @@ describe("sessions end", () => {
     const { rows, told, sessions, server, left } = await startEnding(undefined, {
       session: { shared: "inventory" },
     });
-    await sessions.run("chat-of-alice", { principal: alice }, async ({ registry: { named } }) => {
-      await named.create("research");
-      await named.run("research", async (own) => await addNote(await own.tools(), "d"));
+    await sessions.run("chat-of-alice", { principal: alice }, async (run) => {
+      await run.named.create("research");
+      await run.named.run("research", async (own) => await addNote(await own.tools(), "d"));
     });
     const inStore = told.slice(0, 2);
     const { json } = await runCliJson("sessions", "list", ...inStore);
@@ -187,7 +187,9 @@ describe("sessions sweep", () => {
     const now = () => time;
     const { sessions, server, told, rows, left } = await startEnding(undefined, { now });
     time = Date.now();
-    await sessions.run("chat-of-alice", { principal: alice }, ({ tools }) => addNote(tools, "c"));
+    await sessions.run("chat-of-alice", { principal: alice }, async (run) =>
+      addNote(await run.tools(), "c"),
+    );
     server.requests.length = 0;
     const none = await runCliJson("sessions", "sweep", "--idle", "3h", ...told);
     expect(none.json).toMatchObject({ sessions: [], waitingCalls: 0 });

@@ -98,8 +98,8 @@ describe("sessions list", () => {
     const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
     const shop = defineMcpClientConnection({ url, description: "-", input: "pause" });
     const sessions = createDurableSessions({ connections: { shop }, store });
-    await sessions.run("chat-of-alice", { principal: alice }, ({ tools }) =>
-      callForText(tools, "shop__order", { item: "tea" }),
+    await sessions.run("chat-of-alice", { principal: alice }, async (run) =>
+      callForText(await run.tools(), "shop__order", { item: "tea" }),
     );
     const waits = async () => {
       const { json } = await runCliJson("sessions", "list", "--store", address);

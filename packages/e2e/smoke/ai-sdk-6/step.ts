@@ -33,8 +33,13 @@ const sessions = createDurableSessions({
 });
 
 const principal = { type: "user", issuer: "https://idp.example", id: "42" } as const;
-const { text } = await sessions.run("chat 1", { principal, abortSignal: signal }, ({ tools }) =>
-  generateText({ model: addItem(item), tools, prompt: "Go on.", stopWhen: stepCountIs(3) }),
+const { text } = await sessions.run("chat 1", { principal, abortSignal: signal }, async (run) =>
+  generateText({
+    model: addItem(item),
+    tools: await run.tools(),
+    prompt: "Go on.",
+    stopWhen: stepCountIs(3),
+  }),
 );
 console.log(text);
 const kept = (await sessions.list({ principal, sessionId: "chat 1" })).sessions;

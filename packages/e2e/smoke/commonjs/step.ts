@@ -8,8 +8,8 @@ async function step(): Promise<void> {
   const cart = defineMcpClientConnection({ url, description: "A cart.", session: "stateful" });
   const store = createSqliteStore({ path: "sessions.db" });
   const sessions = createDurableSessions({ connections: { cart }, store });
-  const answer = await sessions.run("chat 1", { principal }, ({ registry }) =>
-    registry.call("cart", "add_item", { item }),
+  const answer = await sessions.run("chat 1", { principal }, (run) =>
+    run.call("cart", "add_item", { item }),
   );
   console.log(JSON.stringify(answer), typeof require);
   await store.close();

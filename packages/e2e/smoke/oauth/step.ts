@@ -16,8 +16,8 @@ const cart = defineMcpClientConnection({
 });
 const sessions = createDurableSessions({ connections: { cart }, store });
 const principal = { type: "user", issuer: "https://idp.example", id: "42" } as const;
-const answer = await sessions.run("chat 1", { principal }, ({ registry }) =>
-  registry.call("cart", "add_item", { item }),
+const answer = await sessions.run("chat 1", { principal }, (run) =>
+  run.call("cart", "add_item", { item }),
 );
 console.log(JSON.stringify(answer));
 await store.close();

@@ -43,8 +43,8 @@ export async function addNote(
   sessionId: string,
   principal: Principal,
 ): Promise<unknown> {
-  return await sessions.run(sessionId, { principal }, async ({ tools }) => {
-    const { execute } = (tools as Record<string, { execute: Execute }>)[toolName]!;
+  return await sessions.run(sessionId, { principal }, async (run) => {
+    const { execute } = ((await run.tools()) as Record<string, { execute: Execute }>)[toolName]!;
     return await execute({ text: sessionId }, { toolCallId, messages: [], context: {} });
   });
 }
@@ -66,7 +66,7 @@ export async function resumeNote(
       content: [{ type: "tool-result", ...call, output: { type: "content", value: [text] } }],
     },
   ];
-  return await sessions.run(sessionId, { principal }, ({ tools, waiting }) =>
-    waiting.resume(messages, { tools }),
+  return await sessions.run(sessionId, { principal }, async (run) =>
+    run.waiting.resume(messages, { tools: await run.tools() }),
   );
 }

@@ -30,8 +30,8 @@ process.once("SIGTERM", () => void stop());
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const dictation = JSON.parse(await text(request)) as Dictation;
-  const body = await sessions.run(dictation.chat, { principal }, ({ tools }) =>
-    dictate(tools, dictation),
+  const body = await sessions.run(dictation.chat, { principal }, async (run) =>
+    dictate(await run.tools(), dictation),
   );
   // A client that is gone, or an answer that is cut off.
   await pipeline(Readable.fromWeb(body as never), response).catch(() => response.destroy());

@@ -44,7 +44,7 @@ function createHandler(place: { url: string; path: string }): Handler {
     const dictation = JSON.parse(event.body) as Dictation;
     const lease = await sessions.open(dictation.chat, { principal });
     try {
-      const body = lease.attach(dictate(lease.tools, dictation));
+      const body = lease.attach(dictate(await lease.tools(), dictation));
       const out = awslambda.HttpResponseStream.from(responseStream, { statusCode: 200 });
       await pipeline(Readable.fromWeb(body as never), out);
     } finally {

@@ -57,12 +57,12 @@ for (;;) {
   const lease = await sessions.open(sessionId, { principal });
   if (loss) {
     // All are in the session that is going to be lost.
-    await callNotebook(lease.tools, "list_notes");
+    await callNotebook(await lease.tools(), "list_notes");
     await meet();
     if (meetAt === "save") meetsAtSave = true;
     else await meet();
   }
-  await callNotebook(lease.tools, "add_note", { text: note });
+  await callNotebook(await lease.tools(), "add_note", { text: note });
   await lease.dispose();
   report({ type: "done", adopted: events.includes("adopted"), events: [...events] });
 }

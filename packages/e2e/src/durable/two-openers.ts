@@ -73,8 +73,8 @@ export async function runTwoOpeners({
         go(openers);
         const reports = await Promise.all(openers.map((opener) => opener.receive()));
         const { sessions: liveSessions, notesAdded } = await server.stats();
-        const found = await sessions.run(sessionId, { principal }, ({ tools }) =>
-          callNotebook(tools, "list_notes"),
+        const found = await sessions.run(sessionId, { principal }, async (run) =>
+          callNotebook(await run.tools(), "list_notes"),
         );
         const notes = found.split("\n").filter((text) => text.startsWith(label)).length;
         const added = Object.entries(notesAdded).filter(([text]) => text.startsWith(label));

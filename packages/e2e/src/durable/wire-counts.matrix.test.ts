@@ -28,8 +28,8 @@ async function startCountedChats(kind: keyof typeof operation) {
         store,
       });
       proxy.take();
-      await sessions.run(sessionId, { principal: { type: "app" } }, ({ registry }) =>
-        registry.call("notes", "list_notes"),
+      await sessions.run(sessionId, { principal: { type: "app" } }, (run) =>
+        run.call("notes", "list_notes"),
       );
       await sessions.shutdown();
       const { commands, roundTrips } = proxy.take();

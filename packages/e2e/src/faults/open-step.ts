@@ -51,8 +51,7 @@ export function createOpener(options: ChatOptions): Opener {
   if (options.store !== undefined) {
     return async (onEvent, on) => {
       const lease = await sessionsOf(onEvent, on).open(id, { principal });
-      const { registry, tools } = lease;
-      return { registry, tools, end: () => lease.dispose() };
+      return { registry: lease, tools: await lease.tools(), end: () => lease.dispose() };
     };
   }
   const { connections, closeTimeoutMs } = settingsOf(options);

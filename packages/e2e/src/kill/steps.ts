@@ -90,8 +90,8 @@ async function openNotebook(
     const isFirst = pointsOfFirstStep.has(point) || (isEither && before % 2 === 1);
     const isSaved = isEither || point === "saved" || (!isFirst && point !== "during end");
     if (!isFirst) {
-      await newProcess().sessions.run(sessionId, { principal }, ({ tools }) =>
-        callNotebook(tools, "add_note", { text: `${sessionId} before` }),
+      await newProcess().sessions.run(sessionId, { principal }, async (run) =>
+        callNotebook(await run.tools(), "add_note", { text: `${sessionId} before` }),
       );
     }
 
@@ -104,7 +104,8 @@ async function openNotebook(
     const { sessions, events } = newProcess();
     let notes: string[] = [];
     await sessions
-      .run(sessionId, { principal }, async ({ tools }) => {
+      .run(sessionId, { principal }, async (run) => {
+        const tools = await run.tools();
         await callNotebook(tools, "add_note", { text: `${sessionId} after` });
         notes = (await callNotebook(tools, "list_notes")).split("\n");
       })
@@ -124,8 +125,8 @@ async function openNotebook(
     const isThawed = await thaw();
     if (isThawed) {
       const last = createNotebookSessions({ url: proxy.url, store });
-      await last.sessions.run(sessionId, { principal }, async ({ tools }) => {
-        notes = (await callNotebook(tools, "list_notes")).split("\n");
+      await last.sessions.run(sessionId, { principal }, async (run) => {
+        notes = (await callNotebook(await run.tools(), "list_notes")).split("\n");
       });
       if (!notes.includes(`${sessionId} after`)) fault("the session of others was written over");
     }
@@ -195,8 +196,8 @@ async function takeStep(
   };
   const { sessions } = createNotebookSessions({ url, store: stopping, fetch: fetchStopping });
   if (point === "during end") return void (await sessions.end(sessionId, { principal }));
-  await sessions.run(sessionId, { principal }, ({ tools }) =>
-    callNotebook(tools, "add_note", { text: note }),
+  await sessions.run(sessionId, { principal }, async (run) =>
+    callNotebook(await run.tools(), "add_note", { text: note }),
   );
 }
 

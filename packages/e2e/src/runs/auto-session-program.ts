@@ -48,7 +48,7 @@ createConnectionProvider({
 
 if (manner === "last-use") process.once("beforeExit", () => void useOnceMore());
 if (manner !== "unused") await use();
-if (manner === "stuck") void currentConnections().run(() => new Promise(() => undefined));
+if (manner === "stuck") void currentConnections().enter(() => new Promise(() => undefined));
 if (manner === "exit") process.exit(0);
 if (manner === "throw") throw new Error("A mistake.");
 if (manner === "idle") {

@@ -66,8 +66,8 @@ async function cartOf(storePath: string): Promise<string> {
     store,
   });
   try {
-    const result = await sessions.run("agent-session", { principal }, ({ registry }) =>
-      registry.call("cart", "list_notes"),
+    const result = await sessions.run("agent-session", { principal }, (run) =>
+      run.call("cart", "list_notes"),
     );
     return (result as { content: { text: string }[] }).content[0]!.text;
   } finally {

@@ -103,7 +103,7 @@ export function createSoakRuns(
     counts.stdio += 1;
     await stdioProvider
       .create({ abortSignal: stopping.signal })
-      .run(() => withConnections({ files: "isolate" }, () => echo("files", `s${index}`)));
+      .enter(() => withConnections({ files: "isolate" }, () => echo("files", `s${index}`)));
   };
 
   const leakSomething = async (index: number) => {

@@ -49,7 +49,7 @@ describe("the process of a stdio server", () => {
   test("is found by the runs inside, as the events tell", async () => {
     const { registry, clientEvents } = openFixture();
     const actions = () => clientEvents.splice(0).map((event) => "action" in event && event.action);
-    await registry.run(async () => {
+    await registry.enter(async () => {
       await Promise.all([listNotes(), listNotes()]);
       expect(actions()).toEqual(["miss", "opened"]);
       await withConnections({}, listNotes);

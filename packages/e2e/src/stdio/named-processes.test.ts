@@ -10,7 +10,7 @@ const addNote = (text: string) =>
 test("a process under a name is one for three agents of a step, and ends with the step", async () => {
   const { provider, processes, events } = startNamed();
   const registry = provider.create({});
-  await registry.run(async () => {
+  await registry.enter(async () => {
     await Promise.all(["a", "b", "c"].map(addNote));
     await withConnections(named, async () => {
       expect(await call(currentConnections(), "list_notes")).toMatch(/^[abc], [abc], [abc]$/);

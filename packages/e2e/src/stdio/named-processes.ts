@@ -59,7 +59,7 @@ export function startNamed({
       { chat = "chat", principal }: { chat?: string; principal?: Principal } = {},
     ): Promise<T> => {
       const registry = provider.create({ sessionId: chat, ...(principal && { principal }) });
-      return await registry.run(async () => await use(registry));
+      return await registry.enter(async () => await use(registry));
     },
   };
 }

@@ -35,7 +35,7 @@ function startPooled(
     use: (tools: Awaited<ReturnType<ReturnType<typeof provider.create>["tools"]>>) => Promise<T>,
   ): Promise<T> => {
     const registry = provider.create({ sessionId });
-    return await registry.run(async () => await use(await registry.tools()));
+    return await registry.enter(async () => await use(await registry.tools()));
   };
   return { marker, provider, events, run };
 }

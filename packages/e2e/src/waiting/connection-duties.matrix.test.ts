@@ -38,8 +38,8 @@ function startProcesses() {
     legs: () => server.legs().slice(before),
     store,
     order: (item: string) =>
-      open().run("chat", owner, async ({ tools }) => {
-        const { shop__place_order: tool } = tools as unknown as Record<
+      open().run("chat", owner, async (run) => {
+        const { shop__place_order: tool } = (await run.tools()) as unknown as Record<
           string,
           { execute: Execute }
         >;

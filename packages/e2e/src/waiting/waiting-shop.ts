@@ -49,8 +49,10 @@ export function createShop({
 
 /** The one order of an agent session, as the agent loop makes it. */
 export async function order(shop: DurableSessions, sessionId: string): Promise<unknown> {
-  return await shop.run(sessionId, { principal }, async ({ tools }) => {
-    const { execute } = (tools as Record<string, { execute: Execute }>)["shop__place_order"]!;
+  return await shop.run(sessionId, { principal }, async (run) => {
+    const { execute } = ((await run.tools()) as Record<string, { execute: Execute }>)[
+      "shop__place_order"
+    ]!;
     return await execute({ item: sessionId }, { toolCallId: "call", messages: [], context: {} });
   });
 }
@@ -68,8 +70,8 @@ export async function resume(shop: DurableSessions, sessionId: string, id: strin
       content: [{ type: "tool-result", ...call, output: { type: "content", value: [text] } }],
     },
   ];
-  return await shop.run(sessionId, { principal }, ({ tools, waiting }) =>
-    waiting.resume(messages, { tools }),
+  return await shop.run(sessionId, { principal }, async (run) =>
+    run.waiting.resume(messages, { tools: await run.tools() }),
   );
 }
 

@@ -100,7 +100,7 @@ async function run(turn: Turn): Promise<{ text: string; cart: string }> {
       return { text, cart: textOf(await own.call("cart", "list_items")) };
     });
   const onClose = () => saveSession(sessionFile, provider.commit(registry, session));
-  return await registry.run(takeTurnAsRoot, { onClose });
+  return await registry.enter(takeTurnAsRoot, { onClose });
 }
 
 const { text: opened } = await run(openTurn(pagesUrl));

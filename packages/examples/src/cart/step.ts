@@ -40,8 +40,8 @@ const sessions = createDurableSessions({
 
 const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;
 const session = loadSession(file);
-const { calls, text, messages } = await sessions.run(chatId, { principal }, ({ tools }) =>
-  takeTurn(turn, { messages: session.messages, tools }),
+const { calls, text, messages } = await sessions.run(chatId, { principal }, async (run) =>
+  takeTurn(turn, { messages: session.messages, tools: await run.tools() }),
 );
 saveSession(file, { ...session, messages });
 await close();

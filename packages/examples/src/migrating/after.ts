@@ -24,9 +24,11 @@ const sessions = createDurableSessions({
   store,
 });
 
-const result = await sessions.run("chat 1", { principal }, async ({ tools }): Promise<unknown> => {
+const result = await sessions.run("chat 1", { principal }, async (run) => {
   if (library !== "@langchain/mcp-adapters") {
-    return await tools[tool]!.execute!(args, { toolCallId: "1", messages: [], context: {} });
+    return await (
+      await run.tools()
+    )[tool]!.execute!(args, { toolCallId: "1", messages: [], context: {} });
   }
   const loaded = await loadSessionTools();
   return await loaded.find(({ name }) => name === tool)!.invoke(args);

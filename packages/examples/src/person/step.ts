@@ -18,8 +18,9 @@ const session = loadSession(file);
 if (session.messages.length === 0)
   session.messages.push({ role: "user", content: orderTurn.prompt });
 
-const turn = await sessions.run(chatId, { principal }, async ({ tools, waiting }) => {
-  const resumed = await waiting.resume(session.messages, { tools });
+const turn = await sessions.run(chatId, { principal }, async (run) => {
+  const tools = await run.tools();
+  const resumed = await run.waiting.resume(session.messages, { tools });
   if (resumed.stillWaiting.length > 0) return undefined;
   const agent = new ToolLoopAgent({
     model: process.env["DURABLE_MCP_MODEL"] || createScriptedModel(orderTurn),

@@ -21,12 +21,12 @@ export const openPausingConnection: OpenLegClient = async ({ url, storePath }) =
   const owner = { principal: { type: "app" } } as const;
   let opening: ReturnType<typeof sessions.open> | undefined;
   const opened = () => (opening ??= sessions.open("suite", owner));
-  const client = async () => (await opened()).registry.client("suite");
+  const client = async () => (await opened()).client("suite");
   return {
     listTools: async () => (await (await client()).listTools()).tools,
     async callTool(name, args) {
       const toolName = `suite__${name}`;
-      const { registry } = await opened();
+      const registry = await opened();
       const { [toolName]: tool }: ToolSet = await registry.tools({ onUnavailable: "throw" });
       if (tool?.execute === undefined) throw new Error(`the server has no tool named ${name}`);
       const call = { toolCallId: name, toolName, input: args };
@@ -46,8 +46,10 @@ export const openPausingConnection: OpenLegClient = async ({ url, storePath }) =
       const call = await sessions.answer("suite", id, responses, owner);
       if (call.state === "waiting") return { waiting: call };
       if (call.state !== "settled") throw new Error(`the answered call is ${call.state}`);
-      const { tools, waiting } = await opened();
-      const { messages, resumed } = await waiting.resume(conversation.messages(), { tools });
+      const run = await opened();
+      const { messages, resumed } = await run.waiting.resume(conversation.messages(), {
+        tools: await run.tools(),
+      });
       conversation.replace(messages);
       if (resumed.length !== 1) throw new Error(`${resumed.length} calls were resumed`);
       return { text: conversation.textOf(call.toolCallId!) };

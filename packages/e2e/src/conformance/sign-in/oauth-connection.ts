@@ -32,8 +32,7 @@ export const openOAuthConnection: OpenSignInClient = async ({
   const owner = { principal };
   let opening: ReturnType<typeof sessions.open> | undefined;
   const opened = () => (opening ??= sessions.open(sessionId, owner));
-  const tools = async (): Promise<ToolSet> =>
-    (await opened()).registry.tools({ onUnavailable: "throw" });
+  const tools = async (): Promise<ToolSet> => (await opened()).tools({ onUnavailable: "throw" });
   return {
     listTools: async () => Object.keys(await tools()).map((name) => name.slice(prefix.length)),
     async callTool(name) {

@@ -22,9 +22,9 @@ interface ToolResult {
 /** The tools of all connections as plain data. Sends nothing while their lists are kept. */
 export async function listTools(session: EveSession): Promise<McpTool[]> {
   const { id, principal } = ownerOf(session);
-  return await mcpSessions().run(id, { principal }, ({ tools }) =>
+  return await mcpSessions().run(id, { principal }, async (run) =>
     Promise.all(
-      Object.entries(tools).map(async ([name, { description, inputSchema }]) => ({
+      Object.entries(await run.tools()).map(async ([name, { description, inputSchema }]) => ({
         name,
         description: typeof description === "string" ? description : name,
         inputSchema: (await asSchema(inputSchema).jsonSchema) as McpTool["inputSchema"],
@@ -40,8 +40,8 @@ export async function callTool(
   { session, callId, abortSignal }: ToolContext,
 ): Promise<ToolResult> {
   const { id, principal } = ownerOf(session);
-  return await mcpSessions().run(id, { principal, abortSignal }, async ({ tools }) => {
-    const tool = tools[name];
+  return await mcpSessions().run(id, { principal, abortSignal }, async (run) => {
+    const tool = (await run.tools())[name];
     if (!tool?.execute) throw new Error(`The server of ${name} cannot be reached.`);
     const options = { toolCallId: callId, messages: [], abortSignal, context: {} };
     const result = (await tool.execute(input, options)) as ToolResult;

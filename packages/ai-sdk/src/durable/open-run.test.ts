@@ -1,17 +1,18 @@
 import { getEventListeners } from "node:events";
 import { createMemoryStore } from "@durable-mcp/core";
-import { generateText, stepCountIs, streamText, type ToolSet } from "ai";
+import { generateText, stepCountIs, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { alice, callForText } from "../../test/step.ts";
+import type { OpenRun } from "./open-run.ts";
 
 const use = { principal: alice };
 /** What a run of at most three model calls with the lease's tools is told. */
-const settings = ({ tools }: { tools: ToolSet }) => ({
-  tools,
+const settings = async (run: Pick<OpenRun<any>, "tools">) => ({
+  tools: await run.tools(),
   prompt: "go",
   stopWhen: stepCountIs(3),
 });
@@ -28,7 +29,7 @@ async function openLease(abortSignal?: AbortSignal) {
 }
 
 const isReleased = (lease: Awaited<ReturnType<typeof openLease>>["lease"]) =>
-  lease.registry.client("notes").then(
+  lease.client("notes").then(
     () => false,
     () => true,
   );
@@ -37,7 +38,7 @@ describe("a lease", () => {
   test("is released when it goes out of scope", async () => {
     const { sessions } = await openLease();
     const lease = await sessions.open("other", use);
-    expect(await callForText(lease.tools, "notes__list_notes")).toBe("");
+    expect(await callForText(await lease.tools(), "notes__list_notes")).toBe("");
     // What `await using` does; Node 22 does not know it.
     await lease[Symbol.asyncDispose]();
     expect(await isReleased(lease)).toBe(true);
@@ -48,7 +49,7 @@ describe("a lease", () => {
     await Promise.all([lease.dispose(), lease.dispose()]);
     expect(isClosed()).toBe(true);
     const result = streamText({ model: streamingModel(), prompt: "go" });
-    expect(() => lease.attach(result)).toThrow(/lease is closed/);
+    expect(() => lease.attach(result)).toThrow(/run is closed/);
   });
 });
 
@@ -57,7 +58,7 @@ describe("an attached stream", () => {
     const { lease, isClosed } = await openLease();
     const held = Promise.withResolvers<void>();
     const model = streamingModel({ hold: () => held.promise });
-    const result = lease.attach(streamText({ model, ...settings(lease) }));
+    const result = lease.attach(streamText({ model, ...(await settings(lease)) }));
     await lease.dispose();
     const response = result.toUIMessageStreamResponse();
     expect(isClosed()).toBe(false);
@@ -69,7 +70,9 @@ describe("an attached stream", () => {
 
   test("can be read in every form at once", async () => {
     const { lease } = await openLease();
-    const result = lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
+    const result = lease.attach(
+      streamText({ model: streamingModel(), ...(await settings(lease)) }),
+    );
     await lease.dispose();
     const ui = new Response(result.toUIMessageStreamResponse().body).text();
     let text = "";
@@ -82,7 +85,7 @@ describe("an attached stream", () => {
 
   test("that nobody reads is read to its end", async () => {
     const { lease, server } = await openLease();
-    lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
+    lease.attach(streamText({ model: streamingModel(), ...(await settings(lease)) }));
     await lease.dispose();
     await lease.closed;
     expect(server.log).toContain("POST tools/call");
@@ -92,7 +95,7 @@ describe("an attached stream", () => {
     const { lease } = await openLease();
     const held = Promise.withResolvers<void>();
     const model = streamingModel({ hold: () => held.promise });
-    const result = lease.attach(streamText({ model, ...settings(lease) }));
+    const result = lease.attach(streamText({ model, ...(await settings(lease)) }));
     await lease.dispose();
     const reader = result.toUIMessageStreamResponse().body!.getReader();
     await reader.read();
@@ -109,7 +112,7 @@ describe("an attached stream", () => {
     const result = lease.attach(
       streamText({
         model,
-        ...settings(lease),
+        ...(await settings(lease)),
         maxRetries: 0,
         onError: ({ error }) => void errors.push(error),
       }),
@@ -133,7 +136,7 @@ describe("an attached stream", () => {
     const result = lease.attach(
       streamText({
         model,
-        ...settings(lease),
+        ...(await settings(lease)),
         ...(run && { abortSignal: run }),
         // A callback that never returns is not waited for.
         onAbort: () => new Promise<void>(() => {}),
@@ -151,7 +154,7 @@ describe("an attached stream", () => {
     const controller = new AbortController();
     const { lease } = await openLease(controller.signal);
     controller.abort();
-    lease.attach(streamText({ model: streamingModel(), tools: lease.tools, prompt: "go" }));
+    lease.attach(streamText({ model: streamingModel(), tools: await lease.tools(), prompt: "go" }));
     await lease.dispose();
     await expect(lease.closed).resolves.toBeUndefined();
   });
@@ -171,9 +174,12 @@ describe("an attached stream", () => {
   test("does not keep the lease from another stream", async () => {
     const { lease, isClosed } = await openLease();
     const held = Promise.withResolvers<void>();
-    const first = lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
+    const first = lease.attach(streamText({ model: streamingModel(), ...(await settings(lease)) }));
     const second = lease.attach(
-      streamText({ model: streamingModel({ hold: () => held.promise }), ...settings(lease) }),
+      streamText({
+        model: streamingModel({ hold: () => held.promise }),
+        ...(await settings(lease)),
+      }),
     );
     await lease.dispose();
     expect(await first.text).toBe("done");
@@ -188,10 +194,10 @@ test("a run of generateText keeps its session over steps", async () => {
   const server = await startNotebookServer();
   const { sessions } = startProcess(server, createMemoryStore());
   const turn = (text: string) =>
-    sessions.run("chat", use, ({ tools }) =>
+    sessions.run("chat", use, async (run) =>
       generateText({
         model: scriptedModel([{ tool: "notes__add_note", input: { text } }], "done"),
-        ...settings({ tools }),
+        ...(await settings(run)),
       }),
     );
   expect((await turn("milk")).text).toBe("done");
