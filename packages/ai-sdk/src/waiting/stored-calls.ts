@@ -1,6 +1,6 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
 import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingRecord, WaitingContext } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
@@ -40,7 +40,8 @@ export function createStoredCalls(options: StoredCallsOptions) {
 
   return {
     /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
-    contextOf: async (of: Pick<WaitingCall, "connection">) => (await load()).contextOf(of),
+    contextOf: async (of: Pick<WaitingCall, "connection">): Promise<WaitingContext> =>
+      (await load()).contextOf(of),
     /** All calls, as they are stored. */
     async all(): Promise<WaitingRecord[]> {
       const { calls } = await load();

@@ -9,7 +9,7 @@ export { type ClaimedOutcome, sendClaimed, settleCall } from "./claimed-leg.ts";
 export { type ParkedCall, parkCall } from "./park-call.ts";
 export { showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
-export { createWaitingContext } from "./waiting-context.ts";
+export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";
 export {
   goneCall,
   needsSignIn,
