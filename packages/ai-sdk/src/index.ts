@@ -56,7 +56,7 @@ export { createConnectionProvider } from "./durable/create-connection-provider.t
 export type { ConnectionPoolOptions } from "./pool/process-pool.ts";
 export type { AutoSessionOptions, StoredAutoSessionOptions } from "./registry/auto-session.ts";
 export type {
-  ConnectionRegistry,
+  ConnectionRun,
   NamedSession,
   NamedSessions,
   RunOptions,

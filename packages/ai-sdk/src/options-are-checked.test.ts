@@ -260,7 +260,7 @@ const table: Record<string, Checked> = {
     valid: { connections: [] },
     wrong: { connections: "notes", onUnavailable: "ignore" },
   },
-  "registry.run": {
+  "run.enter": {
     give: (options) => provider.create({ principal }).enter(() => undefined, options),
     valid: {},
     wrong: { onClose: 5 },

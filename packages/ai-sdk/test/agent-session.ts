@@ -1,6 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import {
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   createDurableSessions,
   defineMcpClientConnection,
@@ -17,7 +17,7 @@ export type Kept = "state" | "store";
 /** The interval of durable sessions; idle time-outs are three times as long at least. */
 export const touchIntervalMs = 60_000;
 
-type Registry = ConnectionRegistry<any>;
+type Registry = ConnectionRun<any>;
 
 /**
  * An agent with two notebooks, `notes` and `cart`, and a stateless one, `plain`. Each step is a

@@ -1,9 +1,4 @@
-import type {
-  ConnectionRegistry,
-  DurableSessions,
-  McpClientConnection,
-  OpenRun,
-} from "../src/index.ts";
+import type { ConnectionRun, DurableSessions, McpClientConnection, OpenRun } from "../src/index.ts";
 
 /** Durable sessions that say how often they were opened, and which leases were released. */
 export function countLeases<CONNECTIONS extends Record<string, McpClientConnection>>(
@@ -28,7 +23,7 @@ export function countLeases<CONNECTIONS extends Record<string, McpClientConnecti
 }
 
 /** Whether the clients of a step can still be used. */
-export async function isInUse(registry: ConnectionRegistry<any>): Promise<boolean> {
+export async function isInUse(registry: ConnectionRun<any>): Promise<boolean> {
   return await registry.tools({ onUnavailable: "throw" }).then(
     () => true,
     () => false,

@@ -1,7 +1,7 @@
 import { createMemoryStore, type JsonValue } from "@durable-mcp/core";
 import {
   type ConnectionProviderOptions,
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   createDurableSessions,
   type CarriedSession,
@@ -16,7 +16,7 @@ import { collectEvents } from "./collect-events.ts";
 import { type AgentSession, alice } from "./step.ts";
 
 type Declared = ConnectionProviderOptions<Record<string, McpClientConnection>>["connections"];
-type Use = (registry: ConnectionRegistry<any>) => unknown;
+type Use = (registry: ConnectionRun<any>) => unknown;
 type Selection = {
   principal?: Principal;
   connection?: string;

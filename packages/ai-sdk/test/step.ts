@@ -1,7 +1,7 @@
 import type { ToolSet } from "ai";
 import {
   type ConnectionProviderOptions,
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   type McpClientConnection,
   type Principal,
@@ -34,7 +34,7 @@ export function startApplication<CONNECTIONS extends Record<string, McpClientCon
     /** One step as a process takes it: the agent session comes and goes as JSON. */
     step: async (
       session: AgentSession,
-      use: (registry: ConnectionRegistry<CONNECTIONS>) => unknown,
+      use: (registry: ConnectionRun<CONNECTIONS>) => unknown,
       principal: Principal | undefined = alice,
     ): Promise<AgentSession> => {
       const loaded = JSON.parse(JSON.stringify(session)) as AgentSession;
@@ -75,6 +75,6 @@ export async function callForText(tools: ToolSet, name: string, input?: unknown)
 }
 
 /** Makes the step's tool list outdated, which it writes at its end: the server does not know the tool. */
-export async function outdateTools(registry: Pick<ConnectionRegistry<any>, "call">): Promise<void> {
+export async function outdateTools(registry: Pick<ConnectionRun<any>, "call">): Promise<void> {
   await registry.call("notes", "unknown");
 }

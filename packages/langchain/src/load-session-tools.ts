@@ -1,4 +1,4 @@
-import { type ConnectionRegistry, currentConnections } from "@durable-mcp/ai-sdk";
+import { type ConnectionRun, currentConnections } from "@durable-mcp/ai-sdk";
 import {
   checkOwnOptions,
   type LiveConnection,
@@ -57,7 +57,7 @@ export interface SessionToolsOptions extends Omit<
  *   aborted or disposed of meanwhile
  */
 export async function loadSessionTools(
-  registry: ConnectionRegistry<any> = currentConnections(),
+  registry: ConnectionRun<any> = currentConnections(),
   given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   checkSessionToolsOptions(given);

@@ -15,7 +15,7 @@ type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
 
 /**
  * Middleware for `createAgent`. It gives the agent, in each run, the tools of that run's session. Make
- * the agent once, at start, and use it inside `registry.run`, `sessions.run` or `withConnections`, or in a
+ * the agent once, at start, and use it inside `run.enter`, `sessions.run` or `withConnections`, or in a
  * script with `autoSession`. The tools are loaded once for each registry, when the model or a resumed tool
  * call first needs them; with `autoSession` once between two pauses. Errors of these tools reach the model,
  * as without middleware.

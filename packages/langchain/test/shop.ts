@@ -1,7 +1,7 @@
 import {
   type ConnectionTelemetry,
   createDurableSessions,
-  type ConnectionRegistry,
+  type ConnectionRun,
   defineMcpClientConnection,
 } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
@@ -63,7 +63,7 @@ export async function startShop(
     });
   const use = { principal: alice };
   const step = async <RESULT>(
-    work: (run: ConnectionRegistry<any>) => Promise<RESULT>,
+    work: (run: ConnectionRun<any>) => Promise<RESULT>,
   ): Promise<RESULT> => await sessions().run("chat", use, work);
   return {
     ...{ shop, events, step },

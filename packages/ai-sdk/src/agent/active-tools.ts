@@ -1,4 +1,4 @@
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { registryInternalsOf } from "../registry/use-connections.ts";
 import { connectionOf } from "../tools/same-names.ts";
 import { prefixOf } from "../tools/tool-name.ts";
@@ -10,7 +10,7 @@ import { prefixOf } from "../tools/tool-name.ts";
  * @param tools the connections' tools, and the agent's own
  */
 export async function tellUnmatched(
-  registry: ConnectionRegistry<any>,
+  registry: ConnectionRun<any>,
   tools: Readonly<Record<string, object>>,
   activeTools: readonly unknown[] | undefined,
 ): Promise<void> {

@@ -452,7 +452,7 @@ describe("an open durable agent", () => {
     const { steps } = await streaming;
     expect(JSON.stringify((await steps)[0]?.toolResults)).toContain("2 notes");
     await expectReleased(2);
-    await expect(next.generate({ prompt })).rejects.toThrow(/lease is closed/);
+    await expect(next.generate({ prompt })).rejects.toThrow(/run is closed/);
   });
 
   test("refuses to stream when it was released", async () => {

@@ -67,9 +67,7 @@ export class OpenDurableAgent<
   /** Holds the session from the start, because code may return a call and dispose of the agent at once. */
   async #holding<T>(run: () => Promise<T>): Promise<T> {
     if (this.#isLetGo()) {
-      throw new TypeError(
-        "The agent's lease is closed. Make calls before you dispose of the agent.",
-      );
+      throw new TypeError("The agent's run is closed. Make calls before you dispose of the agent.");
     }
     this.#calls += 1;
     try {

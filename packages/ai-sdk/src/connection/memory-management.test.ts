@@ -6,7 +6,7 @@ import { startModernServer } from "../../test/modern-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import {
-  type ConnectionRegistry,
+  type ConnectionRun,
   createDurableSessions,
   defineMcpClientConnection,
   withConnections,
@@ -18,10 +18,10 @@ const key = '["one","user","https://idp.test","alice"]';
 
 const define = (url: string, options: Partial<McpClientConnectionOptions> = { memory: "server" }) =>
   defineMcpClientConnection({ url, description: "A server.", ...options });
-const greet = async (registry: ConnectionRegistry<any>) =>
+const greet = async (registry: ConnectionRun<any>) =>
   await callForText(await registry.tools(), "one__greet");
 
-const listNotes = async (registry: ConnectionRegistry<any>) =>
+const listNotes = async (registry: ConnectionRun<any>) =>
   await callForText(await registry.tools(), "one__list_notes");
 const asAlice = () => ({ principal: alice });
 
@@ -227,9 +227,7 @@ describe("in a run", () => {
     const { server, provider, session } = await startRemembered();
     const run = { session, principal: alice };
     await provider.run(run, async (run) => {
-      await withConnections({ one: "isolate" }, (isolated: ConnectionRegistry<any>) =>
-        greet(isolated),
-      );
+      await withConnections({ one: "isolate" }, (isolated: ConnectionRun<any>) => greet(isolated));
       expect(server.log).toEqual(["POST tools/call"]);
       const named = run.named.run("a", () => undefined);
       await expect(named).rejects.toMatchObject({ code: "CONNECTION_INVALID" });

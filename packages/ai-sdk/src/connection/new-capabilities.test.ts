@@ -7,7 +7,7 @@ import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createConnectionProvider } from "../durable/create-connection-provider.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { missingCapabilities } from "./client-capabilities.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
@@ -27,7 +27,7 @@ async function startReleases(kept: "state" | "store") {
   let carried: { state?: unknown } = {};
   const release = async (
     options: Options,
-    use: (registry: ConnectionRegistry<any>) => Promise<unknown>,
+    use: (registry: ConnectionRun<any>) => Promise<unknown>,
   ): Promise<ConnectionEvent[]> => {
     const { events, onEvent } = collectEvents();
     const provider = createConnectionProvider({
@@ -52,11 +52,11 @@ async function startReleases(kept: "state" | "store") {
   return { server, release, handshakes };
 }
 
-const list = async (registry: ConnectionRegistry<any>) =>
+const list = async (registry: ConnectionRun<any>) =>
   await callTool(await registry.tools(), "notes__list_notes");
-const add = async (registry: ConnectionRegistry<any>) =>
+const add = async (registry: ConnectionRun<any>) =>
   await registry.call("notes", "add_note", { text: "milk" });
-const inNamed = async (registry: ConnectionRegistry<any>) =>
+const inNamed = async (registry: ConnectionRun<any>) =>
   await registry.named.run("research", (own) => add(own));
 const typesOf = (events: ConnectionEvent[]) => events.map(({ type }) => type);
 

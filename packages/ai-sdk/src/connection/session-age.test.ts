@@ -5,7 +5,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice } from "../../test/step.ts";
 import {
   type ConnectionEvent,
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   createDurableSessions,
   defineMcpClientConnection,
@@ -53,7 +53,7 @@ async function startSteps(kept: "state" | "store") {
         )
         .filter((type) => /^(?:discarded|recovered|started|not-ended)/.test(type)),
     step: async <T>(
-      use: (registry: ConnectionRegistry<any>) => Promise<T>,
+      use: (registry: ConnectionRun<any>) => Promise<T>,
       options: Partial<StatefulSessionOptions> = { maxAgeMs },
     ): Promise<T> => {
       const provider = providerOf(options);
@@ -70,13 +70,12 @@ async function startSteps(kept: "state" | "store") {
   };
 }
 
-const addNote = async (registry: ConnectionRegistry<any>) => {
+const addNote = async (registry: ConnectionRun<any>) => {
   const output: any = await registry.call("notes", "add_note", { text: "a" });
   return output.content[0].text as string;
 };
-const addNoteByName = (registry: ConnectionRegistry<any>) =>
-  registry.named.run("research", addNote);
-const textsForModel = async (registry: ConnectionRegistry<any>) => {
+const addNoteByName = (registry: ConnectionRun<any>) => registry.named.run("research", addNote);
+const textsForModel = async (registry: ConnectionRun<any>) => {
   const tool: any = (await registry.tools())["notes__add_note"];
   const output: unknown = await tool.execute({ text: "a" }, { toolCallId: "1", messages: [] });
   const { value } = await tool.toModelOutput({ toolCallId: "1", input: {}, output });

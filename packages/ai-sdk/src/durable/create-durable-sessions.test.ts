@@ -9,7 +9,7 @@ import { alice, callForText, outdateTools } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation } from "../events/connection-telemetry.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
@@ -24,7 +24,7 @@ const notebook = ({ url }: Pick<NotebookServer, "url">) => ({
 /** A store that fails to write what a step leaves: its tool list is outdated. */
 function startFailingStore() {
   const held = createHeldStore(createMemoryStore());
-  const fail = async (run: ConnectionRegistry<any>) => {
+  const fail = async (run: ConnectionRun<any>) => {
     await outdateTools(run);
     held.fail("put");
   };

@@ -7,7 +7,7 @@ import type {
   UnavailableOptions,
 } from "../provider/connection-provider.ts";
 import type { StoredAutoSessionOptions } from "../registry/auto-session.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import type { WaitingSessions } from "./waiting-sessions.ts";
 import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
 import type { OpenRun } from "./open-run.ts";
@@ -132,7 +132,7 @@ export interface DurableSessions<
   run<T>(
     sessionId: string,
     use: SessionUse,
-    step: (run: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+    step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
   /**
    * Describes stored sessions of this agent: one for each connection, and one for each name and each shared id. The

@@ -5,7 +5,7 @@ import { startProcess } from "../../test/durable-process.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 
 const ofAlice = { principal: alice };
 const hint = { of: "a later release" };
@@ -53,7 +53,7 @@ test("survive a lost session, but for those of its snapshot", async () => {
   expect(await stored()).toMatchObject({ hint, snapshot: { kind: "sessionless", lost: {} } });
 });
 
-const visit = (registry: ConnectionRegistry<any>) =>
+const visit = (registry: ConnectionRun<any>) =>
   registry.named.run("research", (own) => own.tools({ connections: ["notes"] }));
 
 test("survive the steps of a named session in a state", async () => {

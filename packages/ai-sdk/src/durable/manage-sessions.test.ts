@@ -6,13 +6,13 @@ import { sendText } from "../../test/http-server.ts";
 import { backends, type Kept, startKept } from "../../test/kept-sessions.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, callTool } from "../../test/step.ts";
-import { type ConnectionRegistry, defineMcpClientConnection } from "../index.ts";
+import { type ConnectionRun, defineMcpClientConnection } from "../index.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 
 const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions> = {}) =>
   defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
-const add = (text: string) => async (registry: ConnectionRegistry<any>) =>
+const add = (text: string) => async (registry: ConnectionRun<any>) =>
   await callForText(await registry.tools(), "notes__add_note", { text });
 const notesOf = async (kept: Kept) => {
   let notes: string | undefined;
@@ -267,10 +267,10 @@ describe.each(backends)("sessions in %s", (backend) => {
   );
 });
 
-const createNames = async ({ named }: ConnectionRegistry<any>) => {
+const createNames = async ({ named }: ConnectionRun<any>) => {
   await named.create("a", { idleTimeoutMs: 900_000 });
   await named.create("b");
-  await named.run("a", (own: ConnectionRegistry<any>) => own.tools());
+  await named.run("a", (own: ConnectionRun<any>) => own.tools());
 };
 
 const parts = (entries: readonly { connection: string; name?: string | undefined }[]) =>

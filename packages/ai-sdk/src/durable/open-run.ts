@@ -1,5 +1,5 @@
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { registerRegistryInternals, registryInternalsOf } from "../registry/use-connections.ts";
 import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
 
@@ -14,7 +14,7 @@ import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
  */
 export interface OpenRun<
   CONNECTIONS extends Connections = Connections,
-> extends ConnectionRegistry<CONNECTIONS> {
+> extends ConnectionRun<CONNECTIONS> {
   /** The agent session's id, as given to `open`. */
   readonly sessionId: string;
   /**
@@ -43,7 +43,7 @@ export interface OpenRun<
 /** @param close closes the clients and writes the changes; does not reject */
 export function createOpenRun<CONNECTIONS extends Connections>(
   sessionId: string,
-  run: ConnectionRegistry<CONNECTIONS>,
+  run: ConnectionRun<CONNECTIONS>,
   abortSignal: AbortSignal | undefined,
   close: () => Promise<void>,
 ): OpenRun<CONNECTIONS> {

@@ -4,7 +4,7 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { registryInternalsOf } from "../registry/use-connections.ts";
 import { ownSlot } from "../slots/step-slot.ts";
 import type { Successor } from "../registry/idle-loan.ts";
@@ -64,7 +64,7 @@ async function loadRegistry(
   sessionId: string,
   { principal, abortSignal, listsTools }: RegistryUse,
   successor: Successor | undefined,
-): Promise<ConnectionRegistry<any>> {
+): Promise<ConnectionRun<any>> {
   const { provider, namespace, agent, store } = sessions;
   const { closeTimeoutMs } = provider;
   const declared = provider.declaredFor(principal);
@@ -110,7 +110,7 @@ async function loadSlots(
 export async function runStep<T>(
   open: OpenRun<any>,
   abortSignal: AbortSignal | undefined,
-  step: (run: ConnectionRegistry<any>) => T | PromiseLike<T>,
+  step: (run: ConnectionRun<any>) => T | PromiseLike<T>,
 ): Promise<T> {
   // Later, because the calls under way are cancelled first, and a closed client cannot do that.
   const closeEarly = () => queueMicrotask(() => void open.close());

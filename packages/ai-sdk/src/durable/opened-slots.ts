@@ -35,7 +35,7 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
       if (isBegun) stored.endUnused();
       if (timer !== undefined || carried !== undefined) return;
       timer = setInterval(() => void forAll("touch", (each) => each.touch()), touchIntervalMs);
-      // A forgotten lease must not keep a Node process alive.
+      // A forgotten run must not keep a Node process alive.
       detach(timer);
     },
     async load(slot: SlotName, use: NamedStart): Promise<StoredSlot> {

@@ -5,7 +5,7 @@ import { createHeldStore } from "../../test/held-store.ts";
 import { type NotebookServerOptions, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, outdateTools } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
 
 const use = { principal: alice };
@@ -13,7 +13,7 @@ const touchIntervalMs = 60_000;
 const hour = 3_600_000;
 
 type Operations = readonly (keyof SessionStore)[];
-type Work = (registry: ConnectionRegistry<any>) => unknown;
+type Work = (registry: ConnectionRun<any>) => unknown;
 
 const callOne: Work = (registry) => registry.call("notes", "list_notes");
 const callNone: Work = () => undefined;

@@ -11,7 +11,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { currentConnections, withConnections } from "../runs/current-connections.ts";
 
 type Model = ReturnType<typeof streamingModel>;
@@ -23,9 +23,9 @@ const settings = { prompt: "go", stopWhen: stepCountIs(3) };
 async function startSessions() {
   const server = await startNotebookServer();
   const { sessions } = startProcess(server, createMemoryStore());
-  let registry: ConnectionRegistry<any>;
+  let registry: ConnectionRun<any>;
   const run = async <T>(
-    step: (run: ConnectionRegistry<any>) => T | PromiseLike<T>,
+    step: (run: ConnectionRun<any>) => T | PromiseLike<T>,
     abortSignal?: AbortSignal,
   ): Promise<T> =>
     await sessions.run("chat", { principal: alice, abortSignal }, (own) => {

@@ -11,7 +11,7 @@ import {
   createDurableSessions,
   defineMcpClientConnection,
   type EventStep,
-  type ConnectionRegistry,
+  type ConnectionRun,
 } from "../index.ts";
 
 async function startNotes() {
@@ -26,7 +26,7 @@ async function startNotes() {
   });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
   const run = async <T>(
-    use: (run: ConnectionRegistry<any>) => T | PromiseLike<T>,
+    use: (run: ConnectionRun<any>) => T | PromiseLike<T>,
     options: { abortSignal?: AbortSignal } = {},
   ) => await sessions.run("chat 7", { principal: alice, ...options }, use);
   return { server, told, run, sessions, provider };

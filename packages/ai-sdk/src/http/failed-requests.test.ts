@@ -8,7 +8,7 @@ import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 
 type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 
@@ -78,30 +78,29 @@ const faults: (readonly [
 ];
 
 /** The ways to use a connection. Each sends a request. */
-const uses: [name: string, use: (registry: ConnectionRegistry, tools: any) => Promise<unknown>][] =
+const uses: [name: string, use: (registry: ConnectionRun, tools: any) => Promise<unknown>][] = [
+  ["a tool", (_, tools) => callTool(tools, "notes__list_notes")],
+  ["a call", (registry) => registry.call("notes", "list_notes")],
   [
-    ["a tool", (_, tools) => callTool(tools, "notes__list_notes")],
-    ["a call", (registry) => registry.call("notes", "list_notes")],
-    [
-      "a tool of the client",
-      async (registry) => {
-        const client: any = await registry.client("notes");
-        const tools = client.toolsFromDefinitions({
-          tools: [{ name: "list_notes", inputSchema: { type: "object" } }],
-        });
-        return await tools.list_notes.execute({}, { toolCallId: "1", messages: [] });
-      },
-    ],
-    [
-      "callTool of the client",
-      async (registry) =>
-        await (await registry.client("notes")).callTool({ name: "list_notes", arguments: {} }),
-    ],
-    [
-      "listResources of the client",
-      async (registry) => await (await registry.client("notes")).listResources(),
-    ],
-  ];
+    "a tool of the client",
+    async (registry) => {
+      const client: any = await registry.client("notes");
+      const tools = client.toolsFromDefinitions({
+        tools: [{ name: "list_notes", inputSchema: { type: "object" } }],
+      });
+      return await tools.list_notes.execute({}, { toolCallId: "1", messages: [] });
+    },
+  ],
+  [
+    "callTool of the client",
+    async (registry) =>
+      await (await registry.client("notes")).callTool({ name: "list_notes", arguments: {} }),
+  ],
+  [
+    "listResources of the client",
+    async (registry) => await (await registry.client("notes")).listResources(),
+  ],
+];
 
 const kinds: [string, Partial<McpClientConnectionOptions>][] = [
   ["stateful", { session: "stateful" }],

@@ -6,7 +6,7 @@ import type { OnEvent } from "../events/application-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { ConnectionPoolOptions } from "../pool/process-pool.ts";
 import type { AutoSessionOptions } from "../registry/auto-session.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import type {
   CarriedSession,
   EndedSession,
@@ -123,7 +123,7 @@ export interface ConnectionProvider<
    */
   run<T, SESSION extends { state?: unknown }>(
     options: StateRunOptions<SESSION>,
-    step: (run: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+    step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<StateRunResult<T, SESSION>>;
   /**
    * Seeds one slot per stateful connection. Sends nothing.
@@ -132,14 +132,14 @@ export interface ConnectionProvider<
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; `STATE_INVALID` for an entry that
    *   a later release wrote
    */
-  create(options: StepOptions & { readonly state?: unknown }): ConnectionRegistry<CONNECTIONS>;
+  create(options: StepOptions & { readonly state?: unknown }): ConnectionRun<CONNECTIONS>;
   /**
    * Returns the agent session with the registry's changed slots in its state. Works before and after
    * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the
    * same object.
    */
   commit<SESSION extends { state?: unknown }>(
-    registry: ConnectionRegistry<CONNECTIONS>,
+    registry: ConnectionRun<CONNECTIONS>,
     session: SESSION,
   ): SESSION;
   /**

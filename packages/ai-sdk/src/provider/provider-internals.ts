@@ -6,7 +6,7 @@ import { createTeller } from "../events/connection-telemetry.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import { createProcessPool } from "../pool/process-pool.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { createStepRegistry, type StepRegistryOptions } from "../registry/step-registry.ts";
 import type { Successor } from "../registry/idle-loan.ts";
 import { noNamedSlots } from "../slots/named-slots.ts";
@@ -37,7 +37,7 @@ export function createInternals<CONNECTIONS extends Connections>(
     throwIfShutDown();
     const factory = { declaredFor, telemetry, now, track, closeTimeoutMs };
     const registry = createStepRegistry(factory, step);
-    return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
+    return registry as ConnectionRun<any> as ConnectionRun<CONNECTIONS>;
   };
   let namespaces = 0;
   return {
@@ -65,7 +65,7 @@ export function createInternals<CONNECTIONS extends Connections>(
         named: noNamedSlots,
         isLeased: successor !== undefined,
         successor,
-      }) as ConnectionRegistry<any>,
+      }) as ConnectionRun<any>,
     pool,
     /** The pool for the runs of one agent session, named by these parts; `undefined` without a pool. */
     poolFor: (scope: readonly unknown[]) => pool?.of(scope),

@@ -8,18 +8,18 @@ import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { currentConnections } from "../runs/current-connections.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
 import { createConnectionProvider } from "../durable/create-connection-provider.ts";
 
 const principal = alice;
 const add = (text: string) => ({ tool: "notes__add_note", input: { text } });
-const addNote = async (run: ConnectionRegistry<any>) =>
+const addNote = async (run: ConnectionRun<any>) =>
   callForText(await run.tools(), "notes__add_note", { text: "milk" });
 
 const stream = async (
-  run: Pick<ConnectionRegistry<any>, "tools">,
+  run: Pick<ConnectionRun<any>, "tools">,
   model = streamingModel(add("milk")),
 ) => streamText({ model, tools: await run.tools(), prompt: "go", stopWhen: stepCountIs(3) });
 const failToSave = () => Promise.reject(new Error("The disk is full."));
@@ -38,7 +38,7 @@ async function startApplication() {
     },
     onEvent,
   });
-  let registry: ConnectionRegistry<any>;
+  let registry: ConnectionRun<any>;
   return {
     server,
     provider,
@@ -47,7 +47,7 @@ async function startApplication() {
     isOpen: () => isInUse(registry),
     run: async <T>(
       session: AgentSession,
-      step: (run: ConnectionRegistry<any>) => T | PromiseLike<T>,
+      step: (run: ConnectionRun<any>) => T | PromiseLike<T>,
       options: Omit<StateRunOptions<AgentSession>, "session"> = { principal },
     ) =>
       await provider.run({ session, ...options }, (own) => {

@@ -4,7 +4,7 @@ import { invalid } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRun } from "./connection-registry.ts";
 import { createIdleLoan, type OpenRegistry, type Successor } from "./idle-loan.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
 
@@ -53,10 +53,10 @@ interface ImplicitRegistries {
 
 /** One for all copies of this package: bundlers like to make several. */
 const holderKey = Symbol.for("durable-mcp.autoSession");
-const holder = globalThis as { [holderKey]?: ConnectionRegistry<any> | undefined };
+const holder = globalThis as { [holderKey]?: ConnectionRun<any> | undefined };
 
 /** The implicit registry of this process, if a provider has one. */
-export function currentAutoSession(): ConnectionRegistry<any> | undefined {
+export function currentAutoSession(): ConnectionRun<any> | undefined {
   return holder[holderKey];
 }
 
@@ -70,7 +70,7 @@ export function currentAutoSession(): ConnectionRegistry<any> | undefined {
 export function startAutoSession(
   { principal, idleTimeoutMs = 300_000 }: Omit<AutoSessionOptions, "sessionId">,
   { declared, open, emit, tracks }: ImplicitRegistries,
-): ConnectionRegistry<any> {
+): ConnectionRun<any> {
   sessionKey({ connection: "any", principal });
   if (holder[holderKey] !== undefined) {
     throw invalid(
@@ -96,7 +96,7 @@ export function startAutoSession(
     declared,
     client: (name) => lend(async (own) => watchedClient(await own.client(name))),
     fetch(name) {
-      let own: { of: ConnectionRegistry; fetch: typeof globalThis.fetch } | undefined;
+      let own: { of: ConnectionRun; fetch: typeof globalThis.fetch } | undefined;
       return async (input, init) =>
         await lend(async (of) => {
           if (own?.of !== of) own = { of, fetch: of.fetch(name) };

@@ -24,7 +24,7 @@ export interface RunOptions {
 /**
  * What a step is given, the run: its tools, and one live client for each connection, built on first use.
  */
-export interface ConnectionRegistry<
+export interface ConnectionRun<
   CONNECTIONS extends Connections = Connections,
 > extends AsyncDisposable {
   /** The declared connections, for prompts and menus. */
@@ -73,8 +73,8 @@ export interface ConnectionRegistry<
   instructions(): Promise<Record<string, string>>;
   /**
    * Runs `use` so that all code below it (tools, sub-agents, libraries, whatever they wait for)
-   * finds this registry with `currentConnections()`. When the outermost run of a registry is over,
-   * the registry is disposed of; the registry of a lease or of a nested run is left to its owner.
+   * finds this run with `currentConnections()`. When all that entered it is over, the run is disposed of;
+   * an open run, or a nested one, is left to its owner.
    *
    * A run lasts as long as the stream that `use` returns: a result of `streamText`, a `Response` or a
    * `ReadableStream`, which is returned at once and read to its end in the background. An abort of the
@@ -83,7 +83,7 @@ export interface ConnectionRegistry<
    * @returns what `use` returned, after everything was closed; a stream at once
    */
   enter<T>(
-    use: (run: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+    use: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
     options?: RunOptions,
   ): Promise<T>;
   /**
@@ -210,7 +210,7 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    */
   run<T>(
     name: string,
-    use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+    use: (registry: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
     options?: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<T>;
   /**

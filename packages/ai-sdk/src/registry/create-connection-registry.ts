@@ -8,7 +8,7 @@ import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { mergeTools } from "../tools/same-names.ts";
-import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
+import type { ConnectionRun, RunOptions } from "./connection-registry.ts";
 import { restartSchema, runSchema, statusSchema, toolsSchema } from "./option-schemas.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
@@ -32,8 +32,8 @@ export interface RegistryParts {
 
 export function createConnectionRegistry(
   parts: RegistryParts,
-  { named, nest }: Pick<ConnectionRegistry, "named"> & Pick<RunScope, "nest">,
-): ConnectionRegistry {
+  { named, nest }: Pick<ConnectionRun, "named"> & Pick<RunScope, "nest">,
+): ConnectionRun {
   const { connections, lifetime } = parts;
   const allNames = connections.map(({ name }) => name);
   const { signal, dispose } = lifetime;
@@ -49,7 +49,7 @@ export function createConnectionRegistry(
     return tools;
   };
 
-  const registry: ConnectionRegistry = {
+  const registry: ConnectionRun = {
     connections: connections.map(({ name, definition, session }) => ({
       name,
       description: definition.options.description,
@@ -63,7 +63,7 @@ export function createConnectionRegistry(
       }
       const { connections: names = allNames, onUnavailable = "omit" } = checkOptions(
         toolsSchema,
-        options ?? {},
+        options === undefined ? {} : options,
       );
       const sets = await collect(
         [...new Set(names)],
@@ -123,10 +123,13 @@ export function createConnectionRegistry(
     [Symbol.asyncDispose]: dispose,
   };
   const scope: RunScope = { registry, nest };
-  const begin = async (onUnavailable: "omit" | "throw" | undefined) => {
-    begun = await registry.tools({ onUnavailable });
+  const lent = {
+    ...internals,
+    async begin(onUnavailable: "omit" | "throw" | undefined) {
+      begun = await registry.tools({ onUnavailable });
+    },
   };
-  registerRegistryInternals(registry, async (use) => await use({ ...internals, begin }));
+  registerRegistryInternals(registry, async (use) => await use(lent));
   return registry;
 }
 
@@ -221,7 +224,7 @@ function createRegistryManagement(
   connections: readonly LiveConnection[],
   lifetime: RegistryLifetime,
   lookUp: (name: string) => LiveConnection,
-): Pick<ConnectionRegistry, "info" | "status" | "restart" | "clearTools"> {
+): Pick<ConnectionRun, "info" | "status" | "restart" | "clearTools"> {
   const allNames = connections.map(({ name }) => name);
   /** Nothing is used by asking about it. */
   const select = (only: string | undefined) => {

@@ -1,7 +1,7 @@
 import { detach } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { type SlotName, slotName } from "../slots/step-slot.ts";
-import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRun } from "./connection-registry.ts";
 
 /** A registry among those that take each other's place: what it has to do with the ones before and after. */
 export interface Successor {
@@ -15,7 +15,7 @@ export interface Successor {
 type CloseReason = "idle" | "exit" | "asked";
 
 export interface OpenRegistry {
-  readonly registry: ConnectionRegistry<any>;
+  readonly registry: ConnectionRun<any>;
   readonly close: () => Promise<void>;
 }
 
@@ -101,7 +101,7 @@ export function createIdleLoan(
     whileHeld,
     end,
     /** Calls `use` with the registry. */
-    lend: <RESULT>(use: (registry: ConnectionRegistry<any>) => Promise<RESULT>) =>
+    lend: <RESULT>(use: (registry: ConnectionRun<any>) => Promise<RESULT>) =>
       whileHeld(async () => {
         if (current === undefined) {
           current = succession.begin();

@@ -7,7 +7,7 @@ import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callForText, callTool } from "../../test/step.ts";
 import {
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   createDurableSessions,
   currentConnections,
@@ -19,9 +19,9 @@ const server = { name: "notebook", version: "1.0.0" };
 const protocolVersion = "2025-11-25";
 const notebook = (url: string, session: "stateful" | "stateless" = "stateful") =>
   defineMcpClientConnection({ url, description: "A notebook.", session });
-const add = (registry: ConnectionRegistry<any>, connection: string, text: string) =>
+const add = (registry: ConnectionRun<any>, connection: string, text: string) =>
   registry.call(connection, "add_note", { text });
-const listed = async (registry: ConnectionRegistry<any>, connection: string) =>
+const listed = async (registry: ConnectionRun<any>, connection: string) =>
   textOf(await registry.call(connection, "list_notes"));
 
 describe("info", () => {
@@ -180,7 +180,7 @@ test("the next run goes on in the session that a restart has begun", async () =>
   const { url, liveSessions } = await startNotebookServer();
   const provider = createConnectionProvider({ connections: { notes: notebook(url) } });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-  const run = <T>(use: (registry: ConnectionRegistry<any>) => Promise<T>) =>
+  const run = <T>(use: (registry: ConnectionRun<any>) => Promise<T>) =>
     sessions.run("chat", { principal: alice }, (run) => use(run));
   await run((registry) => add(registry, "notes", "old"));
   await run((registry) => registry.restart("notes"));

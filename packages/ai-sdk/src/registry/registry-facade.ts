@@ -3,7 +3,7 @@ import { checkOptions } from "../base/check-options.ts";
 import type { ToolSet } from "ai";
 import { isStateful } from "../connection/define-connection.ts";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
-import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
+import type { ConnectionRun, RunOptions } from "./connection-registry.ts";
 import { isTold } from "../errors/unavailable-event.ts";
 import type { Execute } from "../tools/connection-tools.ts";
 import { mergeTools } from "../tools/same-names.ts";
@@ -11,7 +11,7 @@ import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, registryInternalsOf } from "./use-connections.ts";
 
 /** Calls `use` with the registry that is current, which lasts until `use` is done. */
-type Lend = <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
+type Lend = <T>(use: (registry: ConnectionRun) => Promise<T>) => Promise<T>;
 
 type Tool = ToolSet[string];
 
@@ -28,10 +28,10 @@ export function createRegistryFacade({
 }: {
   lend: Lend;
   declared: () => Connections;
-} & Pick<ConnectionRegistry, "client" | "fetch" | "dispose">): ConnectionRegistry {
+} & Pick<ConnectionRun, "client" | "fetch" | "dispose">): ConnectionRun {
   const toolsOf = createListings();
 
-  const facade: ConnectionRegistry = {
+  const facade: ConnectionRun = {
     ...own,
     get connections() {
       return Object.entries(declared()).map(([name, definition]) => ({
@@ -57,7 +57,7 @@ export function createRegistryFacade({
         );
         const hasResults = declared()[connection]?.options.preliminaryResults === true;
         const entries = Object.entries(tools).map(([name, tool]) => {
-          const findTool = async (registry: ConnectionRegistry) => {
+          const findTool = async (registry: ConnectionRun) => {
             const current = await toolsOf(registry, connection, "throw", "call");
             if (!Object.hasOwn(current, name)) throw noSuchTool(connection, name);
             return current[name]!;
@@ -90,7 +90,7 @@ const ownMethods = [
 /** These methods, each called on the part of the current registry. */
 function forward<PART extends object, NAME extends keyof PART>(
   lend: Lend,
-  partOf: (registry: ConnectionRegistry) => PART,
+  partOf: (registry: ConnectionRun) => PART,
   names: readonly NAME[],
 ): Pick<PART, NAME> {
   const entries = names.map((name) => {
@@ -107,9 +107,9 @@ function forward<PART extends object, NAME extends keyof PART>(
 /** Lists the tools of a connection, once for all calls of one registry. */
 function createListings() {
   /** The tools that each registry listed, by connection. */
-  const listed = new WeakMap<ConnectionRegistry, Map<string, Promise<ToolSet>>>();
+  const listed = new WeakMap<ConnectionRun, Map<string, Promise<ToolSet>>>();
   return async (
-    registry: ConnectionRegistry,
+    registry: ConnectionRun,
     connection: string,
     onUnavailable: "omit" | "throw",
     use: "list" | "call",
@@ -140,7 +140,7 @@ function sessionKind(definition: McpConnection): "stateful" | "stateless" | "pro
 /** Lends a registry to a run, which lasts longer than its call if it gives back a stream. */
 async function lendForRun<T>(
   lend: Lend,
-  start: (registry: ConnectionRegistry, options: RunOptions) => Promise<T>,
+  start: (registry: ConnectionRun, options: RunOptions) => Promise<T>,
   options: RunOptions = {},
 ): Promise<T> {
   const { onClose } = checkOptions(runSchema, options);
@@ -181,7 +181,7 @@ function borrowTool(
   lend: Lend,
   listed: Tool,
   hasResults: boolean,
-  find: (registry: ConnectionRegistry) => Promise<Tool>,
+  find: (registry: ConnectionRun) => Promise<Tool>,
 ): Tool {
   /** The tool that was called last. It knows what the model is to be told with the result. */
   let called = listed;

@@ -4,7 +4,7 @@ import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
   type ConnectionMode,
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   currentConnections,
   defineMcpClientConnection,
@@ -28,7 +28,7 @@ const registry = provider.create({ principal: { type: "app" } });
 test("run gives what its function gives, and knows the connections", () => {
   expectTypeOf(() =>
     registry.enter((own) => {
-      expectTypeOf(own).toEqualTypeOf<ConnectionRegistry<Connections>>();
+      expectTypeOf(own).toEqualTypeOf<ConnectionRun<Connections>>();
       return Promise.resolve(7);
     }),
   ).returns.resolves.toBeNumber();
@@ -45,13 +45,13 @@ test("call and ready take declared connections alone", () => {
 });
 
 test("currentConnections is of any connections, or of those that it is told", () => {
-  expectTypeOf(currentConnections).returns.toExtend<ConnectionRegistry<any>>();
-  expectTypeOf(() => currentConnections()).returns.toEqualTypeOf<ConnectionRegistry>();
+  expectTypeOf(currentConnections).returns.toExtend<ConnectionRun<any>>();
+  expectTypeOf(() => currentConnections()).returns.toEqualTypeOf<ConnectionRun>();
   expectTypeOf(() => currentConnections<Connections>()).returns.toEqualTypeOf<
-    ConnectionRegistry<Connections>
+    ConnectionRun<Connections>
   >();
   expectTypeOf(() => currentConnections({ ephemeral: true, provider })).returns.toEqualTypeOf<
-    ConnectionRegistry<Connections>
+    ConnectionRun<Connections>
   >();
   // @ts-expect-error an ephemeral registry needs a provider
   void (() => currentConnections({ ephemeral: true }));

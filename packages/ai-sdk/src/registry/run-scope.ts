@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRun } from "./connection-registry.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 
 /**
@@ -29,7 +29,7 @@ export interface NestOptions {
 
 /** A run, for the code below it. */
 export interface RunScope {
-  readonly registry: ConnectionRegistry<any>;
+  readonly registry: ConnectionRun<any>;
   /** Makes the registry of a run inside this one. The caller disposes of it. */
   readonly nest: (options: NestOptions) => Promise<RunScope>;
 }
@@ -64,7 +64,7 @@ export function hasScopes(): boolean {
 export async function runNested<T>(
   around: Pick<RunScope, "nest">,
   options: NestOptions,
-  use: (registry: ConnectionRegistry<any>) => T | PromiseLike<T>,
+  use: (registry: ConnectionRun<any>) => T | PromiseLike<T>,
 ): Promise<T> {
   const { abortSignal } = options;
   const nested = await around.nest(options);

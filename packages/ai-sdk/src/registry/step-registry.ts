@@ -13,7 +13,7 @@ import type { StepEvents } from "../events/step-events.ts";
 import type { SessionPool } from "../pool/process-pool.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slots/step-slot.ts";
-import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRun } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
 import { withSignIn } from "../waiting/sign-in.ts";
@@ -58,7 +58,7 @@ export interface StepRegistryOptions {
 export function createStepRegistry(
   factory: RegistryFactory,
   options: StepRegistryOptions,
-): ConnectionRegistry {
+): ConnectionRun {
   const { declaredFor, track, closeTimeoutMs } = factory;
   const { declared, principal, slotFor, named, isLeased = false, pool, successor, save } = options;
   const { events, waiting } = options;
@@ -70,7 +70,7 @@ export function createStepRegistry(
     closeTimeoutMs,
     save,
     onEnd: events.end,
-    // The lease closes the registry.
+    // Its owner closes it.
     track: isLeased ? () => () => undefined : track,
     onFirstUse(trackInside) {
       if (principal === undefined) return;

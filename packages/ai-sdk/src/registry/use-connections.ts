@@ -8,7 +8,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import type { ConnectionSet } from "../tools/same-names.ts";
 import { standInTool } from "../tools/stand-in-tool.ts";
-import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRun } from "./connection-registry.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 
 /** The parts of a registry that other packages of this project need beyond its interface. */
@@ -51,7 +51,7 @@ export function registerRegistryInternals(registry: object, lend: LendInternals)
 }
 
 /** @throws {TypeError} for a registry of another copy of this package */
-export function registryInternalsOf(registry: ConnectionRegistry<any>): LendInternals {
+export function registryInternalsOf(registry: ConnectionRun<any>): LendInternals {
   const found = lenders.get(registry);
   if (found !== undefined) return found;
   throw new TypeError(

@@ -10,7 +10,7 @@ import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { currentAutoSession } from "../registry/auto-session.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 import { nestSchema } from "../registry/option-schemas.ts";
 import { createRegistryFacade } from "../registry/registry-facade.ts";
 import { type ConnectionMode, currentScope, hasScopes, runNested } from "../registry/run-scope.ts";
@@ -32,7 +32,7 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
     };
 
 /**
- * Returns the registry of the run around the calling code, however deep below `registry.run`,
+ * Returns the run around the calling code, however deep below `run.enter`,
  * `sessions.run`, a durable agent or `withConnections` the code is.
  *
  * @example
@@ -46,7 +46,7 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
  */
 export function currentConnections<CONNECTIONS extends Connections = Connections>(
   options: CurrentConnectionsOptions<CONNECTIONS> = {},
-): ConnectionRegistry<CONNECTIONS> {
+): ConnectionRun<CONNECTIONS> {
   const scope = currentScope();
   // In a run nothing depends on the options.
   if (scope !== undefined) return scope.registry;
@@ -65,7 +65,7 @@ const currentSchema = optionalOptions({
 
 function runRequired(caller: string): McpSessionError {
   const fix = hasScopes()
-    ? "Call it inside registry.run, sessions.run or a durable agent, ask for an ephemeral registry, or give the provider autoSession."
+    ? "Call it inside run.enter, sessions.run or a durable agent, ask for an ephemeral run, or give the provider autoSession."
     : "This runtime has no AsyncLocalStorage: pass the registry on by hand.";
   return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
 }
@@ -96,7 +96,7 @@ export interface WithConnectionsOptions {
  */
 export async function withConnections<T, CONNECTIONS extends Connections = Connections>(
   modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
-  use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+  use: (registry: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},
 ): Promise<T> {
   const nest = { modes, ...checkOptions(nestSchema, options) };
@@ -114,9 +114,9 @@ function createEphemeralRegistry<CONNECTIONS extends Connections>({
 }: Extract<
   CurrentConnectionsOptions<CONNECTIONS>,
   { ephemeral: true }
->): ConnectionRegistry<CONNECTIONS> {
+>): ConnectionRun<CONNECTIONS> {
   const { createUnkept, declaredFor } = internalsOf<CONNECTIONS>(provider);
-  const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> => {
+  const lend = async <T>(use: (registry: ConnectionRun) => Promise<T>): Promise<T> => {
     const registry = createUnkept(principal);
     try {
       return await use(registry);
@@ -132,7 +132,7 @@ function createEphemeralRegistry<CONNECTIONS extends Connections>({
     client: async () => refuse("client"),
     fetch: () => refuse("fetch"),
     dispose: () => Promise.resolve(),
-  }) as ConnectionRegistry<any>;
+  }) as ConnectionRun<any>;
 }
 
 function refuse(method: string): never {

@@ -14,7 +14,7 @@ import {
   withConnections,
 } from "../index.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../registry/connection-registry.ts";
 
 const use = { principal: alice };
 
@@ -31,7 +31,7 @@ async function start(options: Partial<DurableSessionsOptions<any>> = {}) {
 }
 
 /** The conversation after a tool's result, as AI SDK has it. */
-async function order(run: Pick<ConnectionRegistry<any>, "tools">): Promise<ModelMessage[]> {
+async function order(run: Pick<ConnectionRun<any>, "tools">): Promise<ModelMessage[]> {
   const tools: ToolSet = await run.tools();
   const input = { item: "tea" };
   const call = { toolCallId: "call-1", toolName: "shop__order", input };

@@ -1,6 +1,6 @@
 import type {
   ConnectionEvent,
-  ConnectionRegistry,
+  ConnectionRun,
   DurableSessions,
   McpClientConnectionOptions,
 } from "@durable-mcp/ai-sdk";
@@ -67,7 +67,7 @@ export interface StepPlan {
   /** Another machine, with the same store. @default the chat's own */
   readonly on?: Pick<ChatOptions, "store" | "now">;
   /** Called when the step is open. */
-  readonly opened?: (registry: ConnectionRegistry) => Promise<void> | void;
+  readonly opened?: (registry: ConnectionRun) => Promise<void> | void;
   /** Called before the step ends. */
   readonly ending?: () => Promise<void> | void;
   /** Nothing is wrong during this step: every call has to be answered. @default false */

@@ -1,5 +1,5 @@
 import {
-  type ConnectionRegistry,
+  type ConnectionRun,
   createDurableSessions,
   defineMcpClientConnection,
 } from "@durable-mcp/ai-sdk";
@@ -135,7 +135,7 @@ function inTurn(name: string, isStateless: boolean): Fault<ClockWorld> {
   };
 }
 
-async function makeNamed({ named: sessions }: ConnectionRegistry): Promise<void> {
+async function makeNamed({ named: sessions }: ConnectionRun): Promise<void> {
   await sessions.create("draft", { idleTimeoutMs: idleForMs });
 }
 
@@ -145,7 +145,7 @@ function named(name: string, user: Machine, next: Machine): Fault<ClockWorld> {
     name,
     async round(round, world) {
       const chat = round.chat({ url: world.front.url, ...on(world, user), keepsSession: true });
-      const look = async ({ named: sessions }: ConnectionRegistry) => {
+      const look = async ({ named: sessions }: ConnectionRun) => {
         const found = await sessions.find("draft");
         if (found?.connections[0]?.kind === "session") return;
         round.fault("lost: a named session was ended a moment after its use");

@@ -1,6 +1,6 @@
 import {
   type ConnectionEvent,
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   createDurableSessions,
   defineMcpClientConnection,
@@ -10,7 +10,7 @@ import type { ChatOptions, StepPlan } from "./chat.ts";
 import { shortTimes } from "./waits.ts";
 
 export interface OpenStep {
-  readonly registry: ConnectionRegistry;
+  readonly registry: ConnectionRun;
   readonly tools: object;
   readonly end: () => Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { ConnectionRegistry } from "@durable-mcp/ai-sdk";
+import type { ConnectionRun } from "@durable-mcp/ai-sdk";
 import { McpSessionError } from "@durable-mcp/core";
 import type { StoreKind } from "../durable/store-place.ts";
 import { availableStores, skippedStores, storeNames } from "./available-stores.ts";
@@ -88,7 +88,7 @@ const roundsAt: Record<Moment, RoundAt> = {
 };
 
 /** Makes the step's tool list outdated, which it writes at its end: the server does not know the tool. */
-async function outdateTools(registry: ConnectionRegistry<any>): Promise<void> {
+async function outdateTools(registry: ConnectionRun<any>): Promise<void> {
   await registry.call("notes", "unknown");
 }
 

@@ -2,7 +2,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import {
   type ConnectionEvent,
   type ConnectionPoolOptions,
-  type ConnectionRegistry,
+  type ConnectionRun,
   createConnectionProvider,
   createDurableSessions,
   type Principal,
@@ -15,7 +15,7 @@ import { onTestFinished } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
 import { stdioFixture } from "./stdio-fixture.ts";
 
-type Registry = ConnectionRegistry<any>;
+type Registry = ConnectionRun<any>;
 
 /** An application with one stdio server, `fixture`, that nobody needs a principal for. */
 export function startNamed({

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { type ConnectionRegistry } from "@durable-mcp/ai-sdk";
+import { type ConnectionRun } from "@durable-mcp/ai-sdk";
 import { describe, expect, test } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
 import {
@@ -131,7 +131,7 @@ describe("a server that does not come up", () => {
   });
 });
 
-const failureOf = async (registry: ConnectionRegistry<any>): Promise<any> =>
+const failureOf = async (registry: ConnectionRun<any>): Promise<any> =>
   await registry.client("fixture").then(
     () => undefined,
     (error: unknown) => error,

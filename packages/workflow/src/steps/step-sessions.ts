@@ -1,6 +1,6 @@
 import type {
   ConnectionEvent,
-  ConnectionRegistry,
+  ConnectionRun,
   McpClientConnection,
   Principal,
 } from "@durable-mcp/ai-sdk";
@@ -59,10 +59,7 @@ export interface StepSessions {
 }
 
 /** @param seen the types of the connection's events in this step so far */
-export type UseRegistry<T> = (
-  registry: ConnectionRegistry,
-  seen: ReadonlySet<string>,
-) => Promise<T>;
+export type UseRegistry<T> = (registry: ConnectionRun, seen: ReadonlySet<string>) => Promise<T>;
 
 /** For the step of a call: what the step that opened the connection has told already. */
 export function exceptTold(

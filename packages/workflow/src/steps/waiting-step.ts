@@ -1,8 +1,4 @@
-import {
-  type ConnectionRegistry,
-  type McpClientConnection,
-  McpSessionError,
-} from "@durable-mcp/ai-sdk";
+import { type ConnectionRun, type McpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
 import { isPausing, pausingInput } from "@durable-mcp/ai-sdk/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallRequest, CallResult, WaitingRequest, WaitingStep } from "../step-protocol.ts";
@@ -27,7 +23,7 @@ export async function waitingStep(
   };
 }
 
-type Tools = Parameters<ConnectionRegistry["waiting"]["resume"]>[1]["tools"];
+type Tools = Parameters<ConnectionRun["waiting"]["resume"]>[1]["tools"];
 
 /** A call as it is at the end of a step. */
 interface Found {
@@ -53,7 +49,7 @@ export async function goOnInStep(
   const { tool, waiting, mayRunTwice } = request;
   if (!isPausing(definition)) return failed(notPausing(connection));
   const record = waiting.kind === "find" ? undefined : waiting.record;
-  const use = async (registry: ConnectionRegistry): Promise<Found> =>
+  const use = async (registry: ConnectionRun): Promise<Found> =>
     waiting.kind === "find"
       ? await find(registry, request)
       : await goOn(registry, request, await personSaid(said, step, waiting), { ...waiting, now });
@@ -109,7 +105,7 @@ async function personSaid(
 }
 
 async function goOn(
-  registry: ConnectionRegistry,
+  registry: ConnectionRun,
   request: CallRequest,
   act: Act,
   { id, round, now }: Pick<WaitingStep, "id" | "round"> & { readonly now: () => number },
@@ -140,12 +136,12 @@ async function goOn(
 }
 
 /** The calls that wait. A connection whose user has to sign in is none. */
-async function openCalls({ waiting }: ConnectionRegistry) {
+async function openCalls({ waiting }: ConnectionRun) {
   return (await waiting.list()).filter((entry) => entry.id !== undefined);
 }
 
 /** The call of a step that was interrupted after its server had asked. */
-async function find(registry: ConnectionRegistry, request: CallRequest): Promise<Found> {
+async function find(registry: ConnectionRun, request: CallRequest): Promise<Found> {
   const { connection, tool, toolCallId } = request;
   const open = await openCalls(registry);
   const alike = open.filter(
@@ -161,7 +157,7 @@ async function find(registry: ConnectionRegistry, request: CallRequest): Promise
 
 /** Has the registry put the call's result into messages, as it does for agents. */
 async function look(
-  { waiting }: ConnectionRegistry,
+  { waiting }: ConnectionRun,
   tools: Tools,
   id: string,
   { tool, toolCallId = "", input }: CallRequest,
