@@ -226,10 +226,10 @@ describe("in a run", () => {
   test("nothing of it lasts under a name, and a run that isolates it begins with it", async () => {
     const { server, provider, session } = await startRemembered();
     const run = { session, principal: alice };
-    await provider.run(run, async (run) => {
+    await provider.run(run, async (own) => {
       await withConnections({ one: "isolate" }, (isolated: ConnectionRun<any>) => greet(isolated));
       expect(server.log).toEqual(["POST tools/call"]);
-      const named = run.named.run("a", () => undefined);
+      const named = own.named.run("a", () => undefined);
       await expect(named).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
     });
   });

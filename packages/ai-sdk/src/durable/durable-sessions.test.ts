@@ -57,7 +57,7 @@ test("each agent session, principal and agent has sessions of its own", async ()
   const { sessions } = startProcess(server, store);
   const { sessions: ofPlanner } = startProcess(server, store, { agent: "planner" });
   const run = (of: typeof sessions, chat: string, principal: typeof alice) =>
-    of.run(chat, { principal }, async (run) => addNote(await run.tools(), "mine"));
+    of.run(chat, { principal }, async (own) => addNote(await own.tools(), "mine"));
   expect(await run(sessions, "chat", alice)).toBe("1 notes");
   expect(await run(sessions, "chat", bob)).toBe("1 notes");
   expect(await run(sessions, "other", alice)).toBe("1 notes");

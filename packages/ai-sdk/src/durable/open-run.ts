@@ -59,7 +59,7 @@ export function createOpenRun<CONNECTIONS extends Connections>(
     ...run,
     sessionId,
     closed: closed.promise,
-    close: run.dispose,
+    close: () => run.dispose(),
     attach(stream) {
       if (holds === 0) {
         throw new TypeError("attach: the run is closed. Attach before you dispose of it.");

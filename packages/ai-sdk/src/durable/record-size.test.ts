@@ -15,8 +15,8 @@ test("a tool list that a store's record has no room for costs a listing, not the
   const session = { toolList: { maxLength: 2 * maxValueLength } };
   const { sessions, events } = startProcess(server, store, { session });
   const run = (chat: string) =>
-    sessions.run(chat, { principal: alice }, async (run) =>
-      callForText(await run.tools(), "notes__large"),
+    sessions.run(chat, { principal: alice }, async (own) =>
+      callForText(await own.tools(), "notes__large"),
     );
 
   await run("small");

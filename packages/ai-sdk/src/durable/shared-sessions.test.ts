@@ -162,8 +162,8 @@ describe("a shared session", () => {
     await sessions.restart({ shared: "inventory" }, use);
     const run = async (id: string) => {
       const model = scriptedModel([{ tool: "notes__list_notes" }], "Done.");
-      await sessions.run(id, use, async (run) =>
-        generateText({ model, tools: await run.tools(), prompt: "Go.", stopWhen: stepCountIs(2) }),
+      await sessions.run(id, use, async (own) =>
+        generateText({ model, tools: await own.tools(), prompt: "Go.", stopWhen: stepCountIs(2) }),
       );
       return toolResults(model)[0];
     };

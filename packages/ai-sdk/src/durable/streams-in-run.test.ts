@@ -79,10 +79,10 @@ describe("a stream that a run gives back", () => {
     ],
   ])("has its tools until it has ended: %s", async (_, step, read) => {
     const { run, server, expectClosed } = await startSessions();
-    const given = await run(async (run) => step(await run.tools()));
+    const given = await run(async (own) => step(await own.tools()));
     expect(await read(given)).toContain("done");
     await expectClosed();
-    expect(await run((run) => run.call("notes", "list_notes"))).toMatchObject({
+    expect(await run((own) => own.call("notes", "list_notes"))).toMatchObject({
       content: [{ text: "milk" }],
     });
     expect(server.sessionIds).toHaveLength(1);
@@ -91,7 +91,7 @@ describe("a stream that a run gives back", () => {
   test("is given at once, and the session held while it goes on", async () => {
     const { run, isOpen, expectClosed } = await startSessions();
     const { model, go } = startHeldModel();
-    const result = await run(async (run) => stream(await run.tools(), model));
+    const result = await run(async (own) => stream(await own.tools(), model));
     expect(await isOpen()).toBe(true);
     go();
     expect(await result.text).toBe("done");
@@ -114,7 +114,7 @@ describe("a stream that a run gives back", () => {
     ["a stream", (tools) => stream(tools).textStream],
   ])("is read to its end when nobody reads it: %s", async (_, step) => {
     const { run, server, expectClosed } = await startSessions();
-    await run(async (run) => step(await run.tools()));
+    await run(async (own) => step(await own.tools()));
     await expectClosed();
     expect(server.log).toContain("POST tools/call");
   });
@@ -123,8 +123,8 @@ describe("a stream that a run gives back", () => {
     const { run, isOpen, expectClosed } = await startSessions();
     const { model, go } = startHeldModel();
     let text: PromiseLike<string> | undefined;
-    const response = await run(async (run) => {
-      const result = stream(await run.tools(), model);
+    const response = await run(async (own) => {
+      const result = stream(await own.tools(), model);
       ({ text } = result);
       return result.toUIMessageStreamResponse();
     });
@@ -145,11 +145,11 @@ describe("a stream that a run gives back", () => {
     const { run, server, expectClosed } = await startSessions();
     const { signal, abort } = startAbort();
     await run(
-      async (run) =>
+      async (own) =>
         give(
           streamText({
             model: streamingModel({ tool: "notes__wait" }),
-            tools: await run.tools(),
+            tools: await own.tools(),
             abortSignal: signal,
             ...settings,
           }),
@@ -187,8 +187,8 @@ describe("a stream that a run gives back", () => {
     const model = streamingModel();
     model.doStream = () => Promise.reject(new Error("the model is down"));
     const options = { maxRetries: 0, onError: () => undefined };
-    const result = await run(async (run) =>
-      streamText({ model, tools: await run.tools(), prompt: "go", ...options }),
+    const result = await run(async (own) =>
+      streamText({ model, tools: await own.tools(), prompt: "go", ...options }),
     );
     await expectClosed();
     expect(await result.toUIMessageStreamResponse().text()).toContain('"type":"error"');
@@ -203,8 +203,8 @@ describe("a stream that a run gives back", () => {
     const { run, server, isOpen, expectClosed } = await startSessions();
     const model = streamingModel({ tool: "notes__wait" });
     const { origin } = await startHttpServer(async (_, response) => {
-      await run(async (run) => {
-        const result = stream(await run.tools(), model);
+      await run(async (own) => {
+        const result = stream(await own.tools(), model);
         void result.pipeUIMessageStreamToResponse(response);
         return result;
       });
@@ -307,8 +307,8 @@ describe("a run that gives no stream back", () => {
   test("fails with its own error, whatever it had begun to stream", async () => {
     const { run, isOpen } = await startSessions();
     const { model, go } = startHeldModel();
-    const outcome = run(async (run) => {
-      void stream(await run.tools(), model).consumeStream({ onError: () => undefined });
+    const outcome = run(async (own) => {
+      void stream(await own.tools(), model).consumeStream({ onError: () => undefined });
       throw new Error("The route broke.");
     });
     await expect(outcome).rejects.toThrow("The route broke.");
@@ -318,7 +318,7 @@ describe("a run that gives no stream back", () => {
 
   test("tells a stream that was kept back to be given back", async () => {
     const { run } = await startSessions();
-    const { result } = await run(async (run) => ({ result: stream(await run.tools()) }));
+    const { result } = await run(async (own) => ({ result: stream(await own.tools()) }));
     expect(JSON.stringify(await result.steps)).toContain("return a stream");
   });
 });

@@ -227,9 +227,9 @@ describe("an abort ends the wait", () => {
     const { sessions, held } = await startChat({ storeTimeoutMs: 60_000 });
     const controller = new AbortController();
     const options = { ...use, abortSignal: controller.signal };
-    const run = sessions.run("chat", options, async (run) => {
+    const run = sessions.run("chat", options, async (own) => {
       held.before("list", hang);
-      const outcomes = Promise.allSettled([run.named.list(), run.named.create("research")]);
+      const outcomes = Promise.allSettled([own.named.list(), own.named.create("research")]);
       controller.abort(new Error("Enough."));
       return await outcomes;
     });

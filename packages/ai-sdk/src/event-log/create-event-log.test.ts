@@ -45,8 +45,8 @@ describe("an event log", () => {
         onEvent: createEventLog({ path }),
       });
       const principal = { type: "user", issuer: "https://idp.example", id: "alice-42" } as const;
-      await sessions.run(chatId, { principal }, async (run) =>
-        callTool(await run.tools(), "notes__add_note", { text: "a secret note" }),
+      await sessions.run(chatId, { principal }, async (own) =>
+        callTool(await own.tools(), "notes__add_note", { text: "a secret note" }),
       );
     };
     await run("chat-of-alice");

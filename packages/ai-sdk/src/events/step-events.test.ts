@@ -47,10 +47,10 @@ function failingModel(...turns: Turn[]) {
 describe("the events of a step", () => {
   test("name the step and the agent session", async () => {
     const { server, told, run, provider } = await startNotes();
-    await run(async (run) => callTool(await run.tools(), "notes__add_note", { text: "one" }));
+    await run(async (own) => callTool(await own.tools(), "notes__add_note", { text: "one" }));
     const first = told.splice(0);
     server.forgetSessions();
-    await run(async (run) => callTool(await run.tools(), "notes__add_note", { text: "two" }));
+    await run(async (own) => callTool(await own.tools(), "notes__add_note", { text: "two" }));
     const second = told.splice(0);
 
     const stepsOf = (of: typeof told) => new Set(of.map(({ step }) => step?.id));
@@ -67,7 +67,7 @@ describe("the events of a step", () => {
 
   test("say which operations were under way, how long, and what became of them", async () => {
     const { told, run } = await startNotes();
-    await run((run) => run.call("notes", "add_note", { text: "one" }));
+    await run((own) => own.call("notes", "add_note", { text: "one" }));
     const operations = told.flatMap(({ event }) => (event.type === "operation" ? [event] : []));
     expect(operations.map(({ operation, action }) => `${operation} ${action}`)).toEqual([
       "list started",
@@ -86,7 +86,7 @@ describe("the events of a step", () => {
 
   test("end with one for each connection that was used, which has its requests", async () => {
     const { server, told, run } = await startNotes();
-    const use = async () => await run((run) => run.call("notes", "add_note", { text: "one" }));
+    const use = async () => await run((own) => own.call("notes", "add_note", { text: "one" }));
     await use();
     await use();
     const ends = told.flatMap(({ event }) => (event.type === "step-ended" ? [event] : []));
@@ -111,15 +111,15 @@ describe("the events of a step", () => {
     };
     const use = { prompt: "Note.", stopWhen: isStepCount(3), maxRetries: 0 };
 
-    await run(async (run) => callTool(await run.tools(), "notes__add_note", { text: "one" }));
+    await run(async (own) => callTool(await own.tools(), "notes__add_note", { text: "one" }));
     expect(outcomes()).toEqual([undefined]);
     await expect(run(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(outcomes()).toEqual(["failed"]);
     expect(await streamed(add, "Noted.")).toEqual([undefined]);
     expect(await streamed()).toEqual(["failed"]);
     expect(await streamed(add)).toEqual(["failed"]);
-    const result = await run(async (run) =>
-      streamText({ ...use, tools: await run.tools(), model: failingModel(add) }),
+    const result = await run(async (own) =>
+      streamText({ ...use, tools: await own.tools(), model: failingModel(add) }),
     );
     await result.consumeStream();
     await vi.waitFor(() => expect(told.at(-1)?.event.type).toBe("step-ended"));

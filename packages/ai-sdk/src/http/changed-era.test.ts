@@ -92,14 +92,14 @@ test.each(["discovered", "remembered"])("and back, where the client had %s", asy
   const run = <T>(use: Parameters<typeof sessions.run<T>>[2]) =>
     sessions.run("chat", { principal: alice }, use);
   turnModern();
-  await run(async (run) => callTool(await run.tools(), "notes__greet"));
+  await run(async (own) => callTool(await own.tools(), "notes__greet"));
   events.length = 0;
   turnOld();
   const call = { tool: "add_note", input: { text: "a" } };
-  const added = await run((run) => run.call("notes", call.tool, call.input));
+  const added = await run((own) => own.call("notes", call.tool, call.input));
   expect(added).toMatchObject({ content: [{ text: "1 notes" }] });
   expect(events).toContain("started");
-  const listed = await run(async (run) => callTool(await run.tools(), "notes__list_notes"));
+  const listed = await run(async (own) => callTool(await own.tools(), "notes__list_notes"));
   expect(listed).toMatchObject({ content: [{ text: "a" }] });
   expect(notebook.sessionIds).toHaveLength(1);
 });

@@ -57,7 +57,7 @@ async function startWithLogin() {
   });
   const { provider } = startApplication({ notes });
   const run = (session: { state?: unknown }) =>
-    provider.run({ session, principal: alice }, async (run) => Object.keys(await run.tools()));
+    provider.run({ session, principal: alice }, async (own) => Object.keys(await own.tools()));
   const { session } = await run({});
   server.requests.length = 0;
   return {

@@ -222,7 +222,7 @@ describe("a run on state that streams", () => {
     const model = streamingModel({ tool: "notes__wait" });
     const { session } = await run(
       {},
-      async (run) => streamText({ model, tools: await run.tools(), prompt: "go", abortSignal }),
+      async (own) => streamText({ model, tools: await own.tools(), prompt: "go", abortSignal }),
       { principal, abortSignal },
     );
     await vi.waitFor(() => expect(server.waits).toEqual(["started"]));

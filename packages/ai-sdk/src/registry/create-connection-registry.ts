@@ -1,3 +1,4 @@
+import { createFirstTools } from "./first-tools.ts";
 import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
@@ -7,13 +8,12 @@ import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
-import { mergeTools } from "../tools/same-names.ts";
 import type { ConnectionRun, RunOptions } from "./connection-registry.ts";
-import { restartSchema, runSchema, statusSchema, toolsSchema } from "./option-schemas.ts";
+import { restartSchema, runSchema, statusSchema } from "./option-schemas.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
-import { createInternals, listTools, registerRegistryInternals } from "./use-connections.ts";
+import { createInternals, registerRegistryInternals } from "./use-connections.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
 /** The connections of a registry, and its lifetime. */
@@ -41,13 +41,7 @@ export function createConnectionRegistry(
   const { find, collect } = internals;
   const runs = createOverlappingRuns(parts);
   const management = createRegistryManagement(connections, lifetime, lookUp);
-  /** The tools that a step began with, for its first `tools()`. */
-  let begun: object | undefined;
-  const takeBegun = () => {
-    const tools = begun;
-    begun = undefined;
-    return tools;
-  };
+  const first = createFirstTools(internals, allNames, lifetime.throwIfOver);
 
   const registry: ConnectionRun = {
     connections: connections.map(({ name, definition, session }) => ({
@@ -55,23 +49,7 @@ export function createConnectionRegistry(
       description: definition.options.description,
       session,
     })),
-    async tools(options) {
-      const listed = options === undefined ? takeBegun() : undefined;
-      if (listed !== undefined) {
-        lifetime.throwIfOver();
-        return listed as any;
-      }
-      const { connections: names = allNames, onUnavailable = "omit" } = checkOptions(
-        toolsSchema,
-        options === undefined ? {} : options,
-      );
-      const sets = await collect(
-        [...new Set(names)],
-        async (connection) => await listTools(connection, onUnavailable),
-        onUnavailable,
-      );
-      return mergeTools(sets, { onUnavailable, emit: internals.emit });
-    },
+    tools: first.tools,
     async client(name) {
       const connection = find(name);
       // An own connection ends by itself. A shared one continues for the others.
@@ -109,26 +87,15 @@ export function createConnectionRegistry(
       );
     },
     ...management,
-    async restart(...restart) {
-      takeBegun();
-      return await management.restart(...restart);
-    },
-    async clearTools(name) {
-      takeBegun();
-      await management.clearTools(name);
-    },
+    restart: first.forgetting((...restart) => management.restart(...restart)),
+    clearTools: first.forgetting((name: string) => management.clearTools(name)),
     named,
     waiting: createRegistryWaiting(parts, find),
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
   const scope: RunScope = { registry, nest };
-  const lent = {
-    ...internals,
-    async begin(onUnavailable: "omit" | "throw" | undefined) {
-      begun = await registry.tools({ onUnavailable });
-    },
-  };
+  const lent = { ...internals, begin: first.begin };
   registerRegistryInternals(registry, async (use) => await use(lent));
   return registry;
 }

@@ -181,7 +181,7 @@ test("the next run goes on in the session that a restart has begun", async () =>
   const provider = createConnectionProvider({ connections: { notes: notebook(url) } });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
   const run = <T>(use: (registry: ConnectionRun<any>) => Promise<T>) =>
-    sessions.run("chat", { principal: alice }, (run) => use(run));
+    sessions.run("chat", { principal: alice }, (own) => use(own));
   await run((registry) => add(registry, "notes", "old"));
   await run((registry) => registry.restart("notes"));
   expect(await run((registry) => listed(registry, "notes"))).toBe("");

@@ -25,9 +25,9 @@ async function startKept(options: Partial<McpClientConnectionOptions>) {
   const { provider } = application;
   const begun = vi.fn<() => undefined>();
   const run = (session: { state?: unknown }, onUnavailable?: "throw" | "omit") =>
-    provider.run({ session, principal: alice, onUnavailable }, async (run) => {
+    provider.run({ session, principal: alice, onUnavailable }, async (own) => {
       begun();
-      return await callForText(await run.tools(), "notes__list_notes");
+      return await callForText(await own.tools(), "notes__list_notes");
     });
   const { session } = await run({});
   const fresh = [...server.log];

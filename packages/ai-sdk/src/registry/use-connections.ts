@@ -38,6 +38,8 @@ interface RegistryInternals {
   readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
 }
 
+export type UsedConnections = Omit<RegistryInternals, "begin">;
+
 /**
  * Calls `use` with the internals of a registry. A registry that borrows others lends those of the one that
  * is current, which lasts until `use` is done.
@@ -81,7 +83,7 @@ export function createInternals(
     connection.noteRun();
     return connection;
   };
-  const internals: Omit<RegistryInternals, "begin"> = {
+  const internals: UsedConnections = {
     find,
     emit: (event) => lookUp(event.connection).emit(event),
     async collect(names, use, onUnavailable) {

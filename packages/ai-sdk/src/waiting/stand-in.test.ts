@@ -20,7 +20,7 @@ test("where no call can wait the model gets words, with the page where the sign-
   const { connection, signIn, signIns } = await startLockedNotebook();
   const provider = createConnectionProvider({ connections: { work: connection() } });
   const run = async (use_: (tools: ToolSet) => Promise<unknown>) =>
-    await provider.run({ session: {}, principal: alice }, async (run) => use_(await run.tools()));
+    await provider.run({ session: {}, principal: alice }, async (own) => use_(await own.tools()));
   await run(async (tools) => {
     expect(Object.keys(tools)).toEqual(["work__sign_in"]);
     expect(await callTool(tools, "work__sign_in")).toContain("at https://app.test/oauth/start");

@@ -42,8 +42,8 @@ async function run({ url, options, state, call }: ColdStep): Promise<ColdStepRep
     onEvent: () => undefined,
   });
   const use = { session: { state }, principal, onUnavailable: "throw" } as const;
-  const { result, session } = await provider.run(use, async (run) => {
-    const { execute } = (await run.tools())[`server__${call.tool}`] as {
+  const { result, session } = await provider.run(use, async (own) => {
+    const { execute } = (await own.tools())[`server__${call.tool}`] as {
       execute: (input: unknown, use: object) => Promise<ToolResult>;
     };
     // A call that waits is known by its id.

@@ -49,8 +49,8 @@ export function createStoredSessions({
   ) => {
     const { seen, onEvent } = watchEvents(tell);
     const sessions = sessionsOf(connection, definition, onEvent, inStore);
-    return await sessions.run(requireSessionId(step), { principal }, async (run) => ({
-      result: await use(run, seen),
+    return await sessions.run(requireSessionId(step), { principal }, async (own) => ({
+      result: await use(own, seen),
       // The record has that mark, and the next call that reads it tells the model.
       isReplacement: false,
     }));

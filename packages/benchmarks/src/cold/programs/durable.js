@@ -10,8 +10,8 @@ const sessions = createDurableSessions({
   },
   store,
 });
-const { content } = await sessions.run("chat", { principal: { type: "app" } }, ({ tools }) =>
-  tools.counter__count.execute({}, { toolCallId: "call-1", messages: [] }),
+const { content } = await sessions.run("chat", { principal: { type: "app" } }, async (run) =>
+  (await run.tools()).counter__count.execute({}, { toolCallId: "call-1", messages: [] }),
 );
 await store.close();
 

@@ -23,8 +23,8 @@ async function bareStep() {
 }
 
 async function durableStep() {
-  const { content } = await sessions.run("chat", { principal: { type: "app" } }, ({ tools }) =>
-    tools.counter__count.execute({}, call),
+  const { content } = await sessions.run("chat", { principal: { type: "app" } }, async (run) =>
+    (await run.tools()).counter__count.execute({}, call),
   );
   return content[0].text;
 }
