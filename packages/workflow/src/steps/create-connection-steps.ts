@@ -66,7 +66,10 @@ export interface ConnectionStepsOptions {
   /** Gets the events of connections, sessions and slots. @default warns on the console as a provider does */
   readonly onEvent?:
     | ((event: StepEvent) => void)
-    | { readonly every: (event: ConnectionEvent | SlotRefusedEvent) => void }
+    | {
+        /** Gets all events, not only those that an application acts on. */
+        readonly every: (event: ConnectionEvent | SlotRefusedEvent) => void;
+      }
     | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
