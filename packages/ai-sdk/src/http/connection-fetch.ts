@@ -20,7 +20,11 @@ import { handshakeMethod } from "./handshake-method.ts";
 type Fetch = typeof globalThis.fetch;
 
 /** Sends a request to the server, with these headers instead of its own. */
-type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => Promise<Response>;
+type Send = (
+  input: Parameters<typeof globalThis.fetch>[0],
+  init: RequestInit,
+  headers: Headers,
+) => Promise<Response>;
 
 interface FetchUse {
   readonly now: () => number;

@@ -22,7 +22,7 @@ type Fetch = typeof globalThis.fetch;
 
 /** Sends a request, with what the caller of the client knows of its call. */
 type SendCall = (
-  input: RequestInfo | URL,
+  input: Parameters<typeof globalThis.fetch>[0],
   init?: RequestInit,
   notes?: CallNotes,
 ) => Promise<Response>;

@@ -62,7 +62,7 @@ export function createServerMemory(options: ServerMemoryOptions = {}): ServerMem
 /** A request of a revision without sessions. With `pinMs` lists of older ones count, too. */
 async function readCall(
   { url, pinMs }: MemoryContext,
-  input: RequestInfo | URL,
+  input: Parameters<typeof globalThis.fetch>[0],
   init: RequestInit | undefined,
   pass: () => Promise<Response>,
 ): Promise<MemoryCall | undefined> {

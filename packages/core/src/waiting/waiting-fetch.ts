@@ -45,7 +45,7 @@ export interface WaitingFetchOptions {
 
 /** A fetch that may get, with a call, what the caller of the client knows of it. */
 type NotingFetch = (
-  input: RequestInfo | URL,
+  input: Parameters<typeof globalThis.fetch>[0],
   init?: RequestInit,
   notes?: CallNotes,
 ) => Promise<Response>;
