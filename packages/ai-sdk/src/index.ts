@@ -13,7 +13,7 @@ export type {
   ConnectionTelemetry,
   StoreOperation,
 } from "./events/connection-telemetry.ts";
-export { createDurableSessions } from "./durable/create-durable-sessions.ts";
+export { createDurableSessions } from "./sessions/create-durable-sessions.ts";
 export type { DurableAgentCallOptions, DurableAgentSession } from "./agent/agent-sessions.ts";
 export {
   createDurableAgent,
@@ -28,14 +28,14 @@ export type {
   DurableSessionsOptions,
   SessionUse,
   SharedId,
-} from "./durable/durable-sessions.ts";
+} from "./sessions/durable-sessions.ts";
 export type {
   DurableSessionsAdmin,
   SessionOwner,
   SweepAuthorization,
-} from "./durable/durable-sessions-admin.ts";
-export type { OpenRun } from "./durable/open-run.ts";
-export type { Streamed } from "./streams/read-to-end.ts";
+} from "./sessions/durable-sessions-admin.ts";
+export type { OpenRun } from "./sessions/open-run.ts";
+export type { Streamed } from "./run/read-to-end.ts";
 export type {
   EndedSession,
   SessionPage,
@@ -51,30 +51,30 @@ export type {
   ConnectionProviderOptions,
   StateRunOptions,
   StateRunResult,
-} from "./provider/connection-provider.ts";
-export { createConnectionProvider } from "./durable/create-connection-provider.ts";
+} from "./sessions/connection-provider.ts";
+export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
 export type { ConnectionPoolOptions } from "./pool/process-pool.ts";
-export type { AutoSessionOptions, StoredAutoSessionOptions } from "./registry/auto-session.ts";
+export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/auto-session.ts";
 export type {
   ConnectionRun,
   NamedSession,
   NamedSessions,
   RunOptions,
-} from "./registry/connection-registry.ts";
+} from "./run/connection-registry.ts";
 export type {
   AnswerOptions,
   ResumedMessages,
   WaitingRegistry,
 } from "./waiting/waiting-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
-export type { ReadyOptions } from "./registry/wait-until-ready.ts";
+export type { ReadyOptions } from "./run/wait-until-ready.ts";
 export {
   currentConnections,
   type CurrentConnectionsOptions,
   withConnections,
   type WithConnectionsOptions,
-} from "./runs/current-connections.ts";
-export type { ConnectionMode } from "./registry/run-scope.ts";
+} from "./sessions/current-connections.ts";
+export type { ConnectionMode } from "./run/run-scope.ts";
 export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
 export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {

@@ -18,10 +18,10 @@ export {
   wholeNumber,
 } from "./base/check-options.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
-export { checkConnections } from "./provider/check-connections.ts";
-export { someStore } from "./durable/option-schemas.ts";
-export { connectionUnavailable, pathHint } from "./errors/connection-error.ts";
-export { emitUnavailable, isTold } from "./errors/unavailable-event.ts";
+export { checkConnections } from "./sessions/check-connections.ts";
+export { someStore } from "./sessions/option-schemas.ts";
+export { connectionUnavailable, pathHint } from "./events/connection-error.ts";
+export { emitUnavailable, isTold } from "./events/unavailable-event.ts";
 export { createTeller } from "./events/connection-telemetry.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { boundedCall, ownResult } from "./tools/call-tool.ts";
@@ -37,10 +37,14 @@ export { answerWithoutSecrets, withoutProvided } from "./tools/provided-argument
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
-export { registryInternalsOf } from "./registry/use-connections.ts";
-export { removeRecord } from "./durable/end-record.ts";
-export { endForOperator, type InspectedRecord, inspectRecord } from "./durable/operator-records.ts";
-export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./durable/slot-record.ts";
-export { listRecords } from "./durable/stored-records.ts";
+export { registryInternalsOf } from "./run/use-connections.ts";
+export { removeRecord } from "./sessions/end-record.ts";
+export {
+  endForOperator,
+  type InspectedRecord,
+  inspectRecord,
+} from "./sessions/operator-records.ts";
+export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./sessions/slot-record.ts";
+export { listRecords } from "./sessions/stored-records.ts";
 export { inParallel } from "./base/in-parallel.ts";
 export { deleteUnusedCalls, type ListedCall } from "./waiting/waiting-records.ts";

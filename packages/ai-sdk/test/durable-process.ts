@@ -7,7 +7,7 @@ import {
   type StoredAutoSessionOptions,
 } from "../src/index.ts";
 import type { SessionStore } from "@durable-mcp/core";
-import type { StoredSessionsOptions } from "../src/durable/durable-sessions.ts";
+import type { StoredSessionsOptions } from "../src/sessions/durable-sessions.ts";
 import { collectEvents } from "./collect-events.ts";
 import type { NotebookServer } from "./notebook-server.ts";
 

@@ -1,5 +1,5 @@
-import type { ConnectionRun } from "../registry/connection-registry.ts";
-import { registryInternalsOf } from "../registry/use-connections.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
+import { registryInternalsOf } from "../run/use-connections.ts";
 import { connectionOf } from "../tools/same-names.ts";
 import { prefixOf } from "../tools/tool-name.ts";
 

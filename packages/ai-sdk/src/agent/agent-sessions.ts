@@ -10,15 +10,15 @@ import {
   someObject,
 } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import type {
   DurableSessions,
   DurableSessionsOptions,
   StoredSessionsOptions,
-} from "../durable/durable-sessions.ts";
-import { someStore, storedSessionsFields } from "../durable/option-schemas.ts";
-import { ownProviderFields } from "../provider/option-schemas.ts";
-import type { ConnectionProviderOptions } from "../provider/connection-provider.ts";
+} from "../sessions/durable-sessions.ts";
+import { someStore, storedSessionsFields } from "../sessions/option-schemas.ts";
+import { ownProviderFields } from "../sessions/provider-option-schemas.ts";
+import type { ConnectionProviderOptions } from "../sessions/connection-provider.ts";
 
 /** The agent session of a call, and the principal that the call acts for. */
 export interface DurableAgentSession {

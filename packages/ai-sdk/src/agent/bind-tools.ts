@@ -1,5 +1,5 @@
 import type { ToolSet } from "ai";
-import { enterScope, type RunScope } from "../registry/run-scope.ts";
+import { enterScope, type RunScope } from "../run/run-scope.ts";
 
 type Execute = (...args: unknown[]) => unknown;
 

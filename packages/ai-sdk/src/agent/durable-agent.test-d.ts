@@ -10,8 +10,8 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { createConnectionProvider } from "../durable/create-connection-provider.ts";
-import type { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
+import type { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import {
   defineMcpClientConnection,
   type McpClientConnection,

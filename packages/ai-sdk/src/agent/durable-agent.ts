@@ -2,8 +2,8 @@ import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, Too
 import { checkOptions } from "../base/check-options.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { OpenRun } from "../durable/open-run.ts";
-import type { DurableSessions, SessionUse } from "../durable/durable-sessions.ts";
+import type { OpenRun } from "../sessions/open-run.ts";
+import type { DurableSessions, SessionUse } from "../sessions/durable-sessions.ts";
 import {
   type AgentSessions,
   type DurableAgentCallOptions,
@@ -14,7 +14,7 @@ import {
 } from "./agent-sessions.ts";
 import { tellUnmatched } from "./active-tools.ts";
 import { bindTools } from "./bind-tools.ts";
-import { currentScope } from "../registry/run-scope.ts";
+import { currentScope } from "../run/run-scope.ts";
 import { silentStep } from "../waiting/silent-model.ts";
 import { stopWhenWaiting, type StopWhenWaitingOptions } from "../waiting/stop-when-waiting.ts";
 import type { WaitingRegistry } from "../waiting/waiting-registry.ts";

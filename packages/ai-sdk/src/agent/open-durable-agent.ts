@@ -6,7 +6,7 @@ import {
   type ToolLoopAgentSettings,
   type ToolSet,
 } from "ai";
-import type { OpenRun } from "../durable/open-run.ts";
+import type { OpenRun } from "../sessions/open-run.ts";
 import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
 
 export type RuntimeContext = Record<string, unknown>;

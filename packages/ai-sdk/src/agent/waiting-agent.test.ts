@@ -16,7 +16,7 @@ import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model
 import { alice, bob } from "../../test/step.ts";
 import { chunksOf } from "../../test/ui-chunks.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";

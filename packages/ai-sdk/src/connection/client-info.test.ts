@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { describingProgram } from "../../test/describing-program.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
-import { createConnectionProvider } from "../durable/create-connection-provider.ts";
+import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";

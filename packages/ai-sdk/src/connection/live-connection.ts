@@ -1,7 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { Principal } from "@durable-mcp/core";
 import { within } from "@durable-mcp/core/internal";
-import type { RestoreError } from "../errors/client-errors.ts";
+import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
 import type { JudgedTool } from "./call-envelope.ts";

@@ -6,7 +6,7 @@ import { sendJson } from "../../test/http-server.ts";
 import { type ModernServerOptions, startModernServer } from "../../test/modern-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice, bob, callForText, startApplication } from "../../test/step.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import type { ApplicationEvent, OnEvent } from "./application-event.ts";
 import { createTeller } from "./connection-telemetry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";

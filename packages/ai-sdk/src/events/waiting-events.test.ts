@@ -7,7 +7,7 @@ import { collectEvents } from "../../test/collect-events.ts";
 import { alice, callTool } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import type { OnEvent } from "./application-event.ts";
 
 const use = { principal: alice };

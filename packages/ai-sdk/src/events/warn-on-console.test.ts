@@ -8,8 +8,8 @@ import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import { createConnectionProvider } from "../durable/create-connection-provider.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 import type { OnEvent } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 

@@ -4,7 +4,7 @@ import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 
 test("a pausing connection to a server with sessions says that nothing of it can wait, and works", async () => {
   const { url, requests } = await startNotebookServer();

@@ -12,8 +12,8 @@ import type { RefusedToken } from "../connection/connection-options.ts";
 import { connectTimeoutMs, type McpClientConnection } from "../connection/define-connection.ts";
 import type { PausableLimits } from "../connection/pausable-limits.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
-import { authorizationRequired } from "../errors/connection-error.ts";
-import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
+import { authorizationRequired } from "../events/connection-error.ts";
+import { scrubError, scrubSecrets } from "../events/scrub-secrets.ts";
 import { ask, createCredentials, createOwnTime } from "./credentials.ts";
 import { handshakeMethod } from "./handshake-method.ts";
 

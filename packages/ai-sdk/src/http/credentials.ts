@@ -11,7 +11,7 @@ import type { PausableLimits } from "../connection/pausable-limits.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { isHeaderName, isHeaderValue } from "../connection/option-schemas.ts";
 import { once } from "../base/once.ts";
-import { authorizationRequired } from "../errors/connection-error.ts";
+import { authorizationRequired } from "../events/connection-error.ts";
 
 type Definition = McpClientConnection["options"];
 

@@ -16,7 +16,7 @@ import {
   type McpClientConnection,
   sessionOptions,
 } from "../connection/define-connection.ts";
-import { authorizationRequired } from "../errors/connection-error.ts";
+import { authorizationRequired } from "../events/connection-error.ts";
 import type { SessionStatus } from "../slots/session-reports.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 

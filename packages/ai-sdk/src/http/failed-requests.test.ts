@@ -7,8 +7,8 @@ import { type NotebookServer, on, startNotebookServer } from "../../test/noteboo
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import type { ConnectionRun } from "../registry/connection-registry.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
 
 type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 

@@ -9,9 +9,9 @@ import { alice, callForText, callTool, startApplication } from "../../test/step.
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import { currentConnections } from "../index.ts";
-import { createConnectionProvider } from "../durable/create-connection-provider.ts";
+import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 
 const warn = vi.spyOn(console, "warn");
 beforeEach(() => void warn.mockReset().mockReturnValue(undefined));

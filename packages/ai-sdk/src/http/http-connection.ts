@@ -6,13 +6,13 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import type { ConnectionState } from "../connection/connection-management.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import { withSessionErrors } from "../errors/client-errors.ts";
+import { withSessionErrors } from "../events/client-errors.ts";
 import {
   authorizationRequired,
   isRegistryDisposed,
   restoreSessionError,
-} from "../errors/connection-error.ts";
-import { tellIfUnavailable } from "../errors/unavailable-event.ts";
+} from "../events/connection-error.ts";
+import { tellIfUnavailable } from "../events/unavailable-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
 import { takeProgress } from "../connection/call-envelope.ts";

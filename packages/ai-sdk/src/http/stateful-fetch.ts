@@ -23,13 +23,13 @@ import { mayRunTwice } from "../connection/may-run-twice.ts";
 import { memoryOf } from "../connection/memory-options.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
-import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
+import { type RestoreError, withSessionErrors } from "../events/client-errors.ts";
 import {
   connectionUnavailable,
   pathHint,
   requestError,
   restoreSessionError,
-} from "../errors/connection-error.ts";
+} from "../events/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { openClient } from "./open-client.ts";

@@ -1,7 +1,7 @@
 import { MCPClientError } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { systemCode } from "../errors/connection-error.ts";
-import { causesOf } from "../errors/request-failure.ts";
+import { systemCode } from "../events/connection-error.ts";
+import { causesOf } from "../events/request-failure.ts";
 
 const abortNames = ["AbortError", "TimeoutError"];
 

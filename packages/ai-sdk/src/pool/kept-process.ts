@@ -3,7 +3,7 @@ import { abortable } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
-import { registryDisposed } from "../errors/connection-error.ts";
+import { registryDisposed } from "../events/connection-error.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 

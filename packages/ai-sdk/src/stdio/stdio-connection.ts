@@ -8,9 +8,9 @@ import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
-import { withSessionErrors } from "../errors/client-errors.ts";
-import { connectionUnavailable } from "../errors/connection-error.ts";
-import { tellIfUnavailable } from "../errors/unavailable-event.ts";
+import { withSessionErrors } from "../events/client-errors.ts";
+import { connectionUnavailable } from "../events/connection-error.ts";
+import { tellIfUnavailable } from "../events/unavailable-event.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createCurrentServer } from "./current-server.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scrubSecrets } from "../errors/scrub-secrets.ts";
+import { scrubSecrets } from "../events/scrub-secrets.ts";
 import { createOutputTail, describeDropped } from "./stdio-errors.ts";
 
 const as = (text: string) => text;

@@ -7,7 +7,7 @@ import { askForProgress, takeOut, takeProgress } from "../connection/call-envelo
 import { hiddenValues } from "../connection/hidden-values.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
+import { scrubError, scrubSecrets } from "../events/scrub-secrets.ts";
 import { addTraceContext } from "../events/connection-telemetry.ts";
 import { resolveEnvironment, secretValues } from "./server-environment.ts";
 import type { DropReason } from "./server-message.ts";

@@ -25,9 +25,9 @@ import { hiding } from "../connection/hidden-values.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import type { ConnectionOperationDetails } from "../events/connection-telemetry.ts";
-import { withSessionErrors } from "../errors/client-errors.ts";
-import { authorizationRequired, callTimedOut } from "../errors/connection-error.ts";
-import { scrubError, scrubResult } from "../errors/scrub-secrets.ts";
+import { withSessionErrors } from "../events/client-errors.ts";
+import { authorizationRequired, callTimedOut } from "../events/connection-error.ts";
+import { scrubError, scrubResult } from "../events/scrub-secrets.ts";
 import { withProvided } from "./provided-arguments.ts";
 
 /**

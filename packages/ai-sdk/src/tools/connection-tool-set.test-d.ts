@@ -12,7 +12,7 @@ import { z } from "zod";
 import type { Principal } from "@durable-mcp/core";
 import type { ProvidedArgumentContext } from "../connection/tool-options.ts";
 import { defineMcpStdioConnection } from "../stdio/define-stdio-connection.ts";
-import { createConnectionProvider } from "../durable/create-connection-provider.ts";
+import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 import {
   defineMcpClientConnection,
   type McpClientConnection,

@@ -8,7 +8,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
 

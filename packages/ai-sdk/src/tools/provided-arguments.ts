@@ -5,8 +5,8 @@ import type { FlexibleSchema, Tool } from "ai";
 import { isJson } from "../base/check-options.ts";
 import type { ProvidedArgument, ToolOptions } from "../connection/tool-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { registryDisposed } from "../errors/connection-error.ts";
-import { scrubResult } from "../errors/scrub-secrets.ts";
+import { registryDisposed } from "../events/connection-error.ts";
+import { scrubResult } from "../events/scrub-secrets.ts";
 
 type Provides = Pick<ToolOptions<any, any>, "providedArguments" | "providedArgumentsByTool">;
 

@@ -20,7 +20,7 @@ import type {
   ToolApprovalStatus,
   ToolCallOptions,
 } from "../connection/tool-call-options.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 
 const use = { principal: alice };
 const addMilk = { tool: "notes__add_note", input: { text: "milk" } };

@@ -14,7 +14,7 @@ import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ToolProgress } from "../connection/call-progress.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
 
 /** A tool that reports these, and a typed one. */

@@ -4,7 +4,7 @@ import type { ClaimedOutcome, StoredCall } from "@durable-mcp/core/waiting/inter
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { CallEnvelope, JudgedTool } from "../connection/call-envelope.ts";
 import { loadWaiting, type StoredCalls } from "./stored-calls.ts";
-import { isOwnAnswer, requestFailure } from "../errors/request-failure.ts";
+import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";

@@ -6,7 +6,7 @@ import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { alice, bob, callTool } from "../../test/step.ts";
-import type { DurableSessionsOptions } from "../durable/durable-sessions.ts";
+import type { DurableSessionsOptions } from "../sessions/durable-sessions.ts";
 import {
   createDurableSessions,
   currentConnections,
@@ -14,7 +14,7 @@ import {
   withConnections,
 } from "../index.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
-import type { ConnectionRun } from "../registry/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
 
 const use = { principal: alice };
 

@@ -1,0 +1,230 @@
+import { createFirstTools } from "./first-tools.ts";
+import type { Principal } from "@durable-mcp/core";
+import { abortable } from "@durable-mcp/core/internal";
+import { checkOptions } from "../base/check-options.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
+import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
+import type { ConnectionInfo } from "../slots/session-reports.ts";
+import { runToEndOfStream } from "./read-to-end.ts";
+import { callTool, clientForUse } from "../tools/call-tool.ts";
+import type { ConnectionRun, RunOptions } from "./connection-registry.ts";
+import { restartSchema, runSchema, statusSchema } from "./option-schemas.ts";
+import type { RegistryLifetime } from "./registry-lifetime.ts";
+import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
+import { enterScope, type RunScope } from "./run-scope.ts";
+import { createInternals, registerRegistryInternals } from "./use-connections.ts";
+import { waitUntilReady } from "./wait-until-ready.ts";
+
+/** The connections of a registry, and its lifetime. */
+export interface RegistryParts {
+  /** All connections, also those of a run around it. */
+  readonly connections: readonly LiveConnection[];
+  readonly declared: Connections;
+  readonly lifetime: RegistryLifetime;
+  /** Whether its owner disposes of the registry, instead of a run of it. */
+  readonly isLeased: boolean;
+  readonly principal: Principal | undefined;
+  readonly now: () => number;
+  /** Where calls wait for a person; `undefined` if none can. */
+  readonly waiting?: WaitingSource | undefined;
+}
+
+export function createConnectionRegistry(
+  parts: RegistryParts,
+  { named, nest }: Pick<ConnectionRun, "named"> & Pick<RunScope, "nest">,
+): ConnectionRun {
+  const { connections, lifetime } = parts;
+  const allNames = connections.map(({ name }) => name);
+  const { signal, dispose } = lifetime;
+  const { lookUp, internals } = createInternals(connections, lifetime, allNames);
+  const { find, collect } = internals;
+  const runs = createOverlappingRuns(parts);
+  const management = createRegistryManagement(connections, lifetime, lookUp);
+  const first = createFirstTools(internals, allNames, lifetime.throwIfOver);
+
+  const registry: ConnectionRun = {
+    connections: connections.map(({ name, definition, session }) => ({
+      name,
+      description: definition.options.description,
+      session,
+    })),
+    tools: first.tools,
+    async client(name) {
+      const connection = find(name);
+      // An own connection ends by itself. A shared one continues for the others.
+      const shared = lifetime.owns(connection) ? undefined : signal;
+      const client = await abortable(connection.client(), shared);
+      return clientForUse(connection, client);
+    },
+    fetch: (name) => lookUp(name).createFetch(),
+    async instructions() {
+      const entries = await collect(allNames, instructionsOf, "omit");
+      return Object.fromEntries(entries.flat());
+    },
+    async call(name, tool, input, options) {
+      return await callTool(find(name), tool, input, options);
+    },
+    async ready(name, options) {
+      const connection = find(name);
+      try {
+        await connection.trace({ operation: "ready" }, () =>
+          waitUntilReady(connection, signal, options),
+        );
+      } catch (error) {
+        connection.tell(error);
+        throw error;
+      }
+    },
+    async enter(use, options = {}) {
+      const { onClose } = checkOptions(runSchema, options);
+      lifetime.throwIfOver();
+      return await runToEndOfStream(
+        (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
+        () => use(registry),
+        signal,
+        runs.reportNotCommitted,
+      );
+    },
+    ...management,
+    restart: first.forgetting((...restart) => management.restart(...restart)),
+    clearTools: first.forgetting((name: string) => management.clearTools(name)),
+    named,
+    waiting: createRegistryWaiting(parts, find),
+    dispose,
+    [Symbol.asyncDispose]: dispose,
+  };
+  const scope: RunScope = { registry, nest };
+  const lent = { ...internals, begin: first.begin };
+  registerRegistryInternals(registry, async (use) => await use(lent));
+  return registry;
+}
+
+async function instructionsOf(connection: LiveConnection) {
+  const { instructions } = await connection.client();
+  return instructions ? [[connection.name, instructions] as const] : [];
+}
+
+type OnClose = NonNullable<RunOptions["onClose"]>;
+
+/** Lets overlapping runs of one registry end together. */
+function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
+  const { signal, inUse, track, dispose, noteFailure } = lifetime;
+  let running: ReturnType<typeof start> | undefined;
+  const closeRegistry = async () => {
+    if (!isLeased) await dispose();
+  };
+  // Later, because the calls under way are cancelled first, and a closed client cannot do that.
+  const closeEarly = () => queueMicrotask(() => void closeRegistry());
+
+  /** Starts the part that all overlapping runs share. */
+  const start = () => {
+    const onClose: OnClose[] = [];
+    const failures: unknown[] = [];
+    signal.addEventListener("abort", closeEarly, { once: true });
+    const closeNext = async () => {
+      await closeRegistry();
+      for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
+        // If one run cannot save, the others still can.
+        try {
+          await call();
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0];
+    };
+    let closing = Promise.resolve();
+    /** Called by `shutdown` and at the end. If the first call fails, the second fails with its error. */
+    const close = async () => {
+      closing = closing.then(closeNext, closeNext);
+      await closing;
+    };
+    const forget = track(close);
+    return {
+      uses: 0,
+      onClose,
+      async end() {
+        this.uses -= 1;
+        if (this.uses > 0) return;
+        running = undefined;
+        signal.removeEventListener("abort", closeEarly);
+        await close().finally(forget);
+      },
+    };
+  };
+
+  /** Tells of an `onClose` that failed where no caller waits. */
+  const reportNotCommitted = () => {
+    for (const { name, emit } of inUse) {
+      emit({ type: "close-failed", connection: name, reason: "not-committed" });
+    }
+  };
+
+  /** Runs `use`; `onClose` is called once when the last overlapping run is over, and on `shutdown`. */
+  const run = async <T>(use: () => Promise<T>, onClose: OnClose | undefined): Promise<T> => {
+    running ??= start();
+    const current = running;
+    current.uses += 1;
+    if (onClose) current.onClose.push(onClose);
+    let result;
+    try {
+      signal.throwIfAborted();
+      result = await use();
+    } catch (error) {
+      if (!signal.aborted) noteFailure();
+      // The caller must get the run's own failure.
+      await current.end().catch(reportNotCommitted);
+      throw error;
+    }
+    await current.end();
+    return result;
+  };
+  return { run, reportNotCommitted };
+}
+
+/** How long a server may take to answer, in milliseconds. */
+const defaultMs = 5_000;
+
+/** The part of a registry that looks after its connections. */
+function createRegistryManagement(
+  connections: readonly LiveConnection[],
+  lifetime: RegistryLifetime,
+  lookUp: (name: string) => LiveConnection,
+): Pick<ConnectionRun, "info" | "status" | "restart" | "clearTools"> {
+  const allNames = connections.map(({ name }) => name);
+  /** Nothing is used by asking about it. */
+  const select = (only: string | undefined) => {
+    lifetime.throwIfOver(only);
+    const selected = connections.filter(({ name }) => only === undefined || name === only);
+    if (only !== undefined && selected.length === 0)
+      throw notDeclared(only, allNames, "connection");
+    return selected;
+  };
+  return {
+    info: async () => select(undefined).map(describe),
+    async status(options = {}) {
+      const { connection: only, timeoutMs = defaultMs } = checkOptions(statusSchema, options);
+      const asking = select(only).map(async (connection) => {
+        const check = await connection.manage.check(timeoutMs);
+        return { ...describe(connection), ...check };
+      });
+      return await Promise.all(asking);
+    },
+    async restart(name, options = {}) {
+      const { timeoutMs = defaultMs } = checkOptions(restartSchema, options);
+      const connection = lookUp(name);
+      return { ...slotOf(connection), ...(await connection.manage.restart(timeoutMs)) };
+    },
+    clearTools: async (name) => lookUp(name).manage.forgetTools(),
+  };
+}
+
+function describe(connection: LiveConnection): ConnectionInfo {
+  const { session, manage } = connection;
+  return { ...slotOf(connection), session, ...manage.inspect() };
+}
+
+function slotOf({ name: connection, keptAs }: LiveConnection) {
+  return { connection, ...keptAs };
+}

@@ -1,0 +1,320 @@
+import { EventEmitter, once } from "node:events";
+import { setImmediate as immediate, setTimeout as wait } from "node:timers/promises";
+import { createMemoryStore } from "@durable-mcp/core";
+import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type ToolSet } from "ai";
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { startRuns, textOf } from "../../test/run.ts";
+import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { alice } from "../../test/step.ts";
+import { createDurableAgent } from "../agent/durable-agent.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { currentConnections, withConnections } from "../sessions/current-connections.ts";
+import { currentScope } from "./run-scope.ts";
+
+const prompt = "Go on.";
+const stopWhen = isStepCount(5);
+const inputSchema = z.object({});
+
+/** A tool that says whether its code finds a registry. */
+const looking = (isRight: (registry: unknown) => boolean) =>
+  tool({
+    description: "Looks.",
+    inputSchema,
+    execute: async () => {
+      await immediate();
+      return isRight(currentConnections()) ? "found" : "another";
+    },
+  });
+
+describe("inside of a run the registry is found", () => {
+  const loops: Record<string, (model: any, tools: ToolSet) => PromiseLike<unknown>> = {
+    generateText: (model, tools) => generateText({ model, tools, prompt, stopWhen }),
+    streamText: (model, tools) =>
+      Promise.resolve(streamText({ model, tools, prompt, stopWhen }).text),
+    "ToolLoopAgent.generate": (model, tools) =>
+      new ToolLoopAgent({ model, tools, stopWhen }).generate({ prompt }),
+    "ToolLoopAgent.stream": async (model, tools) => {
+      const agent = new ToolLoopAgent({ model, tools, stopWhen });
+      return await (
+        await agent.stream({ prompt })
+      ).text;
+    },
+  };
+  test.each(Object.keys(loops))("by a tool of %s", async (loop) => {
+    const { create } = await startRuns();
+    const model = scriptedModel([{ tool: "look" }, { tool: "look" }], [{ tool: "look" }], "Done.");
+    await create().enter(async (registry) => {
+      await loops[loop]!(model, { look: looking((found) => found === registry) });
+    });
+    expect(toolResults(model)).toEqual(["text: found", "text: found", "text: found"]);
+  });
+
+  test("by a tool of a sub-agent in a tool", async () => {
+    const { create } = await startRuns();
+    const inner = scriptedModel([{ tool: "look" }], "Done.");
+    await create().enter(async (registry) => {
+      const delegate = tool({
+        description: "Delegates.",
+        inputSchema,
+        async execute() {
+          const tools = { look: looking((found) => found === registry) };
+          return (await new ToolLoopAgent({ model: inner, tools }).generate({ prompt })).text;
+        },
+      });
+      const model = scriptedModel([{ tool: "delegate" }], "Done.");
+      await new ToolLoopAgent({ model, tools: { delegate } }).generate({ prompt });
+    });
+    expect(toolResults(inner)).toEqual(["text: found"]);
+  });
+
+  test("by the parts of a generator that is a tool's execute", async () => {
+    const { create } = await startRuns();
+    const model = scriptedModel([{ tool: "generate" }], "Done.");
+    await create().enter(async (registry) => {
+      const generate = tool({
+        description: "Goes on in parts.",
+        inputSchema,
+        async *execute() {
+          yield currentConnections() === registry ? "first" : "another";
+          await wait(1);
+          yield currentConnections() === registry ? "second" : "another";
+        },
+      });
+      const result = streamText({ model, tools: { generate }, prompt, stopWhen });
+      await result.text;
+    });
+    expect(toolResults(model)).toEqual(["text: second"]);
+  });
+
+  const places: Record<string, (find: () => unknown) => unknown> = {
+    "right away": (find) => find(),
+    "after an await": async (find) => {
+      await Promise.resolve();
+      return find();
+    },
+    "in branches of Promise.all": async (find) => {
+      const found = await Promise.all([wait(2).then(find), immediate().then(find), find()]);
+      expect(new Set(found).size).toBe(1);
+      return found[0];
+    },
+    "in a timer": (find) =>
+      new Promise((resolve) => {
+        setTimeout(() => resolve(find()), 1);
+      }),
+    "in setImmediate": (find) =>
+      new Promise((resolve) => {
+        setImmediate(() => resolve(find()));
+      }),
+    "in queueMicrotask": (find) =>
+      new Promise((resolve) => {
+        queueMicrotask(() => resolve(find()));
+      }),
+    "in process.nextTick": (find) =>
+      new Promise((resolve) => {
+        process.nextTick(() => resolve(find()));
+      }),
+    "in the listener of an emitter that the run triggers": async (find) => {
+      const emitter = new EventEmitter();
+      const found = new Promise((resolve) => {
+        emitter.on("go", () => resolve(find()));
+      });
+      setTimeout(() => emitter.emit("go"), 1);
+      return await found;
+    },
+    "after a wait for an event": async (find) => {
+      const emitter = new EventEmitter();
+      setTimeout(() => emitter.emit("go"), 1);
+      await once(emitter, "go");
+      return find();
+    },
+    "in a stream that is read later in the run": async (find) => {
+      const stream = new ReadableStream<unknown>(
+        { pull: (controller) => (controller.enqueue(find()), controller.close()) },
+        { highWaterMark: 0 },
+      );
+      await wait(1);
+      return (await stream.getReader().read()).value;
+    },
+    "in an async generator": async (find) => {
+      async function* generate() {
+        await wait(1);
+        yield find();
+      }
+      for await (const found of generate()) return found;
+      return undefined;
+    },
+    "in a callback of fetch": async (find) =>
+      await fetch("data:,x")
+        .then((response) => response.text())
+        .then(find),
+    "in what runs inside it": (find) => currentConnections().enter(() => find()),
+  };
+  test.each(Object.keys(places))("%s", async (place) => {
+    const { create } = await startRuns();
+    const registries = [create(), create()];
+    // Two at once: each finds its own.
+    const found = registries.map((registry) =>
+      registry.enter(() => places[place]!(currentConnections)),
+    );
+    expect(await Promise.all(found)).toEqual(registries);
+    for (const [index, registry] of registries.entries()) {
+      expect(await found[index]).toBe(registry);
+    }
+  });
+});
+
+async function startAgent(tools: ToolSet, ...turns: Parameters<typeof scriptedModel>) {
+  const { provider, cart } = await startRuns();
+  const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+  const model = scriptedModel(...turns);
+  return { agent: createDurableAgent({ sessions, model, tools }), model, cart };
+}
+describe("a durable agent's own tools find the session's registry", () => {
+  const options = { sessionId: "chat-1", principal: alice };
+  const note = tool({
+    description: "Notes something.",
+    inputSchema,
+    execute: async () => textOf(await currentConnections().call("cart", "add_note", { text: "a" })),
+  });
+
+  test("when it generates", async () => {
+    const { agent, model, cart } = await startAgent({ note }, [{ tool: "note" }], "Done.");
+    await agent.generate({ prompt, options });
+    expect(toolResults(model)).toEqual(["text: 1 notes"]);
+    expect(cart.sessionIds).toHaveLength(1);
+  });
+
+  test("when its stream is read outside of any run, to the last step", async () => {
+    const seen: string[] = [];
+    const look = tool({
+      description: "Looks.",
+      inputSchema,
+      execute: async () => {
+        seen.push((await currentConnections().call("cart", "list_notes")).isError ? "error" : "ok");
+        return "ok";
+      },
+    });
+    const { agent, cart } = await startAgent(
+      { look },
+      [{ tool: "look" }],
+      [{ tool: "look" }],
+      "Done.",
+    );
+    const result = await agent.stream({ prompt, options });
+    expect(() => currentConnections()).toThrow(/outside of a run/);
+    await wait(5);
+    for await (const part of result.fullStream) if (part.type === "error") throw part.error;
+    expect(seen).toEqual(["ok", "ok"]);
+    expect(cart.sessionIds).toHaveLength(1);
+  });
+
+  test("in a generator, and in what stands around it when the reader stops early", async () => {
+    const seen: string[] = [];
+    const isFound = () => {
+      seen.push(typeof currentConnections().call);
+    };
+    const generate = tool({
+      description: "Goes on in parts.",
+      inputSchema,
+      async *execute() {
+        try {
+          isFound();
+          yield "first";
+          isFound();
+          yield "second";
+        } finally {
+          isFound();
+        }
+      },
+    });
+    const { agent, model } = await startAgent({ generate }, [{ tool: "generate" }], "Done.");
+    const result = await agent.stream({ prompt, options });
+    await result.consumeStream();
+    expect(toolResults(model)).toEqual(["text: second"]);
+    expect(seen).toEqual(["function", "function", "function"]);
+  });
+
+  test("also to nest a run with a session of its own", async () => {
+    const nest = tool({
+      description: "Nests.",
+      inputSchema,
+      execute: () =>
+        withConnections({ cart: "isolate" }, async (registry) => {
+          await registry.call("cart", "add_note", { text: "own" });
+          return "nested";
+        }),
+    });
+    const { agent, model, cart } = await startAgent({ nest }, [{ tool: "nest" }], "Done.");
+    const result = await agent.stream({ prompt, options });
+    await result.consumeStream();
+    expect(toolResults(model)).toEqual(["text: nested"]);
+    expect(cart.sessionIds).toHaveLength(2);
+    expect(cart.liveSessions()).toBe(1);
+  });
+});
+
+describe("outside of a run", () => {
+  const required = { code: "RUN_REQUIRED" };
+
+  test("currentConnections and withConnections say so", async () => {
+    expect(() => currentConnections()).toThrow(expect.objectContaining(required));
+    await expect(withConnections({}, () => 1)).rejects.toMatchObject(required);
+  });
+
+  test("also beside one, before it and after it", async () => {
+    const { create } = await startRuns();
+    const go = Promise.withResolvers<void>();
+    const inside = create().enter(() => go.promise);
+    expect(() => currentConnections()).toThrow(expect.objectContaining(required));
+    go.resolve();
+    await inside;
+    expect(() => currentConnections()).toThrow(expect.objectContaining(required));
+  });
+
+  test("a listener that was added before finds only what triggers it", async () => {
+    const { create } = await startRuns();
+    const emitter = new EventEmitter();
+    const found: unknown[] = [];
+    emitter.on("go", () => found.push(currentConnections()));
+    const registry = create();
+    await registry.enter(() => emitter.emit("go"));
+    expect(found[0]).toBe(registry);
+    expect(() => emitter.emit("go")).toThrow(expect.objectContaining(required));
+  });
+});
+
+test("another copy of the package finds the same run", async () => {
+  const { create } = await startRuns();
+  const copyName = `./run-scope.ts?copy=${Date.now()}`;
+  const copy = (await import(copyName)) as typeof import("./run-scope.ts");
+  expect(copy.currentScope).not.toBe(currentScope);
+  const registry = create();
+  expect(await registry.enter(() => copy.currentScope()?.registry)).toBe(registry);
+});
+
+test("without AsyncLocalStorage runs run, and what looks for one is told why", async () => {
+  const { create } = await startRuns();
+  const key = Symbol.for("durable-mcp.runScopes");
+  const holder = globalThis as { [key]?: unknown };
+  const kept = holder[key];
+  delete holder[key];
+  const builtins = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
+  try {
+    expect(await create().enter((registry) => registry.connections.length)).toBe(3);
+    await expect(create().enter(() => currentConnections())).rejects.toMatchObject({
+      code: "RUN_REQUIRED",
+      message: expect.stringContaining("no AsyncLocalStorage"),
+    });
+  } finally {
+    builtins.mockRestore();
+    holder[key] = kept;
+  }
+});
+
+test("the tools of currentConnections are those of the run around", async () => {
+  const { create } = await startRuns();
+  const names = await create().enter(async () => Object.keys(await currentConnections().tools()));
+  expect(names).toContain("cart__add_note");
+  expect(names).toContain("plain__add_note");
+});

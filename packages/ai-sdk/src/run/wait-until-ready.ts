@@ -1,0 +1,60 @@
+import { abortable, anySignal, withTimeLimit } from "@durable-mcp/core/internal";
+import { McpSessionError } from "@durable-mcp/core";
+import pRetry, { AbortError } from "p-retry";
+import { checkOptions } from "../base/check-options.ts";
+import { readySchema } from "./option-schemas.ts";
+import { connectionUnavailable } from "../events/connection-error.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+
+/** Options of `registry.ready`. */
+export interface ReadyOptions {
+  /** For all attempts together, in milliseconds. @default 60000 */
+  readonly timeoutMs?: number | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+export async function waitUntilReady(
+  connection: LiveConnection,
+  stepSignal: AbortSignal,
+  options: ReadyOptions = {},
+): Promise<void> {
+  const { timeoutMs = 60_000, abortSignal } = checkOptions(readySchema, options);
+  const callers = anySignal(stepSignal, abortSignal);
+  const signal = withTimeLimit(timeoutMs, callers);
+  let last: unknown;
+  const attempt = async () => {
+    try {
+      await abortable(connection.probe(signal), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      last = connectionUnavailable(error, connection.name, connection.origin);
+      throw isPassing(last) ? last : new AbortError(last as Error);
+    }
+  };
+  try {
+    await pRetry(attempt, {
+      signal,
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 100,
+      maxTimeout: 2_000,
+    });
+  } catch (error) {
+    callers.throwIfAborted();
+    if (!signal.aborted) throw error;
+    throw new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `Connection ${connection.name}: the server at ${connection.origin} did not answer within ${timeoutMs} ms. Check that it is started there.`,
+      {
+        data: { connection: connection.name, origin: connection.origin, reason: "timeout" },
+        cause: last,
+      },
+    );
+  }
+}
+
+/** Whether a server that is still starting, or a proxy in front of it, may fail like this. */
+function isPassing(error: unknown): boolean {
+  if (!McpSessionError.isInstance(error) || error.code !== "CONNECTION_UNAVAILABLE") return false;
+  const { status, field, reason } = error.data;
+  return field === undefined && status !== 403 && reason !== "authorization-required";
+}

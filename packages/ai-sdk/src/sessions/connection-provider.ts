@@ -1,0 +1,209 @@
+import type { Principal } from "@durable-mcp/core";
+import type { ClaimLeg } from "@durable-mcp/core/waiting";
+import type { CarriedWaiting } from "./carried-waiting.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
+import type { OnEvent } from "../events/application-event.ts";
+import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import type { ConnectionPoolOptions } from "../pool/process-pool.ts";
+import type { AutoSessionOptions } from "../run/auto-session.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
+import type {
+  CarriedSession,
+  EndedSession,
+  SessionSelection,
+  SessionStatus,
+} from "../slots/session-reports.ts";
+import type { Streamed } from "../run/read-to-end.ts";
+
+/** Options of `createConnectionProvider`. */
+export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
+  /**
+   * For connections with `input: "pause"` on state that you carry. It is called before each answer is sent, and must
+   * return `true` once for each `key`, whichever process asks: an insert into a table in which the key is unique.
+   * A state cannot do that: two processes that have loaded it would send the same answer. @default none: such
+   * connections need durable sessions
+   */
+  claim?: ClaimLeg | undefined;
+  /**
+   * The declared servers by name, or a function of the principal that returns them. Names match
+   * `^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$`; two that differ by case only are refused.
+   */
+  connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
+  /**
+   * Keeps stdio servers between the runs of one agent session and principal in this process, and never
+   * for another principal. For long-lived processes. @default none
+   */
+  pool?: ConnectionPoolOptions | undefined;
+  /**
+   * For scripts that open nothing by hand: outside of any run `currentConnections()` and
+   * `withConnections` then use one implicit registry of the process. Its sessions are made on first
+   * use and ended when the process has nothing more to do, or was idle for `idleTimeoutMs`; then
+   * they are made again on the next use. One provider of a process may have it. @default none
+   */
+  autoSession?: AutoSessionOptions | undefined;
+  /**
+   * How long the end of a run may take, in milliseconds: everything after its function has returned, and
+   * `dispose` of a registry, but not your own `onClose` and `onSession`. @default 10000
+   */
+  closeTimeoutMs?: number | undefined;
+  /**
+   * Gets the events of connections, of their sessions, and of durable sessions and their store, each with the step
+   * in which it came: a function those that an application acts on, `{ every }` all, as an event log does.
+   * @default warns on the console of store failures, of connections that are down and of filters of tools
+   *   that match nothing
+   */
+  onEvent?: OnEvent | undefined;
+  /** Measures the operations of connections: `openTelemetry()`, for example. @default none */
+  telemetry?: ConnectionTelemetry | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/** For whom, and with what, a step on state runs. */
+interface StepOptions {
+  /** The identity that the step acts for; never taken from the state. Required if a connection is stateful. */
+  readonly principal?: Principal | undefined;
+  /** Names the agent session to the provider's pool. Not pooled without it. */
+  readonly sessionId?: string | undefined;
+  /** Ends handshakes and listings of the step, and the reading of a stream; closes the clients of a run. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Options of a run on state that the application carries. */
+export interface StateRunOptions<SESSION extends { state?: unknown }>
+  extends StepOptions, UnavailableOptions {
+  /** The agent session. Its `state` is data from outside, parsed strictly. */
+  readonly session: SESSION;
+  /**
+   * Saves the agent session if it has changed. Called once when the clients are closed, after success,
+   * after failure and on `shutdown` too. If it fails, the run rejects with its error, unless the run has
+   * already failed (event `close-failed`).
+   */
+  readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
+}
+
+/** What a step does without a connection. */
+export interface UnavailableOptions {
+  /**
+   * If a connection is down, `"omit"` begins without its tools and reports the event `unavailable`;
+   * `"throw"` rejects. With a kept tool list nothing is asked, so nobody notices: declare the connection
+   * `required` to have its server asked before each step. @default "omit"
+   */
+  readonly onUnavailable?: "omit" | "throw" | undefined;
+}
+
+/** The result of a run on state: its function's result, and the agent session to save. */
+export interface StateRunResult<T, SESSION> {
+  readonly result: T;
+  /**
+   * The agent session with the changes in its state; the same object if nothing changed. With a stream it
+   * is a promise, like the values of `streamText`: it resolves when the stream has ended and all is
+   * closed.
+   */
+  readonly session: T extends Streamed ? Promise<SESSION> : SESSION;
+}
+
+/** Builds a step's registry from state, and writes the changes back into it. */
+export interface ConnectionProvider<
+  CONNECTIONS extends Connections = Connections,
+> extends CarriedWaiting {
+  /**
+   * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
+   * closes the clients, after success and after failure. A run lasts as long as the stream that `step`
+   * returns: a result of `streamText`, a `Response` or a `ReadableStream`.
+   *
+   * @example
+   * const { result, session } = await provider.run({ session: loaded, principal }, async (run) =>
+   *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
+   *
+   * @returns the result of `step` and the agent session to save; with a stream at once
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; `CONNECTION_UNAVAILABLE`, or the
+   *   code that says why, if a required connection is down, or any one with `onUnavailable: "throw"`;
+   *   the error of `step`, and then only `onSession` gets the changes
+   */
+  run<T, SESSION extends { state?: unknown }>(
+    options: StateRunOptions<SESSION>,
+    step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+  ): Promise<StateRunResult<T, SESSION>>;
+  /**
+   * Seeds one slot per stateful connection. Sends nothing.
+   *
+   * @param options.state `session.state` of the agent session: data from outside, parsed strictly
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; `STATE_INVALID` for an entry that
+   *   a later release wrote
+   */
+  create(options: StepOptions & { readonly state?: unknown }): ConnectionRun<CONNECTIONS>;
+  /**
+   * Returns the agent session with the registry's changed slots in its state. Works before and after
+   * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the
+   * same object.
+   */
+  commit<SESSION extends { state?: unknown }>(
+    registry: ConnectionRun<CONNECTIONS>,
+    session: SESSION,
+  ): SESSION;
+  /**
+   * Ends one principal's MCP sessions in the agent session's state, on their servers, with one DELETE
+   * each, all at once. Returns the agent session without the ended sessions. Of one that could not be ended the next
+   * step starts another, and tries once more to end it; so does the next `end`. The selected connections' calls that
+   * wait for a person go too; with `name` none does. It mutates nothing; if nothing changed, it returns the same object.
+   *
+   * @param selection.timeoutMs how long to wait for each session, the token included, in milliseconds.
+   *   @default 5000
+   * @returns with `results`, one for each session
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
+   */
+  end<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<{ session: SESSION; results: EndedSession[] }>;
+  /**
+   * Describes one principal's sessions in the agent session's state. Sends nothing.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   */
+  list(
+    session: { readonly state?: unknown },
+    selection: SessionSelection<CONNECTIONS>,
+  ): Promise<CarriedSession[]>;
+  /**
+   * Pings each of these sessions on its server, for at most `timeoutMs`. Makes no session.
+   *
+   * @param selection.timeoutMs in milliseconds. @default 5000
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
+   */
+  status(
+    session: { readonly state?: unknown },
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<SessionStatus[]>;
+  /**
+   * Ends these sessions, so that the next use starts new ones, whether or not their servers could be
+   * reached, and the model is told. Returns the agent session without them, as `end` does. Names stay.
+   *
+   * @param selection.timeoutMs how long to wait for each session, in milliseconds. @default 5000
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
+   */
+  restart<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<{ session: SESSION; results: EndedSession[] }>;
+  /**
+   * Returns the agent session without these sessions' kept tool lists, so that the next step lists the
+   * tools anew. It mutates nothing; if nothing changed, it returns the same object.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   */
+  clearTools<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    selection: SessionSelection<CONNECTIONS>,
+  ): Promise<SESSION>;
+  /**
+   * For the end of the process, such as on SIGTERM. It closes all open registries, runs and leases, saves
+   * durable sessions and calls the `onClose` of each run. Running code fails at its next use of a
+   * connection, and no registry can be created any more. Never rejects; a run whose `onClose` fails
+   * rejects itself.
+   *
+   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
+   */
+  shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
+}

@@ -1,0 +1,104 @@
+import { invalidOption, within } from "@durable-mcp/core/internal";
+import { createSessionsAnswers } from "./answer-sessions.ts";
+import { checkOptions } from "../base/check-options.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
+import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
+import { createSessionsManagement } from "./sessions-management.ts";
+import { durableSessionsSchema, useSchema } from "./option-schemas.ts";
+import { createOpenWork } from "../base/open-work.ts";
+import type { ConnectionProvider } from "./connection-provider.ts";
+import { createConnectionProvider } from "./create-connection-provider.ts";
+import { internalsOf } from "./provider-internals.ts";
+import { createBoundedStore } from "./bounded-store.ts";
+import { shutdownSchema } from "./provider-option-schemas.ts";
+import { openSession, runStep } from "./open-session.ts";
+import { createSessionsAdmin } from "./sessions-admin.ts";
+import type { SessionsContext } from "./sessions-context.ts";
+import { leastIdleMs } from "./slot-record.ts";
+import { startStoredAutoSession } from "./stored-auto-session.ts";
+
+/**
+ * Creates the sessions of an agent, kept in a store. Call it once, at start.
+ *
+ * @example
+ * const sessions = createDurableSessions({ connections, store });
+ * await sessions.run(chatId, { principal }, async (run) =>
+ *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function createDurableSessions<CONNECTIONS extends Connections>(
+  options: DurableSessionsOptions<CONNECTIONS>,
+): DurableSessions<CONNECTIONS> {
+  const checked = checkOptions(durableSessionsSchema, options);
+  const { context, ownProvider } = createSessionsContext(checked);
+  const { work } = context;
+  const { autoSession } = options;
+  const management = createSessionsManagement(context);
+
+  return {
+    open: async (sessionId, use) =>
+      await openSession(context, sessionId, checkOptions(useSchema, use)),
+    async run(sessionId, use, step) {
+      const run = await openSession(context, sessionId, checkOptions(useSchema, use));
+      return await runStep(run, use.abortSignal, step);
+    },
+    ...createSessionsAnswers(context),
+    ...(autoSession ? startStoredAutoSession(context, autoSession, management) : management),
+    async shutdown(shutdown = {}) {
+      const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
+      const closings = work.shutDown();
+      await (ownProvider?.shutdown({ timeoutMs }) ?? within(timeoutMs, closings));
+    },
+    admin: createSessionsAdmin(context),
+  };
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+function createSessionsContext(options: DurableSessionsOptions<any>) {
+  const { store, agent, share = false, touchIntervalMs = 60_000, onEvent } = options;
+  const { clockSkewMs = 15 * touchIntervalMs, storeTimeoutMs = 15_000 } = options;
+  if (agent !== undefined && share) {
+    throw invalidOption(
+      "agent",
+      "cannot be combined with share: shared sessions belong to no agent",
+    );
+  }
+  const ownProvider = createOwnProvider(options);
+  const provider = internalsOf(ownProvider ?? options.provider!);
+  const { now } = provider;
+  const context: SessionsContext = {
+    provider,
+    store: createBoundedStore(store, storeTimeoutMs, now, provider.telemetry),
+    agent: share ? null : (agent ?? "default"),
+    namespace: provider.createNamespace(),
+    touchIntervalMs,
+    maybeInUseMs: leastIdleMs(touchIntervalMs) + clockSkewMs,
+    tell: onEvent && !ownProvider ? provider.emitTo(onEvent) : provider.emit,
+    now,
+    work: createOpenWork("The durable sessions were"),
+  };
+  /** `ownProvider` is the provider if only these sessions use it. */
+  return { context, ownProvider };
+}
+
+function createOwnProvider(
+  options: DurableSessionsOptions<any>,
+): ConnectionProvider<any> | undefined {
+  const { provider, connections, pool, telemetry, closeTimeoutMs, onEvent, now } = options;
+  if (provider === undefined) {
+    if (connections !== undefined) {
+      // The store compares and sets, and the provider carries no state.
+      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
+      return createConnectionProvider({ ...own, claim: () => false });
+    }
+    throw invalidOption("connections", "is missing: give the connections, or a provider");
+  }
+  const given = { connections, pool, telemetry, closeTimeoutMs, now };
+  for (const [option, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    const fix = "cannot be combined with provider: give it to createConnectionProvider";
+    throw invalidOption(option, fix);
+  }
+  return undefined;
+}

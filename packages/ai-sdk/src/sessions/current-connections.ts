@@ -1,0 +1,144 @@
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import {
+  anything,
+  checkOptions,
+  flag,
+  optionalOptions,
+  someObject,
+} from "../base/check-options.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
+import type { ConnectionProvider } from "./connection-provider.ts";
+import { internalsOf } from "./provider-internals.ts";
+import { currentAutoSession } from "../run/auto-session.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
+import { nestSchema } from "../run/option-schemas.ts";
+import { createRegistryFacade } from "../run/registry-facade.ts";
+import { type ConnectionMode, currentScope, hasScopes, runNested } from "../run/run-scope.ts";
+
+/** Options of `currentConnections`, for code that may be called outside of any run. */
+export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connections> =
+  | { readonly ephemeral?: false | undefined }
+  | {
+      /**
+       * Outside of a run: a registry without a session that lasts. Each `call`, each tool call and each `run` has a
+       * session of its own, which is ended on the server afterwards. `client` and `fetch` would outlive a call, and
+       * throw. @default false
+       */
+      readonly ephemeral: true;
+      /** The provider of its connections. */
+      readonly provider: ConnectionProvider<CONNECTIONS>;
+      /** On whose behalf. Needed as soon as one connection is stateful (`PRINCIPAL_REQUIRED`). */
+      readonly principal?: Principal | undefined;
+    };
+
+/**
+ * Returns the run around the calling code, however deep below `run.enter`,
+ * `sessions.run`, a durable agent or `withConnections` the code is.
+ *
+ * @example
+ * const saveNote = tool({
+ *   inputSchema: z.object({ text: z.string() }),
+ *   execute: ({ text }) => currentConnections().call("notes", "add_note", { text }),
+ * });
+ *
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider, or durable sessions, have
+ *   `autoSession`
+ */
+export function currentConnections<CONNECTIONS extends Connections = Connections>(
+  options: CurrentConnectionsOptions<CONNECTIONS> = {},
+): ConnectionRun<CONNECTIONS> {
+  const scope = currentScope();
+  // In a run nothing depends on the options.
+  if (scope !== undefined) return scope.registry;
+  checkOptions(currentSchema, options);
+  if (options.ephemeral) return createEphemeralRegistry(options);
+  const auto = currentAutoSession();
+  if (auto !== undefined) return auto;
+  throw runRequired("currentConnections");
+}
+
+const currentSchema = optionalOptions({
+  ephemeral: flag,
+  provider: someObject,
+  principal: anything,
+});
+
+function runRequired(caller: string): McpSessionError {
+  const fix = hasScopes()
+    ? "Call it inside run.enter, sessions.run or a durable agent, ask for an ephemeral run, or give the provider autoSession."
+    : "This runtime has no AsyncLocalStorage: pass the registry on by hand.";
+  return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
+}
+
+/** Options of `withConnections`. */
+export interface WithConnectionsOptions {
+  /** On whose behalf. Nothing can be inherited under another. @default the principal of the run around */
+  readonly principal?: Principal | undefined;
+  /** Ends the nested run's own handshakes and listings, and closes its isolated connections. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `use` in a nested run, inside the run around the calling code. It is for sub-agents that share some
+ * sessions and not others.
+ *
+ * @example
+ * await Promise.all([
+ *   withConnections({ browser: "isolate" }, () => researcher.generate({ prompt })),
+ *   withConnections({ browser: "isolate" }, () => buyer.generate({ prompt })),
+ * ]);
+ *
+ * @param modes by connection; all others are inherited
+ * @returns what `use` returned, after the isolated sessions were ended
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`.
+ *   `CONNECTION_INVALID` for an unknown connection or mode, and for one inherited under another
+ *   principal. `CONNECTION_UNAVAILABLE` when the run around is over
+ */
+export async function withConnections<T, CONNECTIONS extends Connections = Connections>(
+  modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
+  use: (registry: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+  options: WithConnectionsOptions = {},
+): Promise<T> {
+  const nest = { modes, ...checkOptions(nestSchema, options) };
+  const around = currentScope();
+  if (around !== undefined) return await runNested(around, nest, use);
+  const auto = currentAutoSession();
+  if (auto === undefined || !hasScopes()) throw runRequired("withConnections");
+  return await auto.enter(async () => await runNested(currentScope()!, nest, use));
+}
+
+/** A registry that opens another for each use, and ends its sessions afterwards. */
+function createEphemeralRegistry<CONNECTIONS extends Connections>({
+  provider,
+  principal,
+}: Extract<
+  CurrentConnectionsOptions<CONNECTIONS>,
+  { ephemeral: true }
+>): ConnectionRun<CONNECTIONS> {
+  const { createUnkept, declaredFor } = internalsOf<CONNECTIONS>(provider);
+  const lend = async <T>(use: (registry: ConnectionRun) => Promise<T>): Promise<T> => {
+    const registry = createUnkept(principal);
+    try {
+      return await use(registry);
+    } finally {
+      await registry.dispose();
+    }
+  };
+  // At once, so that the caller learns what is wrong with the connections or the principal.
+  createUnkept(principal);
+  return createRegistryFacade({
+    lend,
+    declared: () => declaredFor(principal),
+    client: async () => refuse("client"),
+    fetch: () => refuse("fetch"),
+    dispose: () => Promise.resolve(),
+  }) as ConnectionRun<any>;
+}
+
+function refuse(method: string): never {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
+    { data: { field: "ephemeral" } },
+  );
+}

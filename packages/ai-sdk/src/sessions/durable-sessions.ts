@@ -1,0 +1,191 @@
+import type { Principal, SessionStore } from "@durable-mcp/core";
+import type { Connections } from "../connection/mcp-connection.ts";
+import type { OnEvent } from "../events/application-event.ts";
+import type {
+  ConnectionProvider,
+  ConnectionProviderOptions,
+  UnavailableOptions,
+} from "./connection-provider.ts";
+import type { StoredAutoSessionOptions } from "../run/auto-session.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { WaitingSessions } from "./waiting-sessions.ts";
+import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
+import type { OpenRun } from "./open-run.ts";
+import type {
+  EndedSession,
+  SessionListQuery,
+  SessionPage,
+  SessionSelection,
+  SessionStatus,
+  StoredSession,
+} from "../slots/session-reports.ts";
+
+/** The options for keeping sessions, independent of their connections. */
+export interface StoredSessionsOptions {
+  /** Keeps the sessions. */
+  store: SessionStore;
+  /**
+   * The agent that owns the sessions. Agents in one store do not see each other's sessions.
+   * @default "default"
+   */
+  agent?: string | undefined;
+  /**
+   * Whether this agent shares the sessions of a principal with all other agents that set `share`. Not
+   * together with `agent`. @default false
+   */
+  share?: boolean | undefined;
+  /**
+   * A session in use is marked as used at most this often, in milliseconds. Idle times must be at least
+   * three times as long. @default 60000
+   */
+  touchIntervalMs?: number | undefined;
+  /**
+   * How far the clocks of the processes may be apart, in milliseconds. Whatever its idle time, a session
+   * that was used within this time and three times `touchIntervalMs` is never swept.
+   * @default 15 × touchIntervalMs
+   */
+  clockSkewMs?: number | undefined;
+  /**
+   * How long one operation of the store may take, in milliseconds. Then it fails with `STORE_FAILED`.
+   * It should be longer than the store's own time limit, whose error says more. @default 15000
+   */
+  storeTimeoutMs?: number | undefined;
+  /**
+   * Gets the events of connections, of their sessions, and of the sessions and their store, each with the step in
+   * which it came. With a
+   * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
+   * @default the provider's; without one, warns on the console as a provider does
+   */
+  onEvent?: OnEvent | undefined;
+  /**
+   * The clock, in milliseconds since 1970-01-01 UTC, for the times in the store too. Not with a `provider`, which has
+   * one. @default Date.now
+   */
+  now?: (() => number) | undefined;
+}
+
+/** Options of `createConnectionProvider`, for a provider of the sessions' own. */
+type OwnProvider<CONNECTIONS extends Connections> = Pick<
+  ConnectionProviderOptions<CONNECTIONS>,
+  "connections" | "pool" | "telemetry" | "closeTimeoutMs"
+>;
+
+/** A provider that other code uses too, from `createConnectionProvider`. */
+type GivenProvider<CONNECTIONS extends Connections> = {
+  [OPTION in keyof OwnProvider<CONNECTIONS> | "now"]?: undefined;
+} & { provider: ConnectionProvider<CONNECTIONS> };
+
+/** The connections, or a provider that has them, and the options for keeping their sessions. */
+export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions & {
+  /**
+   * For scripts that open nothing by hand: outside of any run `currentConnections()` and
+   * `withConnections` then use one implicit registry of the process, on the agent session of this id. It is
+   * loaded on first use. When it was idle for `idleTimeoutMs`, or the process has nothing more to do, its
+   * clients are closed and its sessions saved; nothing ends them but `end`. One provider, or one
+   * `createDurableSessions`, of a process may have it. @default none
+   */
+  autoSession?: StoredAutoSessionOptions | undefined;
+} & ((OwnProvider<CONNECTIONS> & { provider?: undefined }) | GivenProvider<CONNECTIONS>);
+
+/** The use of an agent session by one principal. */
+export interface SessionUse extends UnavailableOptions {
+  readonly principal: Principal;
+  /** Ends the loading, handshakes and listings of the step, and the hold of attached streams. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Names the sessions that agent sessions of a principal share under an id. It may have some on several connections. */
+export interface SharedId {
+  readonly shared: string;
+}
+
+type InTime<CONNECTIONS extends Connections> = SessionSelection<CONNECTIONS> & {
+  /** For each request to a server, in milliseconds. @default 5000 */
+  readonly timeoutMs?: number | undefined;
+};
+
+/**
+ * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
+ * rejects with `STORE_FAILED` if the store fails.
+ */
+export interface DurableSessions<
+  CONNECTIONS extends Connections = Connections,
+> extends WaitingSessions {
+  /**
+   * Loads the agent session's MCP sessions of one principal and connects their tools. A new session is
+   * saved before any call. If several processes make one at once, all use the one that was saved first.
+   *
+   * @param sessionId your id of the agent session, such as a chat, of at most a few hundred characters
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`;
+   *   `CONNECTION_UNAVAILABLE`, or the code that says why, if a required connection is down, or any one
+   *   with `onUnavailable: "throw"`; the signal's reason if it is aborted
+   */
+  open(sessionId: string, use: SessionUse): Promise<OpenRun<CONNECTIONS>>;
+  /**
+   * Opens, runs, and closes after success and after failure. A run lasts as long as the stream that `step`
+   * returns: a result of `streamText`, a `Response` or a `ReadableStream`. The stream is read to its end
+   * in the background, unless `abortSignal` aborts.
+   *
+   * @returns the result of `step`, even if the store failed afterwards (event `store-failed`); a stream at
+   *   once, and instead of a `ReadableStream` another one to read
+   */
+  run<T>(
+    sessionId: string,
+    use: SessionUse,
+    step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+  ): Promise<T>;
+  /**
+   * Describes stored sessions of this agent: one for each connection, and one for each name and each shared id. The
+   * order is the store's own.
+   *
+   * @param query.sessionId only those of one agent session, or of one shared id. @default all
+   * @param query.shared only shared sessions, or only others. @default all
+   */
+  list(
+    query: SessionSelection<CONNECTIONS> &
+      SessionListQuery & {
+        readonly sessionId?: string | SharedId | undefined;
+        readonly shared?: boolean | undefined;
+      },
+  ): Promise<SessionPage<StoredSession>>;
+  /**
+   * Pings each stored session on its server, for at most `timeoutMs`. Makes no session and changes nothing
+   * in the store.
+   *
+   * @param of your id of the agent session, or `{ shared: id }`; as with `restart`, `clearTools` and `end`
+   */
+  status(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<SessionStatus[]>;
+  /**
+   * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones, and the model is
+   * told. Calls that wait for a person stay.
+   */
+  restart(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
+  /** Forgets the kept tool lists. The next step lists the tools anew. */
+  clearTools(of: string | SharedId, selection: SessionSelection<CONNECTIONS>): Promise<void>;
+  /**
+   * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
+   * ended stays in the store, and its next step tries once more. The selected connections' calls that wait
+   * for a person are deleted too, whatever their state; with `name` none is. Shared
+   * sessions do not end with an agent session, only under `{ shared: id }`.
+   */
+  end(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
+  /**
+   * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
+   * and removes all of the principal's records, whether or not the servers could be reached: also those of
+   * calls that wait for a person. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`).
+   * Those of one agent session outlast its end.
+   *
+   * @returns one entry for each session
+   */
+  endAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
+  /**
+   * For the end of the process, such as on SIGTERM: closes and saves all open sessions. Running code fails
+   * at its next use of a connection, and no session can be opened any more. A given `provider` stays open;
+   * it has a `shutdown` of its own. Never rejects.
+   *
+   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
+   */
+  shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
+  /** Sees all principals: for the operator's own programs, never for a user's request. */
+  readonly admin: DurableSessionsAdmin;
+}

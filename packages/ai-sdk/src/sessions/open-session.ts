@@ -1,0 +1,127 @@
+import type { Principal } from "@durable-mcp/core";
+import { once } from "../base/once.ts";
+import type { McpClientConnection } from "../connection/define-connection.ts";
+import { clientConnections, hasSlot } from "../connection/mcp-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { createStepEvents } from "../events/step-events.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
+import { registryInternalsOf } from "../run/use-connections.ts";
+import { ownSlot } from "../slots/step-slot.ts";
+import type { Successor } from "../run/idle-loan.ts";
+import { runToEndOfStream } from "../run/read-to-end.ts";
+import type { SessionUse } from "./durable-sessions.ts";
+import { createNamedInStore } from "./named-in-store.ts";
+import { createOpenedSlots } from "./opened-slots.ts";
+import { createOpenRun, type OpenRun } from "./open-run.ts";
+import type { SessionsContext, StepContext } from "./sessions-context.ts";
+import { checkSessionId, recordOwner } from "./slot-record.ts";
+import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
+
+/** Loads an agent session's MCP sessions and connects their tools. */
+export async function openSession(
+  context: SessionsContext,
+  sessionId: string,
+  { principal, abortSignal, onUnavailable }: SessionUse,
+): Promise<OpenRun<any>> {
+  const use = { principal, abortSignal, listsTools: true };
+  const { registry, close } = await openRegistry(context, sessionId, use);
+  try {
+    await registryInternalsOf(registry)(({ begin }) => begin(onUnavailable));
+    return createOpenRun<any>(sessionId, registry, abortSignal, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface RegistryUse extends Pick<SessionUse, "principal" | "abortSignal"> {
+  /** Whether all tools are listed at once. @default false */
+  readonly listsTools?: boolean;
+}
+
+/** Loads an agent session's MCP sessions. Connects nothing yet. `close` closes the clients and saves. */
+export async function openRegistry(
+  context: SessionsContext,
+  sessionId: string,
+  use: RegistryUse,
+  successor?: Successor,
+) {
+  checkSessionId(sessionId);
+  recordOwner(use.principal);
+  use.abortSignal?.throwIfAborted();
+  context.work.throwIfShutDown();
+  const registry = await loadRegistry(context, sessionId, use, successor);
+  const close = once(async () => {
+    await registry.dispose();
+    for (const forget of tracked) forget();
+  });
+  const tracked = [context.provider.work.track(close), context.work.track(close)];
+  return { registry, close };
+}
+
+async function loadRegistry(
+  sessions: SessionsContext,
+  sessionId: string,
+  { principal, abortSignal, listsTools }: RegistryUse,
+  successor: Successor | undefined,
+): Promise<ConnectionRun<any>> {
+  const { provider, namespace, agent, store } = sessions;
+  const { closeTimeoutMs } = provider;
+  const declared = provider.declaredFor(principal);
+  const pool = provider.poolFor([namespace, agent, sessionId]);
+  const events = createStepEvents(provider.emit, sessionId);
+  const emit = (event: ConnectionEvent) => sessions.tell(event, events.step);
+  const context: StepContext = { ...sessions, sessionId, abortSignal, emit };
+  const slots = await loadSlots(context, principal, clientConnections(declared));
+  const opened = createOpenedSlots(context, slots.values());
+  try {
+    sessions.work.throwIfShutDown();
+    return provider.createRegistry({
+      ...{ declared, principal, events, abortSignal, pool, successor },
+      slotFor: (connection) => ({ ...slots.get(connection)!, listsTools }),
+      named: createNamedInStore(context, opened),
+      isLeased: true,
+      waiting: { store, agent, sessionId, closeTimeoutMs },
+      save: (timeoutMs) => opened.close(timeoutMs),
+    });
+  } catch (error) {
+    // The provider may have been shut down meanwhile.
+    await opened.close(closeTimeoutMs);
+    throw error;
+  }
+}
+
+/** Loads the slots of all connections of which something lasts. @throws {McpSessionError} `STORE_FAILED` */
+async function loadSlots(
+  context: StepContext,
+  principal: Principal,
+  declared: Record<string, McpClientConnection>,
+): Promise<ReadonlyMap<string, StoredSlot>> {
+  const lasting = Object.entries(declared).filter(([, definition]) => hasSlot(definition));
+  const loading = lasting.map(async ([connection, definition]) => {
+    const use = { principal, definition };
+    const of = ownSlot(connection, definition);
+    return [connection, await loadStoredSlot(context, of, use)] as const;
+  });
+  return new Map(await Promise.all(loading));
+}
+
+/** Runs a step in an open run, and closes it after success and after failure. */
+export async function runStep<T>(
+  open: OpenRun<any>,
+  abortSignal: AbortSignal | undefined,
+  step: (run: ConnectionRun<any>) => T | PromiseLike<T>,
+): Promise<T> {
+  // Later, because the calls under way are cancelled first, and a closed client cannot do that.
+  const closeEarly = () => queueMicrotask(() => void open.close());
+  const enter = async (inRun: () => Promise<void>) => {
+    abortSignal?.addEventListener("abort", closeEarly, { once: true });
+    try {
+      await open.enter(inRun);
+    } finally {
+      abortSignal?.removeEventListener("abort", closeEarly);
+      await open.dispose();
+    }
+  };
+  return await runToEndOfStream(enter, () => step(open), abortSignal);
+}

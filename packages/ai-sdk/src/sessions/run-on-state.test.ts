@@ -1,0 +1,243 @@
+/** `run` of a provider: a step on state that the application carries. */
+import { setTimeout as wait } from "node:timers/promises";
+import { stepCountIs, streamText } from "ai";
+import { describe, expect, test, vi } from "vitest";
+import { collectEvents } from "../../test/collect-events.ts";
+import { isInUse } from "../../test/counted-sessions.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { type AgentSession, alice, callForText } from "../../test/step.ts";
+import { streamingModel } from "../../test/streaming-model.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import type { ConnectionRun } from "../run/connection-registry.ts";
+import { currentConnections } from "./current-connections.ts";
+import type { StateRunOptions } from "./connection-provider.ts";
+import { createConnectionProvider } from "./create-connection-provider.ts";
+
+const principal = alice;
+const add = (text: string) => ({ tool: "notes__add_note", input: { text } });
+const addNote = async (run: ConnectionRun<any>) =>
+  callForText(await run.tools(), "notes__add_note", { text: "milk" });
+
+const stream = async (
+  run: Pick<ConnectionRun<any>, "tools">,
+  model = streamingModel(add("milk")),
+) => streamText({ model, tools: await run.tools(), prompt: "go", stopWhen: stepCountIs(3) });
+const failToSave = () => Promise.reject(new Error("The disk is full."));
+
+/** An application that carries the state, and the registry of its last run. */
+async function startApplication() {
+  const server = await startNotebookServer();
+  const { events, onEvent } = collectEvents();
+  const provider = createConnectionProvider({
+    connections: {
+      notes: defineMcpClientConnection({
+        url: server.url,
+        description: "A notebook.",
+        session: "stateful",
+      }),
+    },
+    onEvent,
+  });
+  let registry: ConnectionRun<any>;
+  return {
+    server,
+    provider,
+    failures: () => events.filter(({ type }) => type === "close-failed"),
+    types: () => events.map(({ type }) => type),
+    isOpen: () => isInUse(registry),
+    run: async <T>(
+      session: AgentSession,
+      step: (run: ConnectionRun<any>) => T | PromiseLike<T>,
+      options: Omit<StateRunOptions<AgentSession>, "session"> = { principal },
+    ) =>
+      await provider.run({ session, ...options }, (own) => {
+        registry = own;
+        return step(own);
+      }),
+  };
+}
+
+const asJson = (session: AgentSession): AgentSession => JSON.parse(JSON.stringify(session));
+
+describe("a run on state", () => {
+  test("gives what its function gives, and the session to save", async () => {
+    const { run, server, isOpen } = await startApplication();
+    const first = await run({}, addNote);
+    expect(first.result).toBe("1 notes");
+    expect(await isOpen()).toBe(false);
+    server.requests.length = 0;
+    const second = await run(asJson(first.session), addNote);
+    expect(second.result).toBe("2 notes");
+    expect(server.log).toEqual(["POST tools/call"]);
+    expect(second.session).toEqual(first.session);
+  });
+
+  test("keeps all else of the session, and gives the same object when nothing changed", async () => {
+    const { run } = await startApplication();
+    const session = { id: 7, state: { theirs: true } };
+    const first = await run(session, addNote);
+    expect(first.session).toMatchObject(session);
+    expect(session.state).toEqual({ theirs: true });
+    const kept = await run(first.session, addNote);
+    expect(kept.session).toBe(first.session);
+  });
+
+  test("is found by the code below it", async () => {
+    const { run } = await startApplication();
+    const { result } = await run({}, async () => {
+      await currentConnections().call("notes", "add_note", { text: "milk" });
+      return await currentConnections().call("notes", "list_notes");
+    });
+    expect(result).toMatchObject({ content: [{ text: "milk" }] });
+  });
+
+  test("needs a principal, and sends nothing without", async () => {
+    const { run, server } = await startApplication();
+    const code = "PRINCIPAL_REQUIRED";
+    await expect(run({}, addNote, {})).rejects.toMatchObject({ code });
+    expect(server.log).toEqual([]);
+  });
+
+  test("saves what changed when all is closed, once, and not what did not change", async () => {
+    const { run, isOpen } = await startApplication();
+    const seen: boolean[] = [];
+    const onSession = vi.fn<(session: AgentSession) => Promise<void>>(
+      async () => void seen.push(await isOpen()),
+    );
+    const { session } = await run({}, addNote, { principal, onSession });
+    expect(onSession.mock.calls).toEqual([[session]]);
+    expect(seen).toEqual([false]);
+    await run(session, addNote, { principal, onSession });
+    expect(onSession).toHaveBeenCalledTimes(1);
+  });
+
+  test("saves what changed also when its function fails, and rejects as that does", async () => {
+    const { run, server } = await startApplication();
+    let saved: AgentSession = {};
+    const onSession = (session: AgentSession) => void (saved = session);
+    const failing = run({}, () => Promise.reject(new Error("The agent broke.")), {
+      principal,
+      onSession,
+    });
+    await expect(failing).rejects.toThrow("The agent broke.");
+    await run(saved, addNote);
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("rejects when it cannot save; its own error comes first", async () => {
+    const { run, failures } = await startApplication();
+    await expect(run({}, addNote, { principal, onSession: failToSave })).rejects.toThrow(
+      "The disk is full.",
+    );
+    expect(failures()).toEqual([]);
+    const failing = run({}, () => Promise.reject(new Error("The agent broke.")), {
+      principal,
+      onSession: failToSave,
+    });
+    await expect(failing).rejects.toThrow("The agent broke.");
+    expect(failures()).toMatchObject([{ connection: "notes", reason: "not-committed" }]);
+  });
+
+  test("is saved by a shutdown", async () => {
+    const { run, provider } = await startApplication();
+    const onSession = vi.fn<(session: AgentSession) => void>();
+    const begun = Promise.withResolvers<void>();
+    const running = run(
+      {},
+      async (own) => {
+        await addNote(own);
+        begun.resolve();
+        await wait(50);
+        return await addNote(own);
+      },
+      { principal, onSession },
+    );
+    running.catch(() => undefined);
+    await begun.promise;
+    await provider.shutdown();
+    expect(onSession).toHaveBeenCalledOnce();
+    await expect(running).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+  });
+});
+
+test("a run of a registry that cannot save after its stream says so", async () => {
+  const { provider, failures } = await startApplication();
+  const registry = provider.create({ principal });
+  const result = await registry.enter(async (own) => stream(own), {
+    onClose: failToSave,
+  });
+  expect(await result.text).toBe("done");
+  await vi.waitFor(() =>
+    expect(failures()).toMatchObject([{ connection: "notes", reason: "not-committed" }]),
+  );
+});
+
+describe("a run on state that streams", () => {
+  test("gives the stream at once, and the session when it has ended", async () => {
+    const { run, server, isOpen } = await startApplication();
+    const held = Promise.withResolvers<void>();
+    const model = streamingModel({ ...add("milk"), hold: () => held.promise });
+    const { result, session } = await run({}, (own) => stream(own, model));
+    let isDone = false;
+    void session.then(() => (isDone = true));
+    expect(await isOpen()).toBe(true);
+    expect(isDone).toBe(false);
+    held.resolve();
+    expect(await result.text).toBe("done");
+    const next = await run(asJson(await session), addNote);
+    expect(next.result).toBe("2 notes");
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("has in its session what changed while it streamed", async () => {
+    const { run, server } = await startApplication();
+    const { session: before } = await run({}, addNote);
+    server.forgetSessions();
+    const { result, session } = await run(before, async (own) =>
+      (await stream(own)).toUIMessageStreamResponse(),
+    );
+    expect(await result.text()).toContain("1 notes");
+    const next = await run(asJson(await session), addNote);
+    expect(next.result).toBe("2 notes");
+    expect(server.sessionIds).toHaveLength(2);
+  });
+
+  test("says that it could not save: its session rejects, and an event tells", async () => {
+    const { run, failures } = await startApplication();
+    const { result, session } = await run({}, (own) => stream(own), {
+      principal,
+      onSession: failToSave,
+    });
+    expect(await result.text).toBe("done");
+    await expect(session).rejects.toThrow("The disk is full.");
+    await vi.waitFor(() =>
+      expect(failures()).toMatchObject([{ connection: "notes", reason: "not-committed" }]),
+    );
+  });
+
+  test("is closed and saved when its signal aborts, and its calls are cancelled", async () => {
+    const { run, server, isOpen } = await startApplication();
+    const controller = new AbortController();
+    const abortSignal = controller.signal;
+    const model = streamingModel({ tool: "notes__wait" });
+    const { session } = await run(
+      {},
+      async (own) => streamText({ model, tools: await own.tools(), prompt: "go", abortSignal }),
+      { principal, abortSignal },
+    );
+    await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
+    controller.abort();
+    expect(await session).toHaveProperty("state.mcpSessions");
+    expect(await isOpen()).toBe(false);
+    await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
+  });
+
+  test("of a server that is down has no tools, and gives what was", async () => {
+    const { run, server } = await startApplication();
+    server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
+    const before = {};
+    const { result, session } = await run(before, () => new Response("done"));
+    expect(await result.text()).toBe("done");
+    expect(await session).toBe(before);
+  });
+});

@@ -1,0 +1,47 @@
+import type { SessionStore } from "@durable-mcp/core";
+import type { OpenWork } from "../base/open-work.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { Tell } from "../events/step-events.ts";
+import { createStateStore, ofState, type StateStore } from "./state-store.ts";
+import type { ProviderInternals } from "./provider-internals.ts";
+
+/** The context of all uses of sessions in a store, or in a state. */
+export interface SessionsContext {
+  readonly provider: ProviderInternals<any>;
+  /** All its operations settle in bounded time. */
+  readonly store: SessionStore;
+  /** The store, if it is a state that the application carries. */
+  readonly carried?: StateStore | undefined;
+  /** `null` for sessions that agents share. */
+  readonly agent: string | null;
+  /** Separates a pool's processes for this store from those for others. */
+  readonly namespace: number;
+  readonly touchIntervalMs: number;
+  /** A session that was used within this time may be in use, in a process whose clock is behind. */
+  readonly maybeInUseMs: number;
+  readonly tell: Tell;
+  readonly now: () => number;
+  readonly work: OpenWork;
+}
+
+/** The context of one step of an agent session. */
+export interface StepContext extends SessionsContext {
+  readonly sessionId: string;
+  readonly emit: (event: ConnectionEvent) => void;
+  /** Ends the step, and its waits for the store before its end. */
+  readonly abortSignal: AbortSignal | undefined;
+}
+
+/** The context of a state, data from outside. It is not shared, so that nothing has to be marked as used. */
+export function createStateContext(
+  provider: ProviderInternals<any>,
+  state: unknown,
+  namespace = 0,
+): SessionsContext & { readonly carried: StateStore } {
+  const { emit: tell, now, work } = provider;
+  const store = createStateStore(state);
+  return {
+    ...{ provider, store, carried: store, agent: ofState.agent, namespace },
+    ...{ touchIntervalMs: 0, maybeInUseMs: 0, tell, now, work },
+  };
+}

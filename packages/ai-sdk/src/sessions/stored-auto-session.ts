@@ -1,0 +1,62 @@
+import { startAutoSession, type StoredAutoSessionOptions } from "../run/auto-session.ts";
+import type { DurableSessions, SharedId } from "./durable-sessions.ts";
+import { openRegistry } from "./open-session.ts";
+import type { SessionsContext } from "./sessions-context.ts";
+import { checkSessionId } from "./slot-record.ts";
+
+/** What changes sessions outside of a step. */
+type Management = Pick<DurableSessions<any>, "restart" | "clearTools" | "end" | "endAll">;
+
+/**
+ * Makes the implicit registry of a script on an agent session in the store.
+ *
+ * @returns a management that closes the registry before it changes its sessions; the next use opens
+ *   another
+ * @throws {McpSessionError} as `startAutoSession`
+ */
+export function startStoredAutoSession<MANAGEMENT extends Management>(
+  context: SessionsContext,
+  options: StoredAutoSessionOptions,
+  management: MANAGEMENT,
+): MANAGEMENT {
+  const { provider, tell, work } = context;
+  const { sessionId, principal } = options;
+  checkSessionId(sessionId);
+  /** Settles when the registry before has saved all. */
+  let closed = Promise.resolve();
+  const implicit = startAutoSession(options, {
+    declared: () => provider.declaredFor(principal),
+    async open(successor) {
+      await closed;
+      const { registry, close } = await openRegistry(context, sessionId, { principal }, successor);
+      return {
+        registry,
+        async close() {
+          closed = close();
+          await closed;
+        },
+      };
+    },
+    emit: tell,
+    tracks: [provider.work.track, work.track],
+  });
+  const whileClosed =
+    <REST extends unknown[], RESULT>(
+      change: (of: string | SharedId, ...rest: REST) => Promise<RESULT>,
+    ) =>
+    async (of: string | SharedId, ...rest: REST) => {
+      // It may use any of the shared ones.
+      if (of === sessionId || typeof of !== "string") await implicit.dispose();
+      return await change(of, ...rest);
+    };
+  return {
+    ...management,
+    restart: whileClosed(management.restart),
+    clearTools: whileClosed(management.clearTools),
+    end: whileClosed(management.end),
+    async endAll(query) {
+      await implicit.dispose();
+      return await management.endAll(query);
+    },
+  };
+}
