@@ -32,7 +32,7 @@ export { findDeclared, hasSlot, notDeclared } from "./connection/mcp-connection.
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { PausingCalls } from "./connection/waiting-parts.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
-export { toolMayRunTwice } from "./connection/may-run-twice.ts";
+export { mayRunTwice } from "./connection/may-run-twice.ts";
 export { answerWithoutSecrets, withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";

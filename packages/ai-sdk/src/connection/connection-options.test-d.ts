@@ -70,9 +70,9 @@ describe("client", () => {
   });
 });
 
-describe("approval, onProgress and preliminaryResults", () => {
+describe("approval and onProgress", () => {
   test("are of every transport, and may be undefined", () => {
-    const none = { approval: undefined, onProgress: undefined, preliminaryResults: undefined };
+    const none = { approval: undefined, onProgress: undefined };
     defineMcpClientConnection({ ...server, ...none });
     defineMcpStdioConnection({ command: "notes", description: "A server.", ...none });
     defineMcpClientConnection({

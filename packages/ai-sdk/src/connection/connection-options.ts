@@ -5,7 +5,7 @@ import type {
   MCPClientCapabilities,
   OAuthClientProvider,
 } from "@ai-sdk/mcp";
-import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "@durable-mcp/core";
+import type { RefusedAnswer, SessionLoss, ToolListOptions } from "@durable-mcp/core";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
 import type { InputOptions } from "./input-options.ts";
@@ -81,25 +81,31 @@ export interface ConnectionStart extends ConnectionContext {
   readonly abortSignal: AbortSignal;
 }
 
+/** A tool, and what its server says of it. Only trust the annotations of a server that you know. */
+interface ResentTool {
+  /** The server's name of the tool. */
+  readonly name: string;
+  readonly annotations: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What is sent again after a loss. */
+export type ConnectionResend =
+  | "safe"
+  | "always"
+  | "never"
+  | readonly string[]
+  | ((tool: ResentTool) => boolean);
+
 /** How a session, or a stdio server's process, is prepared, replaced, and reported as lost. */
 export interface SessionReplacementOptions {
   /**
    * Which requests are sent again when the server has lost the session. `"safe"`: those that the
-   * server certainly refused unprocessed. Of others only lists, reads, pings, `safeTools` and, with
-   * `trustAnnotations`, tools that the server marks as read-only or idempotent. `"always"`: all.
-   * `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
+   * server certainly refused unprocessed. Of others only lists, reads and pings. A list of tools, by the
+   * server's names, or a function: as `"safe"`, and calls of these tools, which may run twice. `"always"`:
+   * all. `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
    * @default "safe"
    */
-  readonly resend?: ResendPolicy | undefined;
-  /** Tools, by the server's names, that may run twice. @default none */
-  readonly safeTools?: readonly string[] | undefined;
-  /** Whether to trust the server's annotations on which tools may run twice. @default false */
-  readonly trustAnnotations?: boolean | undefined;
-  /**
-   * Whether a lost session is replaced. Otherwise the loss is reported, for callers that open the
-   * next session elsewhere. @default true
-   */
-  readonly recover?: boolean | undefined;
+  readonly resend?: ConnectionResend | undefined;
   /**
    * Prepares each new session, the first one and each that replaces a lost one: selects a workspace,
    * logs in. Runs before the session is saved and before any waiting call goes on. When it fails,
@@ -139,10 +145,11 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    */
   readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
   /**
-   * Whether a request that met a lost session is first tried once more with the same id, for load
-   * balancers that sometimes pick the wrong replica. @default false
+   * `"replace"`: a lost session is replaced. `"retry"`: the request is first tried once more with the same id,
+   * for load balancers that sometimes pick the wrong replica. `"report"`: the loss is reported, for callers
+   * that open the next session elsewhere. @default "replace"
    */
-  readonly retrySameId?: boolean | undefined;
+  readonly onLoss?: "replace" | "retry" | "report" | undefined;
   /**
    * Whether a step begins another session if the kept one was made without a capability that the
    * connection declares now, such as after a deployment that adds `onElicitation`. The kept one is ended,
@@ -185,12 +192,6 @@ export interface McpClientConnectionOptions<
     | ((context: ConnectionContext) => Awaitable<ConnectionHeaders>)
     | undefined;
   readonly timeouts?: ClientConnectionTimeouts | undefined;
-  /**
-   * How often a request is sent again that was certainly not carried out: no connection could be made, or the
-   * server refused it with 429, or with 503 and `Retry-After`. `0` for never. What may have been carried out
-   * is never sent again. @default 1 for the handshake and listings of a stateful connection, else 0
-   */
-  readonly maxRetries?: number | undefined;
   /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
   readonly redirect?: "refuse" | "same-origin" | undefined;
   /**

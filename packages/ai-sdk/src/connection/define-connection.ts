@@ -114,7 +114,9 @@ const sessionSchema = z.union(
       ),
       ...replacementFields,
       classifyLoss: z.optional(someFunction),
-      retrySameId: z.optional(flag),
+      onLoss: z.optional(
+        z.literal(["replace", "retry", "report"], 'must be "replace", "retry" or "report"'),
+      ),
       restartOnNewCapabilities: z.optional(flag),
     }),
   ],
@@ -168,7 +170,6 @@ const clientConnectionSchema = z
       ),
     ),
     timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
-    maxRetries: z.optional(wholeNumber(0, 100)),
     redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
     fetch: z.optional(someFunction),
   })
@@ -181,15 +182,6 @@ const clientConnectionSchema = z
       path: ["redirect"],
       message: "is for stateful connections; a stateless one refuses redirects",
     }),
-    z.refine(
-      ({ maxRetries, session = "stateless", memory, authProvider, fetch }) =>
-        !maxRetries || session !== "stateless" || Boolean(memory || !authProvider || fetch),
-      {
-        path: ["maxRetries"],
-        message:
-          "needs a fetch of yours beside authProvider, because @ai-sdk/mcp then sends the requests of a stateless connection itself",
-      },
-    ),
     z.refine(({ input, session = "stateless" }) => !input || session === "stateless", {
       path: ["input"],
       message:

@@ -67,12 +67,10 @@ export interface LiveConnection {
       | "tools"
       | "toolNames"
       | "providedArguments"
-      | "providedArgumentsByTool"
       | "schemas"
       | "timeouts"
       | "approval"
       | "onProgress"
-      | "preliminaryResults"
       | "input"
     >;
   };

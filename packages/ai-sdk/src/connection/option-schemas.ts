@@ -40,9 +40,6 @@ export const connectionFields = {
     }),
   ),
   providedArguments: z.optional(z.record(z.string(), providedArgument)),
-  providedArgumentsByTool: z.optional(
-    z.record(z.string(), z.record(z.string(), z.optional(providedArgument))),
-  ),
   schemas: z.optional(someObject),
   capabilities: z.optional(someObject),
   client: z.optional(z.strictObject({ name: text, version: text })),
@@ -51,7 +48,6 @@ export const connectionFields = {
     z.union([flag, someFunction], "must be true, false or a function of the call"),
   ),
   onProgress: z.optional(someFunction),
-  preliminaryResults: z.optional(flag),
 };
 
 /** The fields of `ConnectionTimeouts`, and `connectMs`, which each transport explains for itself. */
@@ -65,10 +61,12 @@ export const timeoutFields = {
 
 /** The fields of `SessionReplacementOptions`. */
 export const replacementFields = {
-  resend: z.optional(z.literal(["safe", "always", "never"], 'must be "safe", "always" or "never"')),
-  safeTools: z.optional(names),
-  trustAnnotations: z.optional(flag),
-  recover: z.optional(flag),
+  resend: z.optional(
+    z.union(
+      [z.literal(["safe", "always", "never"]), names, someFunction],
+      'must be "safe", "always", "never", a list of tools or a function of a tool',
+    ),
+  ),
   onStart: z.optional(someFunction),
   lossNotice: z.optional(z.union([text, z.literal(false)], "must be a text, or false")),
   // A shorter age would give each step a session of its own.

@@ -50,8 +50,8 @@ export interface ToolCallOptions {
     | ((call: ToolApprovalCall) => Awaitable<ToolApprovalStatus>)
     | undefined;
   /**
-   * Gets the progress of tool calls, at most every 100 ms for each; its errors are dropped. Without it and
-   * `preliminaryResults`, servers are not asked for progress.
+   * Gets the progress of tool calls, at most every 100 ms for each; its errors are dropped. Without it,
+   * servers are not asked for progress.
    */
   readonly onProgress?:
     | ((
@@ -59,9 +59,4 @@ export interface ToolCallOptions {
         call: ToolCallContext & { readonly toolCallId?: string | undefined },
       ) => void)
     | undefined;
-  /**
-   * Whether the progress of a call gives preliminary results: AI SDK's `streamText` and UI messages then
-   * have them, and last the result, twice. Not for tools with an `outputSchema` in `schemas`. @default false
-   */
-  readonly preliminaryResults?: boolean | undefined;
 }

@@ -52,13 +52,6 @@ export interface ToolOptions<
    */
   readonly providedArguments?: Readonly<Record<string, ProvidedArgument>> | undefined;
   /**
-   * The same for single tools, by the server's names. It has precedence; `undefined` leaves an argument of
-   * `providedArguments` to the model in calls of this tool.
-   */
-  readonly providedArgumentsByTool?:
-    | Readonly<Record<string, Readonly<Record<string, ProvidedArgument | undefined>>>>
-    | undefined;
-  /**
    * Typed and validated tools; only these are offered then. Without it, the server's JSON Schema is used.
    */
   readonly schemas?: SCHEMAS;

@@ -6,7 +6,7 @@ import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
 import { createPausingCalls, type HttpPausingCalls } from "./pausing-calls.ts";
-import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
+import { createStatefulFetch, type HttpParts } from "./stateful-fetch.ts";
 
 export type TakeFetch = () => typeof globalThis.fetch;
 
@@ -27,7 +27,7 @@ export function createFetchSource(
     if (slot !== undefined && isStateful(definition)) {
       return createStatefulFetch(parts, slot, onEvent);
     }
-    const plain = createPlainFetch(parts);
+    const plain = connectionFetch.fetch;
     const own = openingEnvelopes(pausing?.wrap(plain) ?? plain, parts.toolNow);
     if (slot === undefined) return refusingTasks(own, new URL(parts.url), parts.deliverySlot, true);
     const { url, now } = parts;
@@ -56,12 +56,6 @@ export function createFetchSource(
   };
 }
 
-/** The fetch of a connection without a session. */
-function createPlainFetch(parts: HttpParts): typeof fetch {
-  const isAsked = parts.definition.options.maxRetries !== undefined;
-  return isAsked ? withDefinedRetries(parts) : parts.connectionFetch.fetch;
-}
-
 /** The waiting calls of a connection, if its calls wait. */
 export function createPausing(parts: HttpParts): HttpPausingCalls | undefined {
   const { definition, context, waiting, telemetry, trace, url, emit, now } = parts;
@@ -72,6 +66,6 @@ export function createPausing(parts: HttpParts): HttpPausingCalls | undefined {
     ...{ connection: context.connection, principal: context.principal! },
     callMs: callTimeoutMs(definition),
     scrub: parts.connectionFetch.scrub,
-    fetch: withTraceContext(createPlainFetch(parts), telemetry),
+    fetch: withTraceContext(parts.connectionFetch.fetch, telemetry),
   });
 }

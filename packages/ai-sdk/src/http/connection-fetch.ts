@@ -15,7 +15,7 @@ import { hiddenValues } from "../connection/hidden-values.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { scrubError, scrubSecrets } from "../events/scrub-secrets.ts";
 import { ask, createCredentials, createOwnTime } from "./credentials.ts";
-import { handshakeMethod } from "./handshake-method.ts";
+import { handshakeMethod } from "./retry-requests.ts";
 
 type Fetch = typeof globalThis.fetch;
 

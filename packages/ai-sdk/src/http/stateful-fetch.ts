@@ -2,17 +2,19 @@ import {
   type ActiveSessionSnapshot,
   createSessionFetch,
   createSessionSlot,
+  type JsonRpcRequest,
   type OnSession,
   type SessionEvent,
   type SessionSlot,
+  type SessionSnapshot,
   type SessionStart,
 } from "@durable-mcp/core";
-import { abortable, anySignal, isLost, listedTools } from "@durable-mcp/core/internal";
+import { abortable, anySignal, isLost, isOutdated, listedTools } from "@durable-mcp/core/internal";
 import type { JudgedTool } from "../connection/call-envelope.ts";
+import type { ConnectionResend } from "../connection/connection-options.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import {
-  callTimeoutMs,
   connectTimeoutMs,
   type McpClientConnection,
   readyTimeoutMs,
@@ -42,22 +44,24 @@ export function createStatefulFetch(
   slot: SessionSlot,
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
-  const { definition, exceptSlot, trace, url, onSession, now, toolNow } = parts;
+  const { definition, exceptSlot, connectionFetch, trace, url, onSession, now, toolNow } = parts;
   const { redirect, timeouts } = definition.options;
+  const connectMs = connectTimeoutMs(definition);
   const session = sessionOptions(definition);
-  const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
+  const { except = [], onStart, toolList, resend = "safe", onLoss, classifyLoss } = session;
   return createSessionFetch({
-    ...{ url, slot, redirect, toolList, recover, classifyLoss, retrySameId },
+    ...{ url, slot, redirect, toolList, classifyLoss },
+    ...{ recover: onLoss !== "report", retrySameId: onLoss === "retry" },
     ...{ onSession, onEvent, now, memory: memoryOf(definition.options) },
-    fetch: openingEnvelopes(withDefinedRetries(parts), toolNow),
+    fetch: openingEnvelopes(withRetries(connectionFetch.fetch, connectMs), toolNow),
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools,
     listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
     resend:
-      resend === "always" || resend === "never"
+      typeof resend === "string"
         ? resend
-        : (request) => mayRunTwice(request, session, slot.snapshot),
+        : (request) => mayCallTwice(request, resend, slot.snapshot),
     except: exceptSlot && {
       slot: exceptSlot,
       matches: ({ method, params }) =>
@@ -69,22 +73,24 @@ export function createStatefulFetch(
         note({ refusedStatus: (await recovery()).status });
       }),
     timeouts: {
-      initializeMs: connectTimeoutMs(definition),
+      initializeMs: connectMs,
       answerMs: timeouts?.answerMs,
       startMs: startTimeoutMs(definition),
     },
   });
 }
 
-/** The fetch of a definition, with its `maxRetries`. */
-export function withDefinedRetries({ definition, connectionFetch }: HttpParts): typeof fetch {
-  const { maxRetries, timeouts } = definition.options;
-  const { answerMs = 300_000 } = timeouts ?? {};
-  return withRetries(connectionFetch.fetch, {
-    maxRetries,
-    connectMs: connectTimeoutMs(definition),
-    callMs: Math.min(callTimeoutMs(definition) ?? answerMs, answerMs),
-  });
+/** Whether the application allows that a tool call runs twice, of a tool as the server has listed it. */
+function mayCallTwice(
+  { method, params }: JsonRpcRequest,
+  resend: ConnectionResend,
+  snapshot: SessionSnapshot | undefined,
+): boolean {
+  const name = params?.["name"];
+  if (method !== "tools/call" || typeof name !== "string") return false;
+  const list = snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
+  const tools = list && !isOutdated(list) ? list.tools : [];
+  return mayRunTwice(tools.find((tool) => tool.name === name) ?? { name }, resend);
 }
 
 type StartHook = NonNullable<ReturnType<typeof sessionOptions>["onStart"]>;

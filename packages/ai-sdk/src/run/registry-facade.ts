@@ -55,14 +55,13 @@ export function createRegistryFacade({
         const tools = await lend((registry) =>
           toolsOf(registry, connection, onUnavailable, "list"),
         );
-        const hasResults = declared()[connection]?.options.preliminaryResults === true;
         const entries = Object.entries(tools).map(([name, tool]) => {
           const findTool = async (registry: ConnectionRun) => {
             const current = await toolsOf(registry, connection, "throw", "call");
             if (!Object.hasOwn(current, name)) throw noSuchTool(connection, name);
             return current[name]!;
           };
-          return [name, borrowTool(lend, tool, hasResults, findTool)] as const;
+          return [name, borrowTool(lend, tool, findTool)] as const;
         });
         return { connection, tools: Object.fromEntries(entries) };
       });
@@ -174,27 +173,20 @@ function noSuchTool(connection: string, name: string): McpSessionError {
  * A tool that calls the one of the current registry.
  *
  * @param listed the tool as it was listed
- * @param hasResults whether a call may have preliminary results
  * @param find finds the tool in another registry
  */
 function borrowTool(
   lend: Lend,
   listed: Tool,
-  hasResults: boolean,
   find: (registry: ConnectionRun) => Promise<Tool>,
 ): Tool {
   /** The tool that was called last. It knows what the model is to be told with the result. */
   let called = listed;
-  const execute: Execute = (input, options) => {
-    const started = Promise.withResolvers<{ readonly own: unknown }>();
-    const result = lend(async (registry) => {
+  const execute: Execute = (input, options) =>
+    lend(async (registry) => {
       called = await find(registry);
-      const own = (called as { execute: Execute }).execute(input, options);
-      started.resolve({ own });
-      return await own;
+      return await (called as { execute: Execute }).execute(input, options);
     });
-    return hasResults ? withResults(result, started.promise) : result;
-  };
   const { toModelOutput, needsApproval } = listed;
   return {
     ...listed,
@@ -212,15 +204,4 @@ function borrowTool(
         }),
     }),
   } as Tool;
-}
-
-/** The promise of a result, with the preliminary results before it for those who iterate. */
-function withResults(result: Promise<unknown>, started: Promise<{ readonly own: unknown }>) {
-  async function* results(): AsyncGenerator<unknown, void> {
-    const { own } = await Promise.race([started, result.then((value) => ({ own: value }))]);
-    const iterable = own as Partial<AsyncIterable<unknown>>;
-    if (iterable[Symbol.asyncIterator] === undefined) yield await result;
-    else yield* own as AsyncIterable<unknown>;
-  }
-  return Object.assign(result, { [Symbol.asyncIterator]: results });
 }
