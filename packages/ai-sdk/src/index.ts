@@ -79,25 +79,25 @@ export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
 export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {
   ConnectionStart,
+  McpClientConnectionOptions,
+  PausingInput,
+  StatefulSessionOptions,
+} from "./connection/connection-options.ts";
+export type {
   ConnectionToken,
   GetToken,
-  McpClientConnectionOptions,
   RefusedToken,
-  StatefulSessionOptions,
   TokenContext,
-} from "./connection/connection-options.ts";
-export type { PausingInput } from "./connection/input-options.ts";
+} from "./connection/credential-options.ts";
 export type {
   ToolApprovalCall,
   ToolApprovalStatus,
   ToolCallContext,
-} from "./connection/tool-call-options.ts";
-export type { ToolProgress } from "./connection/call-progress.ts";
-export type {
   ConnectionToolSchemas,
   ProvidedArgument,
   ProvidedArgumentContext,
 } from "./connection/tool-options.ts";
+export type { ToolProgress } from "./connection/call-progress.ts";
 export {
   defineMcpClientConnection,
   type McpClientConnection,

@@ -6,21 +6,15 @@ import type {
   OAuthClientProvider,
 } from "@ai-sdk/mcp";
 import type { RefusedAnswer, SessionLoss, ToolListOptions } from "@durable-mcp/core";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
-import type { InputOptions } from "./input-options.ts";
-import type { MemoryOptions } from "./memory-options.ts";
-import type { ToolCallOptions } from "./tool-call-options.ts";
-import type { ConnectionToolSchemas, ToolNamePrefix, ToolOptions } from "./tool-options.ts";
-
-export type {
-  ConnectionAuth,
-  ConnectionHeaders,
-  ConnectionToken,
-  GetToken,
-  RefusedToken,
-  TokenContext,
-} from "./credential-options.ts";
+import type {
+  ConnectionToolSchemas,
+  ToolCallOptions,
+  ToolNamePrefix,
+  ToolOptions,
+} from "./tool-options.ts";
 
 /** `clientInfo` of the specification. */
 export interface ConnectionClientInfo {
@@ -125,8 +119,9 @@ export interface SessionReplacementOptions {
    */
   readonly maxAgeMs?: number | undefined;
   /**
-   * Tools, by the server's names, whose calls go to a second session, or a second process, which lasts as
-   * long as the step's registry. It has no name, and is not saved or kept in a pool. @default none
+   * Tools, by the server's names, whose calls go to a second session, or a second process, which begins with the
+   * first such call and lasts as long as the step's registry. It has no name, and is not saved or kept in a pool.
+   * (A second definition of the server would connect, and list, also in steps without such a call.) @default none
    */
   readonly except?: readonly string[] | undefined;
 }
@@ -157,6 +152,32 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    * `registry.fetch` then have to declare the same capabilities. @default false
    */
   readonly restartOnNewCapabilities?: boolean | undefined;
+}
+
+/** How a connection's calls wait for a person. */
+export interface PausingInput extends WaitingLimits {
+  /** Lets calls wait for a person. Required. */
+  readonly mode: "pause";
+}
+
+export interface InputOptions {
+  /**
+   * What a call does when its server asks the user something (revision 2026-07-28). `"pause"`: the call waits in
+   * the store, beyond the step, and its tool gives a placeholder. Any process answers later. It needs durable
+   * sessions, or state with a `claim`. Not with `session: "stateful"` or `onElicitation`.
+   * @default `onElicitation` answers within the step; without it the call fails
+   */
+  readonly input?: "pause" | PausingInput | undefined;
+}
+
+export interface MemoryOptions {
+  /**
+   * Whether steps remember what the server says of itself: its discovery, its lists, and the handshake of a
+   * server without sessions. Then a later step's call is its only request. `"server"`: as long as the server
+   * allows. `{ pinMs }`: for that time, in milliseconds, on your word. Kept for each principal, in the state or
+   * the store. @default nothing is kept, but for what a stateful connection keeps
+   */
+  readonly memory?: "server" | { readonly pinMs: number } | undefined;
 }
 
 /** The options of a connection over Streamable HTTP. */

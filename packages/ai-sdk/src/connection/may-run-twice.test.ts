@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
+import { defineMcpClientConnection, mayRunTwice } from "./define-connection.ts";
 import type { ConnectionResend, StatefulSessionOptions } from "./connection-options.ts";
-import { mayRunTwice } from "./may-run-twice.ts";
 
 test.each<[string, ConnectionResend | undefined, boolean]>([
   ["by default", undefined, false],

@@ -1,6 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import { endpointOf } from "../connection/define-connection.ts";
-import { pausingInput } from "../connection/input-options.ts";
+import { endpointOf, pausingInput } from "../connection/define-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { createStepEvents, type Tell } from "../events/step-events.ts";

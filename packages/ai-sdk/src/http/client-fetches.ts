@@ -1,8 +1,11 @@
 import { createSessionFetch, type SessionEvent } from "@durable-mcp/core";
 import { refusingTasks } from "@durable-mcp/core/internal";
-import { callTimeoutMs, isStateful } from "../connection/define-connection.ts";
-import { memoryOf } from "../connection/memory-options.ts";
-import { pausingInput } from "../connection/input-options.ts";
+import {
+  callTimeoutMs,
+  isStateful,
+  memoryOf,
+  pausingInput,
+} from "../connection/define-connection.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
 import { createPausingCalls, type HttpPausingCalls } from "./pausing-calls.ts";

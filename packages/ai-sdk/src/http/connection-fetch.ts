@@ -8,7 +8,7 @@ import {
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
-import type { RefusedToken } from "../connection/connection-options.ts";
+import type { RefusedToken } from "../connection/credential-options.ts";
 import { connectTimeoutMs, type McpClientConnection } from "../connection/define-connection.ts";
 import type { PausableLimits } from "../connection/pausable-limits.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";

@@ -6,7 +6,7 @@ import {
   within,
   withTimeLimit,
 } from "@durable-mcp/core/internal";
-import type { ConnectionManagement, ServerCheck } from "../connection/connection-management.ts";
+import type { ConnectionManagement, ServerCheck } from "../connection/live-connection.ts";
 import { endpointOf, isStateful } from "../connection/define-connection.ts";
 import type { SharedClient } from "../connection/shared-client.ts";
 import { describeSnapshot } from "../slots/kept-session.ts";

@@ -20,9 +20,9 @@ import {
   readyTimeoutMs,
   sessionOptions,
   startTimeoutMs,
+  mayRunTwice,
+  memoryOf,
 } from "../connection/define-connection.ts";
-import { mayRunTwice } from "../connection/may-run-twice.ts";
-import { memoryOf } from "../connection/memory-options.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../events/client-errors.ts";

@@ -5,7 +5,7 @@ import {
   connectionFields,
   replacementFields,
   timeoutFields,
-} from "../connection/option-schemas.ts";
+} from "../connection/connection-schemas.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "../connection/tool-options.ts";
 import {
   type McpStdioConnection,

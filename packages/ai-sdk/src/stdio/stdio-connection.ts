@@ -4,7 +4,7 @@ import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionStart } from "../connection/connection-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import { mayRunTwice } from "../connection/may-run-twice.ts";
+import { mayRunTwice } from "../connection/define-connection.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
