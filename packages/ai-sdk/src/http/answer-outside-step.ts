@@ -7,8 +7,8 @@ import { pendingSignIn, pendingSignIns } from "../waiting/sign-in.ts";
 import { createStoredCalls } from "../waiting/stored-calls.ts";
 import { createWaitingUses, type WaitingUses } from "../waiting/waiting-registry.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
-import { createPausing } from "./client-fetches.ts";
-import { createHttpParts } from "./stateful-fetch.ts";
+import { createHttpParts } from "./http-parts.ts";
+import { createPausingCalls } from "./pausing-calls.ts";
 
 interface OutsideStep {
   readonly source: WaitingSource;
@@ -51,7 +51,10 @@ export function waitingOutsideStep({
       });
       const pending = async () =>
         await pendingSignIn(definition, { connection, principal, sessionId });
-      return { pausing: createPausing(server), signIn: { url: endpointOf(definition), pending } };
+      return {
+        pausing: createPausingCalls(server),
+        signIn: { url: endpointOf(definition), pending },
+      };
     },
   });
   return {
