@@ -102,8 +102,7 @@ export {
   defineMcpClientConnection,
   type McpClientConnection,
 } from "./connection/define-connection.ts";
-export { fromMcpServers } from "./configuration/from-mcp-servers.ts";
-export type { McpServersOptions } from "./configuration/read-mcp-servers.ts";
+export { fromMcpServers, type McpServersOptions } from "./configuration/from-mcp-servers.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
 export {
   createPrincipals,

@@ -83,7 +83,7 @@ const table: Record<string, Checked> = {
     prefix: "session.",
   },
   fromMcpServers: {
-    give: (options) => fromMcpServers({ notes: { url } }, options),
+    give: (options) => fromMcpServers({ mcpServers: { notes: { url } } }, options),
     valid: {},
     wrong: {
       variables: 5,
