@@ -171,7 +171,7 @@ describe("an error names the entry and the field", () => {
     "neither url nor command": [{}, ".url", /missing, or a command/],
     "a url that is none": [{ url: "mcp.test" }, ".url", /absolute http/],
     "a url under another name": [{ serverUrl: "x" }, ".serverUrl", /is not known here/],
-    "a url and a command": [{ url, command: "a" }, ".url", /beside a command/],
+    "a url and a command": [{ url, command: "a" }, ".url", /is not known here/],
     "credentials in a url": [{ url: "https://a:s3cr3t@mcp.test" }, ".url", /use auth or headers/],
     "a header that is none": [{ url, headers: { a: "s3cr3t\n\nx" } }, ".headers.a", /valid in a/],
     "a header that is no text": [{ url, headers: { a: 5 } }, ".headers.a", /must be a string/],
