@@ -6,8 +6,9 @@ import type { ClientClosedReason, ConnectionEvent } from "../events/connection-e
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
 import type { JudgedTool } from "./call-envelope.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import type { McpClientConnection } from "./define-connection.ts";
+import type { ConnectionOptions, ConnectionTimeouts, InputOptions } from "./connection-options.ts";
 import type { LossNotices } from "./loss-notice.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import type { PausingCalls, SignIn } from "./waiting-parts.ts";
 
 /** The name of a named session, or the id of a shared one. */
@@ -114,19 +115,8 @@ export interface ConnectionManagement {
 export interface LiveConnection {
   readonly name: string;
   readonly definition: {
-    readonly options: Pick<
-      McpClientConnection["options"],
-      | "description"
-      | "required"
-      | "tools"
-      | "toolNames"
-      | "providedArguments"
-      | "schemas"
-      | "timeouts"
-      | "approval"
-      | "onProgress"
-      | "input"
-    >;
+    readonly options: ConnectionOptions<ConnectionToolSchemas | undefined, ToolNamePrefix> &
+      InputOptions & { readonly timeouts?: ConnectionTimeouts | undefined };
   };
   /** Where the server is, for messages. */
   readonly origin: string;

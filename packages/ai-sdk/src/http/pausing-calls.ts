@@ -14,8 +14,8 @@ export type HttpPausingCalls = NonNullable<ReturnType<typeof createPausingCalls>
 
 /** `undefined` if the connection's calls do not wait. */
 export function createPausingCalls(parts: HttpParts) {
-  const { definition, context, waiting: source, connectionFetch, emit, trace, now } = parts;
-  const { connection, principal } = context;
+  const { definition, waiting: source, connectionFetch, emit, trace, now } = parts;
+  const { connection, principal } = parts.context;
   const limits = pausingInput(definition.options);
   if (limits === undefined || source === undefined) return undefined;
   const url = new URL(parts.url);
