@@ -61,8 +61,7 @@ import { createRequestIds } from "./wire/request-ids.ts";
  * });
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option. The fetch
- *   itself rejects with `FETCH_REQUIRED`, `REDIRECT_REFUSED`, `SESSION_LOST`, `ERA_UNSUPPORTED`
- *   or `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error
+ *   itself rejects with `SESSION_LOST` or `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error
  *   whose `data.code` is `OUTCOME_UNKNOWN`.
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
@@ -191,7 +190,7 @@ async function pass(
 
 /**
  * The same to a server that is known to have no sessions. If it refuses the revision, a handshake tells whether it
- * has sessions by now. @throws {McpSessionError} `ERA_UNSUPPORTED` if it has, and a client goes on without
+ * has sessions by now. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if it has, and a client goes on without
  */
 async function passStateless(
   context: SessionContext,

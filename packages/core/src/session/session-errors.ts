@@ -87,8 +87,9 @@ export function handshakeTimedOut(request: Failed, timeoutMs: number): McpSessio
 
 /** The server speaks revisions with sessions, and the client those without, or the reverse. */
 export const eraUnsupported = always(
-  "ERA_UNSUPPORTED",
+  "CONNECTION_UNAVAILABLE",
   'this client speaks other revisions than the server does now: with sessions (2025-11-25 and earlier), or without (2026-07-28 and later). The request was not carried out. Connect a new client, one that probes (server/discover): @ai-sdk/mcp 2, or @modelcontextprotocol/client with versionNegotiation: { mode: "auto" }.',
+  "other-era",
 );
 
 export function notSentAgain(request: Failed, loss: "definite" | "probable"): McpSessionError {

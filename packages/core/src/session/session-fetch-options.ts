@@ -24,8 +24,8 @@ export interface SessionFetchOptions {
   /** Holds the session; from `createSessionSlot`. */
   slot: SessionSlot;
   /**
-   * Sends the requests. If you pass one, you also vouch for requests to other origins (OAuth), which fail with
-   * `FETCH_REQUIRED` otherwise. @default globalThis.fetch
+   * Sends the requests. If you pass one, you also vouch for requests to other origins (OAuth), which are refused
+   * otherwise. @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;
   /** Whether redirects within the origin are followed. @default "refuse" */

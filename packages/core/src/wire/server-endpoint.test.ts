@@ -36,8 +36,8 @@ describe.each([
         (_, response) => void response.writeHead(status, { location: other.origin }).end(),
       );
       const isByNode = redirect === "refuse" && given === undefined;
-      const data = { origin: server.origin, ...(!isByNode && { status }) };
-      const refused = { code: "REDIRECT_REFUSED", data };
+      const data = { reason: "redirect", origin: server.origin, ...(!isByNode && { status }) };
+      const refused = { code: "CONNECTION_UNAVAILABLE", data };
       await expect(client.post(call)).rejects.toMatchObject(refused);
       await expect(fetch(server.url, { headers: { "last-event-id": "1" } })).rejects.toMatchObject(
         refused,
@@ -52,7 +52,10 @@ test.each(statuses)("a %i within the origin is refused without the opt-in", asyn
   const server = await startMcpServer();
   const { client } = startStep(server, { snapshot: await saveSession(server) });
   server.use((_, response) => void response.writeHead(status, { location: "/new" }).end());
-  await expect(client.post(call)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  await expect(client.post(call)).rejects.toMatchObject({
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "redirect" },
+  });
   expect(server.log).toEqual(["POST tools/call"]);
 });
 
@@ -81,7 +84,10 @@ describe("within the origin, with the opt-in", () => {
     const snapshot = await saveSession(server);
     const { client } = startStep(server, { snapshot, redirect: "same-origin" });
     server.use((_, response) => void response.writeHead(status, { location: "/new" }).end());
-    await expect(client.post(call)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+    await expect(client.post(call)).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "redirect" },
+    });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -92,7 +98,7 @@ describe("within the origin, with the opt-in", () => {
     const location = server.url.replace("//", "//user:hunter2@");
     server.use((_, response) => void response.writeHead(307, { location }).end());
     const error: unknown = await client.post(call).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: "REDIRECT_REFUSED" });
+    expect(error).toMatchObject({ code: "CONNECTION_UNAVAILABLE", data: { reason: "redirect" } });
     expect(inspect(error, { depth: null })).not.toContain("hunter2");
     expect(server.requests).toHaveLength(1);
   });
@@ -106,9 +112,15 @@ describe("within the origin, with the opt-in", () => {
         { url: new URL(path, server.origin), fetch, redirect: "same-origin" },
         { method: "GET", headers: new Headers() },
       );
-    await expect(send("/loop")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+    await expect(send("/loop")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "redirect" },
+    });
     expect(server.requests).toHaveLength(6);
-    await expect(send("/nowhere")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+    await expect(send("/nowhere")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "redirect" },
+    });
   });
 });
 
@@ -118,7 +130,10 @@ test("refuses a redirect during the handshake, too", async () => {
     response.writeHead(307, { location: other.origin }).end();
   });
   const { client, slot } = startStep(server);
-  await expect(client.handshake()).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  await expect(client.handshake()).rejects.toMatchObject({
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "redirect" },
+  });
   expect(other.requests).toEqual([]);
   expect(slot.snapshot).toBeUndefined();
 });
@@ -151,7 +166,10 @@ test.each([
     { ...endpoint, refusal: "error" },
     { method: "POST", headers: new Headers(), body: "{}" },
   );
-  const refused = { code: "REDIRECT_REFUSED", data: { method: "POST", origin: server.origin } };
+  const refused = {
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "redirect", method: "POST", origin: server.origin },
+  };
   await expect(sending).rejects.toMatchObject(refused);
   expect(server.requests).toHaveLength(1);
 });

@@ -71,7 +71,7 @@ const maxRedirects = 5;
  * With `"same-origin"`, redirects within the origin are followed; unless the request is a GET, only 307 and
  * 308, because they keep method and body.
  *
- * @throws {McpSessionError} `REDIRECT_REFUSED`
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
 export async function sendToEndpoint(
   { url, fetch, redirect, refusal = "manual" }: Endpoint,
@@ -117,7 +117,7 @@ export async function sendToEndpoint(
  * `@ai-sdk/mcp` assumes that any custom fetch guards against foreign hosts, and drops its own check. So
  * requests to other origins are refused, unless the application passed a base fetch of its own.
  *
- * @throws {McpSessionError} `FETCH_REQUIRED`, `REDIRECT_REFUSED`
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
 export async function fetchOtherUrl(
   { url: { origin }, fetch }: Endpoint,
@@ -133,9 +133,9 @@ export async function fetchOtherUrl(
   const method = init.method ?? request?.method ?? "GET";
   if (url.origin !== origin) {
     throw new McpSessionError(
-      "FETCH_REQUIRED",
+      "CONNECTION_UNAVAILABLE",
       `A request to ${url.origin} was refused: this connection only goes to ${origin}. To allow other origins, such as an authorization server, pass your own \`fetch\` that checks where requests go.`,
-      { data: { method, origin: url.origin } },
+      { data: { reason: "other-origin", method, origin: url.origin } },
     );
   }
   const response = await fetch(input, { ...init, headers, redirect: "manual" });
@@ -192,9 +192,16 @@ export function isRedirectError(error: unknown): boolean {
 
 function redirectRefused(method: string, url: URL, status?: number): McpSessionError {
   return new McpSessionError(
-    "REDIRECT_REFUSED",
+    "CONNECTION_UNAVAILABLE",
     `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
-    { data: { method, origin: url.origin, ...(status !== undefined && { status }) } },
+    {
+      data: {
+        reason: "redirect",
+        method,
+        origin: url.origin,
+        ...(status !== undefined && { status }),
+      },
+    },
   );
 }
 
