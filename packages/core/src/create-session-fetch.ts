@@ -156,7 +156,6 @@ function createContext(
     ...options,
     url,
     fetch: memory?.wrap(waiting, { url, state, toolList, emit, now }) ?? waiting,
-    redirect: options.redirect ?? "refuse",
     refusal: refusalMode(options.fetch),
     state,
     session,
@@ -166,7 +165,7 @@ function createContext(
     pagesBefore: new Map(),
     emit,
     now,
-    recover: options.recover ?? true,
+    onLoss: options.onLoss ?? "replace",
     resend: options.resend ?? "safe",
     toolList,
     initializeMs,
@@ -200,7 +199,7 @@ async function passStateless(
   const { method } = message;
   const response = await pass(context, request, message);
   const { status } = response;
-  if (response.ok || !context.recover) return response;
+  if (response.ok || context.onLoss === "report") return response;
   const refusal = await bufferAnswer(response);
   if (!refusesRevision(refusal)) return toResponse(refusal);
   const probed = await answerProbe(context, message, request).catch(() => undefined);

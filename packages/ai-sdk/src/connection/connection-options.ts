@@ -191,8 +191,6 @@ export interface McpClientConnectionOptions<
    * is never sent again. @default 1 for the handshake and listings of a stateful connection, else 0
    */
   readonly maxRetries?: number | undefined;
-  /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
-  readonly redirect?: "refuse" | "same-origin" | undefined;
   /**
    * Sends the requests. With a fetch of your own you also vouch for the hosts that OAuth requests go
    * to: use one that checks them. @default globalThis.fetch, with other origins refused

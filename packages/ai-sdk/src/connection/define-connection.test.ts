@@ -113,8 +113,6 @@ describe("refuses, and names the field", () => {
     ["a time-out with a fraction", { timeouts: { callMs: 1.5 } }, "timeouts.callMs"],
     ["a time-out that is text", { timeouts: { connectMs: "5s" } }, "timeouts.connectMs"],
     ["an unknown time-out", { timeouts: { totalMs: 1 } }, "timeouts.totalMs"],
-    ["a redirect that is unknown", { redirect: "follow" }, "redirect"],
-    ["a redirect on a stateless connection", { redirect: "same-origin" }, "redirect"],
     ["a fetch that is no function", { fetch: {} }, "fetch"],
     ["an input that is unknown", { input: "wait" }, "input"],
     ["an input without a mode", { input: { maxRounds: 3 } }, "input.mode"],

@@ -169,17 +169,12 @@ const clientConnectionSchema = z
     ),
     timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
     maxRetries: z.optional(wholeNumber(0, 100)),
-    redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
     fetch: z.optional(someFunction),
   })
   .check(
     z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
       path: ["auth"],
       message: "cannot be combined with authProvider; keep the one that applies",
-    }),
-    z.refine(({ redirect, session = "stateless" }) => !redirect || session !== "stateless", {
-      path: ["redirect"],
-      message: "is for stateful connections; a stateless one refuses redirects",
     }),
     z.refine(
       ({ maxRetries, session = "stateless", memory, authProvider, fetch }) =>

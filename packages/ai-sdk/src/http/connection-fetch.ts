@@ -62,7 +62,7 @@ export function createConnectionFetch(
   const secrets = new Set(url.searchParams.values());
   const credentialsSent = new Set<string>();
 
-  const redirect = options.redirect === "same-origin" ? "manual" : refusalMode(options.fetch);
+  const redirect = refusalMode(options.fetch);
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 

@@ -43,17 +43,18 @@ export function createStatefulFetch(
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
   const { definition, exceptSlot, trace, url, onSession, now, toolNow } = parts;
-  const { redirect, timeouts } = definition.options;
+  const { timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
-    ...{ url, slot, redirect, toolList, recover, classifyLoss, retrySameId },
+    ...{ url, slot, toolList, classifyLoss },
     ...{ onSession, onEvent, now, memory: memoryOf(definition.options) },
     fetch: openingEnvelopes(withDefinedRetries(parts), toolNow),
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools,
     listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
+    onLoss: recover === false ? "report" : retrySameId ? "retry" : "replace",
     resend:
       resend === "always" || resend === "never"
         ? resend

@@ -82,10 +82,10 @@ async function sessionFor(
   request: OutgoingRequest,
   attempts: Attempts,
 ): Promise<LiveSession | Response> {
-  const { state, url, recover } = context;
+  const { state, url, onLoss } = context;
   const { id, method } = message;
   const { signal } = request;
-  if (!recover && liveSession(state) === undefined && lostSession(state) !== undefined) {
+  if (onLoss === "report" && liveSession(state) === undefined && lostSession(state) !== undefined) {
     throw notSentAgain({ method, url }, "definite");
   }
   const ensured = await ensureSession(context, request).catch((error: unknown) => {

@@ -28,7 +28,7 @@ export async function runStartHook(
   const late = new DOMException(`onStart did not end within ${startMs} ms.`, "TimeoutError");
   const stop = startLimit(startMs, () => over.abort(late), true);
   // It makes no session of its own, and reports nothing twice.
-  const forked = fork({ slot, onStart: undefined, onEvent: undefined, recover: false });
+  const forked = fork({ slot, onStart: undefined, onEvent: undefined, onLoss: "report" });
   const fetch: typeof globalThis.fetch = async (input, init) => {
     abortSignal.throwIfAborted();
     return await forked.fetch(input, init);

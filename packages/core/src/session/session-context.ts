@@ -4,6 +4,7 @@ import type { RequestIds } from "../wire/request-ids.ts";
 import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
+  LossPolicy,
   MemoryFeature,
   ResendPolicy,
   SessionFetchOptions,
@@ -20,7 +21,7 @@ export interface SessionContext
     Readonly<
       Omit<
         SessionFetchOptions,
-        keyof Endpoint | "memory" | "now" | "recover" | "resend" | "session" | "toolList"
+        keyof Endpoint | "memory" | "now" | "onLoss" | "resend" | "session" | "toolList"
       >
     > {
   readonly state: SlotState;
@@ -33,7 +34,7 @@ export interface SessionContext
   readonly memory: MemoryParts | undefined;
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
-  readonly recover: boolean;
+  readonly onLoss: LossPolicy;
   readonly resend: ResendPolicy;
   readonly toolList: ToolListOptions;
   readonly initializeMs: number;

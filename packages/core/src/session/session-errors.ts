@@ -42,7 +42,7 @@ const triesAgain = "The next request tries again.";
 const checkFirst =
   "Whether the request was carried out is unknown; check before you send it again.";
 const unknownWhenNew =
-  "the server does not know the session that it has just made. Probably a load balancer spreads the requests over replicas that do not share sessions. Send all requests of a session to one replica (sticky routing), or set retrySameId.";
+  'the server does not know the session that it has just made. Probably a load balancer spreads the requests over replicas that do not share sessions. Send all requests of a session to one replica (sticky routing), or set onLoss: "retry".';
 
 /** The server no longer knows the session, and no other could take its place. */
 export const sessionLost = always(

@@ -59,55 +59,31 @@ export interface Endpoint {
   readonly url: URL;
   /** The application's fetch, or the runtime's. */
   readonly fetch: typeof globalThis.fetch;
-  readonly redirect: "refuse" | "same-origin";
   /** How `fetch` is told to refuse a redirect. @default "manual", which every `fetch` understands */
   readonly refusal?: RefusalMode;
 }
 
-const maxRedirects = 5;
-
 /**
  * Sends to the URL and refuses redirects, because `fetch` would send `Mcp-Session-Id` to another origin.
- * With `"same-origin"`, redirects within the origin are followed; unless the request is a GET, only 307 and
- * 308, because they keep method and body.
  *
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
 export async function sendToEndpoint(
-  { url, fetch, redirect, refusal = "manual" }: Endpoint,
+  { url, fetch, refusal = "manual" }: Endpoint,
   { method, headers, body, signal, init }: OutgoingRequest,
 ): Promise<Response> {
-  let target = url;
-  for (let redirects = 0; ; redirects += 1) {
-    const outgoing = {
-      ...init,
-      method,
-      headers,
-      redirect: redirect === "refuse" ? refusal : "manual",
-    } satisfies RequestInit as RequestInit;
-    if (body !== undefined) outgoing.body = body;
-    if (signal !== undefined) outgoing.signal = signal;
-    let response;
-    try {
-      response = await fetch(target.href, outgoing);
-    } catch (error) {
-      throw isRedirectError(error) ? redirectRefused(method, url) : error;
-    }
-    if (!isRedirect(response)) return response;
-    letGo(response);
-    const { status } = response;
-    const location = response.headers.get("location");
-    const isUrl = location !== null && URL.canParse(location, target);
-    const next = isUrl ? new URL(location, target) : undefined;
-    // The error of `fetch` for a URL with credentials repeats them.
-    const isPlain = next?.username === "" && next.password === "";
-    const isAllowed = redirect === "same-origin" && next?.origin === url.origin && isPlain;
-    const keepsMethod = method === "GET" || status === 307 || status === 308;
-    if (!isAllowed || !keepsMethod || redirects === maxRedirects) {
-      throw redirectRefused(method, url, status);
-    }
-    target = next;
+  const outgoing = { ...init, method, headers, redirect: refusal } as RequestInit;
+  if (body !== undefined) outgoing.body = body;
+  if (signal !== undefined) outgoing.signal = signal;
+  let response;
+  try {
+    response = await fetch(url.href, outgoing);
+  } catch (error) {
+    throw isRedirectError(error) ? redirectRefused(method, url) : error;
   }
+  if (!isRedirect(response)) return response;
+  letGo(response);
+  throw redirectRefused(method, url, response.status);
 }
 
 /**
@@ -193,7 +169,7 @@ export function isRedirectError(error: unknown): boolean {
 function redirectRefused(method: string, url: URL, status?: number): McpSessionError {
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
+    `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
     {
       data: {
         reason: "redirect",
