@@ -8,10 +8,9 @@ import {
   startMcpServer,
 } from "../../test/mcp-server.ts";
 import { eventMessages, readMessages } from "../../test/rpc-client.ts";
+import { startRestoring } from "../../test/answer-restorer.ts";
 import { saveSession, startStep } from "../../test/step.ts";
 import { createEventAnswerStream } from "./answer-stream.ts";
-import { createRequestIds } from "../wire/request-ids.ts";
-import { createAnswerRestorer } from "./restore-answer.ts";
 
 const call = (id: unknown = 0) => ({ jsonrpc: "2.0", id, method: "tools/call", params: {} });
 const outcomeUnknown = (id: unknown = 0) => ({
@@ -198,7 +197,7 @@ describe("streaming", () => {
 
   test("stops reading ahead when the client does not read", async () => {
     let written = 0;
-    const ids = createRequestIds();
+    const { ids, restorerOf } = startRestoring();
     const { pending } = ids.send({ jsonrpc: "2.0", id: 0, method: "ping" });
     const stream = createEventAnswerStream({
       body: new ReadableStream({
@@ -207,12 +206,7 @@ describe("streaming", () => {
           controller.enqueue(new TextEncoder().encode(eventText({ n: written })));
         },
       }),
-      restorer: createAnswerRestorer({
-        ids,
-        pending,
-        observe: () => {},
-        toClient: (message) => message,
-      }),
+      restore: restorerOf(pending),
       signal: undefined,
       answered: () => false,
       failure: () => "",

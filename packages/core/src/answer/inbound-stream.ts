@@ -57,7 +57,7 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
     if (!isEventStream(first)) letGo(first);
     const body = createEventAnswerStream({
       body: opened,
-      restorer: createRestorer(context, undefined, stream.session),
+      restore: createRestorer(context, undefined, stream.session),
       signal: request.signal,
       resume: stream.next,
       onEnd,

@@ -24,9 +24,9 @@ export async function resumeStream(
   if (live === undefined) return emptyAnswer(405);
   const response = await sendOn(context, live, request);
   if (!isEventStream(response)) return toResponse(await bufferAnswer(response, live));
-  const restorer = createRestorer(context, undefined, () => live);
+  const restore = createRestorer(context, undefined, () => live);
   const { signal } = request;
-  const body = createEventAnswerStream({ body: response.body, restorer, signal });
+  const body = createEventAnswerStream({ body: response.body, restore, signal });
   return new Response(body, { headers: headersForClient(response.headers) });
 }
 
