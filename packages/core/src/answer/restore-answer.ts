@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
-import { refusesInside } from "../session/kept-handshake.ts";
+import { refusesInside } from "../session/buffered-answer.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
 import { observeStandingRequests } from "../session/standing-requests.ts";
@@ -112,7 +112,7 @@ export function createRestorer(
 ): AnswerRestorer {
   const { ids } = context;
   const { find, findAtEnd } = createFinder(ids, owner);
-  const { readAnswer, readOther } = createReader(context, session, namedId);
+  const reader = createReader(context, session, namedId);
 
   /** The edit of a large message whose id is at one of its ends, if the client finds its own id there. */
   const restoreAtEnd = (parts: ByteParts, start: number, end: number): MessageEdit => {
@@ -124,7 +124,7 @@ export function createRestorer(
     // A second id may be anywhere in between.
     const isAnswer = message && !("method" in message) && message.id === pending.request.id;
     if (!isAnswer) return undefined;
-    const restored = readAnswer(message, pending);
+    const restored = reader.readAnswer(message, pending);
     const printed = restored === message ? undefined : JSON.stringify(restored);
     ids.settle(pending);
     return printed === undefined ? edit : { start, end, text: printed };
@@ -135,7 +135,7 @@ export function createRestorer(
     message: JsonRpcMessage,
     answered: Set<PendingRequest>,
   ): JsonRpcMessage | undefined => {
-    if ("method" in message) return readOther(message, find);
+    if ("method" in message) return reader.readOther(message, find);
     const unnamed = message.id == null;
     // If a server could not read the request, its error has no id.
     const pending = find(unnamed && isRecord(message.error) ? owner?.wireId : message.id);
@@ -143,7 +143,7 @@ export function createRestorer(
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
-    const restored = readAnswer(message, pending);
+    const restored = reader.readAnswer(message, pending);
     answered.add(pending);
     return { ...restored, id: pending.request.id };
   };

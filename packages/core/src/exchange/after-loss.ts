@@ -2,8 +2,7 @@ import { endUnused } from "../handshake/end-session.ts";
 import { ensureOpened, ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
-import { pingOn } from "../session/ping.ts";
-import { lose, type SessionContext } from "../session/session-context.ts";
+import { lose, pingOn, type SessionContext } from "../session/session-context.ts";
 import {
   eraUnsupported,
   notSentAgain,

@@ -1,6 +1,10 @@
 import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-options.ts";
-import type { BoundedRequest, OwnRequest, SessionContext } from "../session/session-context.ts";
-import { pingOn } from "../session/ping.ts";
+import {
+  type BoundedRequest,
+  type OwnRequest,
+  pingOn,
+  type SessionContext,
+} from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
 import {
   enterOpened,
