@@ -66,7 +66,7 @@ const table: Record<string, Checked> = {
     valid: { url, description },
     wrong: {
       ...{ ...shared, url: 5, description: 5, required: "yes", auth: 5, authProvider: 5 },
-      ...{ headers: 5, "headers.x-key": 5, timeouts: 5, redirect: true, fetch: 5 },
+      ...{ headers: 5, "headers.x-key": 5, timeouts: 5, fetch: 5 },
     },
     times: [...sharedTimes, "timeouts.answerMs"],
   },

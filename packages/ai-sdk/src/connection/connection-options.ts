@@ -213,8 +213,6 @@ export interface McpClientConnectionOptions<
     | ((context: ConnectionContext) => Awaitable<ConnectionHeaders>)
     | undefined;
   readonly timeouts?: ClientConnectionTimeouts | undefined;
-  /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
-  readonly redirect?: "refuse" | "same-origin" | undefined;
   /**
    * Sends the requests. With a fetch of your own you also vouch for the hosts that OAuth requests go
    * to: use one that checks them. @default globalThis.fetch, with other origins refused

@@ -163,17 +163,12 @@ export const clientConnectionSchema = z
       ),
     ),
     timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
-    redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
     fetch: z.optional(someFunction),
   })
   .check(
     z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
       path: ["auth"],
       message: "cannot be combined with authProvider; keep the one that applies",
-    }),
-    z.refine(({ redirect, session = "stateless" }) => !redirect || session !== "stateless", {
-      path: ["redirect"],
-      message: "is for stateful connections; a stateless one refuses redirects",
     }),
     z.refine(({ input, session = "stateless" }) => !input || session === "stateless", {
       path: ["input"],

@@ -95,7 +95,6 @@ describe("refuses, and names the field", () => {
     ["an empty tool name", { tools: { allow: [""] } }, "tools.allow.0"],
     ["capabilities that are a list", { capabilities: ["elicitation"] }, "capabilities"],
     ["an unknown time-out", { timeouts: { totalMs: 1 } }, "timeouts.totalMs"],
-    ["a redirect on a stateless connection", { redirect: "same-origin" }, "redirect"],
     ["an input that is unknown", { input: "wait" }, "input"],
     ["an input without a mode", { input: { maxRounds: 3 } }, "input.mode"],
     ["an unknown option of input", { input: { mode: "pause", rounds: 3 } }, "input.rounds"],

@@ -68,7 +68,7 @@ export function createFetchSource(
 /** The definition's options of a session. */
 function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetchOptions> {
   const { definition, exceptSlot, trace, onSession } = parts;
-  const { redirect, timeouts } = definition.options;
+  const { timeouts } = definition.options;
   const {
     except = [],
     onStart,
@@ -78,8 +78,7 @@ function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetch
     classifyLoss,
   } = sessionOptions(definition);
   return {
-    ...{ redirect, toolList, classifyLoss, onSession },
-    ...{ recover: onLoss !== "report", retrySameId: onLoss === "retry" },
+    ...{ toolList, classifyLoss, onLoss, onSession },
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools,
     listening: needsListening(definition.options),

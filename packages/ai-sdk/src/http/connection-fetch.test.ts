@@ -93,8 +93,8 @@ describe("the fetch of a connection", () => {
       const fetch = provider.create({ principal: alice }).fetch("notes");
       for (const input of [other.url, new URL(other.url), new Request(other.url)]) {
         await expect(fetch(input)).rejects.toMatchObject({
-          code: "FETCH_REQUIRED",
-          data: { origin: other.origin },
+          code: "CONNECTION_UNAVAILABLE",
+          data: { reason: "other-origin", origin: other.origin },
         });
       }
       expect(other.requests).toEqual([]);
@@ -152,8 +152,8 @@ describe("the fetch of a connection", () => {
       const { provider } = startApplication({ notes: notebook(server, { headers, session }) });
       const fetch = provider.create({ principal: alice }).fetch("notes");
       await expect(fetch(server.url, { method: "POST", body: "{}" })).rejects.toMatchObject({
-        code: "REDIRECT_REFUSED",
-        data: { connection: "notes", origin: server.origin },
+        code: "CONNECTION_UNAVAILABLE",
+        data: { reason: "redirect", connection: "notes", origin: server.origin },
       });
       expect(other.requests).toEqual([]);
     },

@@ -120,8 +120,8 @@ function recovering({ connectionFetch, restoreError }: HttpParts): LiveConnectio
       if (authorizationRequired(error) === undefined) throw error;
     }
     return await attempt().catch(async (error: unknown) => {
-      const { code, data } = restoreError(error) as Partial<McpSessionError>;
-      if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
+      const { data } = restoreError(error) as Partial<McpSessionError>;
+      if (data?.reason !== "other-era" || data.method === "initialize") throw error;
       return await attempt();
     });
   };

@@ -52,9 +52,17 @@ export async function waitUntilReady(
   }
 }
 
+/** Reasons that no wait changes. */
+const lasting: ReadonlySet<unknown> = new Set([
+  "authorization-required",
+  "other-era",
+  "other-origin",
+  "redirect",
+]);
+
 /** Whether a server that is still starting, or a proxy in front of it, may fail like this. */
 function isPassing(error: unknown): boolean {
   if (!McpSessionError.isInstance(error) || error.code !== "CONNECTION_UNAVAILABLE") return false;
   const { status, field, reason } = error.data;
-  return field === undefined && status !== 403 && reason !== "authorization-required";
+  return field === undefined && status !== 403 && !lasting.has(reason);
 }
