@@ -53,14 +53,14 @@ export type {
   StateRunResult,
 } from "./sessions/connection-provider.ts";
 export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
-export type { ConnectionPoolOptions } from "./pool/process-pool.ts";
+export type { ConnectionPoolOptions } from "./run/process-pool.ts";
 export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/auto-session.ts";
 export type {
   ConnectionRun,
   NamedSession,
   NamedSessions,
   RunOptions,
-} from "./run/connection-registry.ts";
+} from "./run/connection-run.ts";
 export type {
   AnswerOptions,
   ResumedMessages,

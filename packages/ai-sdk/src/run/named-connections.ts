@@ -14,7 +14,7 @@ import {
   createReplaceableConnection,
   type ReplaceableConnection,
 } from "../connection/forward-connection.ts";
-import type { RegistryLifetime } from "./registry-lifetime.ts";
+import type { RunLifetime } from "./run-lifetime.ts";
 
 /** For whom a name is used, and the definition of its connection. */
 interface NameUse extends Omit<NamedStart, "principal" | "definition"> {
@@ -31,7 +31,7 @@ interface NamedConnectionsOptions {
   pooledProcesses: (principal: Principal | undefined) => ListedSession[];
   now: () => number;
   /** The lifetime of the step, which closes the connections. */
-  lifetime: RegistryLifetime;
+  lifetime: RunLifetime;
 }
 
 /** The live connections of named and shared sessions: one each for all runs of a step. */

@@ -1,9 +1,14 @@
 import { invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
-import { checkOptions } from "../base/check-options.ts";
+import {
+  abortSignal,
+  checkOptions,
+  names,
+  optionalOptions,
+  timeout,
+} from "../base/check-options.ts";
 import { checkSessionName } from "../base/session-name.ts";
-import { namedCreateSchema, namedRunSchema, restartSchema } from "./option-schemas.ts";
-import type { NamedSession, NamedSessions } from "./connection-registry.ts";
+import type { NamedSession, NamedSessions } from "./connection-run.ts";
 import {
   clientConnections,
   type Connections,
@@ -18,12 +23,16 @@ import { runNested, type RunScope } from "./run-scope.ts";
 import type { NamedSlot } from "../slots/step-slot.ts";
 import type { EndedSession, SessionStatus } from "../slots/session-reports.ts";
 
+const createSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
+const useSchema = optionalOptions({ abortSignal });
+const statusSchema = optionalOptions({ timeoutMs: timeout });
+
 interface NamedSessionsOptions {
   declared: Readonly<Connections>;
   principal: Principal | undefined;
   slots: NamedSlots;
   live: NamedConnections;
-  /** Makes a run inside the registry's own. */
+  /** Makes a run inside the own one. */
   nest: RunScope["nest"];
 }
 
@@ -33,7 +42,7 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
   const named: NamedSessions = {
     async create(name, creation = {}) {
       checkSessionName(name, "name");
-      const { connections, idleTimeoutMs } = checkOptions(namedCreateSchema, creation);
+      const { connections, idleTimeoutMs } = checkOptions(createSchema, creation);
       const chosen = chooseNamed(declared, connections);
       return await live.alone(name, principal, async () => {
         if ((await parts.of(name)).length > 0) {
@@ -63,26 +72,26 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
     },
 
     async run(name, use, runOptions = {}) {
-      const { abortSignal } = checkOptions(namedRunSchema, runOptions);
+      const { abortSignal: signal } = checkOptions(useSchema, runOptions);
       const own = await parts.existing(name);
       const usable = own.filter(({ connection }) =>
         mayHaveName(findDeclared(declared, connection)),
       );
       if (usable.length === 0) {
-        const names = own.map(({ connection }) => connection).join(", ");
+        const parted = own.map(({ connection }) => connection).join(", ");
         throw invalid(
           "name",
-          `No connection of the named session ${quote(name)} is still declared as stateful, or as a stdio server (${names}). Declare one, or end the session with named.end.`,
+          `No connection of the named session ${quote(name)} is still declared as stateful, or as a stdio server (${parted}). Declare one, or end the session with named.end.`,
         );
       }
       const modes = Object.fromEntries(
         usable.map(({ connection }) => [connection, { named: name }]),
       );
-      return await runNested({ nest }, { modes, abortSignal }, use);
+      return await runNested({ nest }, { modes, abortSignal: signal }, use);
     },
 
     async status(name, statusOptions = {}) {
-      const { timeoutMs = 5_000 } = checkOptions(restartSchema, statusOptions);
+      const { timeoutMs = 5_000 } = checkOptions(statusSchema, statusOptions);
       return await parts.check(await parts.existing(name), timeoutMs);
     },
 
@@ -113,7 +122,7 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
   const definitionOf = (connection: string) => findDeclared(declared, connection);
   const list = async () => {
     const processes = live.processes(principal);
-    // Without a stateful connection a registry needs no principal, and only has processes under names.
+    // Without a stateful connection a run needs no principal, and only has processes under names.
     if (principal === undefined) return processes;
     slots.endIdle(principal, clients);
     return [...(await slots.list(principal)), ...processes];
@@ -179,8 +188,8 @@ function chooseNamed(
   declared: Readonly<Connections>,
   chosen: readonly string[] | undefined,
 ): (readonly [connection: string, definition: McpConnection])[] {
-  const names = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];
-  const usable = names.flatMap((connection) => {
+  const all = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];
+  const usable = all.flatMap((connection) => {
     const definition = findDeclared(declared, connection);
     if (mayHaveName(definition)) return [[connection, definition] as const];
     if (chosen === undefined) return [];

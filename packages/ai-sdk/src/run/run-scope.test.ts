@@ -290,7 +290,7 @@ test("another copy of the package finds the same run", async () => {
   const copy = (await import(copyName)) as typeof import("./run-scope.ts");
   expect(copy.currentScope).not.toBe(currentScope);
   const registry = create();
-  expect(await registry.enter(() => copy.currentScope()?.registry)).toBe(registry);
+  expect(await registry.enter(() => copy.currentScope()?.run)).toBe(registry);
 });
 
 test("without AsyncLocalStorage runs run, and what looks for one is told why", async () => {

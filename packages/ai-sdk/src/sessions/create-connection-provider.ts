@@ -96,9 +96,9 @@ function startUnkeptSession(
   const { principal } = options;
   startAutoSession(options, {
     declared: () => declaredFor(principal),
-    async open(successor) {
-      const registry = createUnkept(principal, successor);
-      return { registry, close: () => registry.dispose() };
+    open(successor) {
+      const run = createUnkept(principal, successor);
+      return { run, close: run.dispose };
     },
     emit,
     tracks: [work.track],

@@ -7,7 +7,7 @@ import type {
   UnavailableOptions,
 } from "./connection-provider.ts";
 import type { StoredAutoSessionOptions } from "../run/auto-session.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import type { WaitingSessions } from "./waiting-sessions.ts";
 import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
 import type { OpenRun } from "./open-run.ts";

@@ -31,7 +31,7 @@ export interface ConnectionRun<
   readonly connections: readonly {
     readonly name: string;
     readonly description: string;
-    /** `"process"`: what the server holds lasts as long as the registry. */
+    /** `"process"`: what the server holds lasts as long as the run. */
     readonly session: "stateful" | "stateless" | "process";
   }[];
   /**
@@ -48,7 +48,7 @@ export interface ConnectionRun<
    * @throws {McpSessionError} with `"throw"`, and for a required connection: `CONNECTION_UNAVAILABLE`, or
    *   the code that says why.
    *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted, or the
-   *   registry disposed of, meanwhile
+   *   run disposed of, meanwhile
    */
   tools(options?: {
     connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
@@ -145,7 +145,7 @@ export interface ConnectionRun<
   clearTools(connection: keyof CONNECTIONS & string): Promise<void>;
   /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
   readonly named: NamedSessions<CONNECTIONS>;
-  /** The agent session's calls that wait for a person (`input: "pause"`), for the registry's principal. */
+  /** The agent session's calls that wait for a person (`input: "pause"`), for the run's principal. */
   readonly waiting: WaitingRegistry;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
@@ -170,7 +170,7 @@ export interface NamedSession {
 }
 
 /**
- * The named sessions of the agent session, for the registry's principal. Each has MCP sessions of
+ * The named sessions of the agent session, for the run's principal. Each has MCP sessions of
  * its own, on one connection or several. It lasts as long as the agent session, and a later step
  * finds it by its name. The process of a stdio server lasts for the step, or as long as a pool keeps it.
  * With durable sessions every method may reject with `STORE_FAILED`.
@@ -201,7 +201,7 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
   list(): Promise<NamedSession[]>;
   /**
    * Runs `use` with the connections of the named session; the others are inherited. It is
-   * `withConnections` for a registry in hand, where the runtime has no `AsyncLocalStorage`. Parts
+   * `withConnections` for a run in hand, where the runtime has no `AsyncLocalStorage`. Parts
    * that were ended are made anew.
    *
    * @returns what `use` returned
@@ -210,7 +210,7 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    */
   run<T>(
     name: string,
-    use: (registry: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+    use: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
     options?: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<T>;
   /**

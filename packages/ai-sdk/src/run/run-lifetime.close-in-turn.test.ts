@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { type Closable, closeInTurn } from "./registry-lifetime.ts";
+import { type Closable, closeInTurn } from "./run-lifetime.ts";
 
 const closable = (close: () => Promise<void>): Closable => ({ close });
 const never = () => new Promise<void>(() => undefined);

@@ -12,7 +12,7 @@ interface LifetimeOptions {
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
   /** Called once, when all is closed and saved, or its time is up. */
   readonly onEnd?: (isFailed: boolean) => void;
-  /** Lets the registry's owner close the registry. */
+  /** Lets the run's owner close the run. */
   readonly track: Track;
   /** Called for each use of a connection of the run around. */
   readonly around?: { readonly use: (connection: LiveConnection) => void };
@@ -20,8 +20,8 @@ interface LifetimeOptions {
   readonly onFirstUse?: (trackInside: Track) => void;
 }
 
-/** Keeps a registry's open connections, and closes them. */
-export function createRegistryLifetime(options: LifetimeOptions) {
+/** Keeps a run's open connections, and closes them. */
+export function createRunLifetime(options: LifetimeOptions) {
   const { step, closeTimeoutMs, track, around, onFirstUse } = options;
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
@@ -47,9 +47,9 @@ export function createRegistryLifetime(options: LifetimeOptions) {
     closables.add(closable);
     return () => void closables.delete(closable);
   };
-  /** Lets the registry close a run inside, before its own connections. */
+  /** Lets the run close a run inside, before its own connections. */
   const trackInside: Track = (close) => trackIn(inside, close);
-  /** Lets the registry that owns a connection close it, used or not. */
+  /** Lets the run that owns a connection close it, used or not. */
   const hold = (connection: LiveConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
@@ -70,27 +70,27 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   // A run inside ends with the run around it, even if it has used nothing so far.
   if (around) untrack = track(dispose);
   return {
-    /** Aborts when the registry ends, or must end. */
+    /** Aborts when the run ends, or must end. */
     signal: step.signal,
     closeTimeoutMs,
     /** The connections that were used, here or in a run inside. */
     inUse: inUse as ReadonlySet<LiveConnection>,
-    /** Whether a connection is closed with the registry; others belong to a run around it. */
+    /** Whether a connection is closed with the run; others belong to a run around it. */
     owns: (connection: LiveConnection) => owned.has(connection),
-    /** Makes the registry the owner of a connection, which it closes if it was used. */
+    /** Makes the run the owner of a connection, which it closes if it was used. */
     own: (connection: LiveConnection) => void owned.add(connection),
     hold,
     use,
-    /** Owns and uses a connection, also when the registry is being closed. */
+    /** Owns and uses a connection, also when the run is being closed. */
     adopt: (connection: LiveConnection) => {
       owned.add(connection);
       use(connection);
       void disposal?.then(() => closeInTurn(opened, closeTimeoutMs / 2));
     },
     trackInside,
-    /** Notes that what used the registry has failed. */
+    /** Notes that what used the run has failed. */
     noteFailure: () => void (isFailed = true),
-    /** Lets the registry's owner close something. */
+    /** Lets the run's owner close something. */
     track,
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
     throwIfOver: (connection?: string) => {
@@ -100,7 +100,7 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   };
 }
 
-export type RegistryLifetime = ReturnType<typeof createRegistryLifetime>;
+export type RunLifetime = ReturnType<typeof createRunLifetime>;
 
 /** All of it has one deadline. */
 async function closeAll(
