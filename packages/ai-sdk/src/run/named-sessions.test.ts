@@ -192,13 +192,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
         await addNote(own, "a");
         const ended = server.sessionIds.at(-1)!;
         expect(await named.restart("research")).toEqual([
-          {
-            name: "research",
-            connection: "notes",
-            ended: true,
-            ...(kept === "store" && { sessionId: "chat" }),
-            removed: false,
-          },
+          { name: "research", connection: "notes", ended: true, status: 200 },
         ]);
         expect(server.requests.at(-1)).toMatchObject({
           method: "DELETE",
@@ -250,15 +244,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       await named.create("research", { connections: ["notes"] });
       server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
       expect(await named.restart("research")).toEqual([
-        {
-          name: "research",
-          connection: "notes",
-          ended: false,
-          reason: "refused",
-          status: 500,
-          ...(kept === "store" && { sessionId: "chat" }),
-          removed: false,
-        },
+        { name: "research", connection: "notes", ended: false, reason: "refused", status: 500 },
       ]);
       await named.run("research", (own) => addNote(own, "b"));
       expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(1);

@@ -17,11 +17,12 @@ import {
   type McpConnection,
   notDeclared,
 } from "../connection/mcp-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 import type { NamedSlot } from "../slots/step-slot.ts";
-import type { EndedSession, SessionStatus } from "../slots/session-reports.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
 
 const createSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
 const useSchema = optionalOptions({ abortSignal });
@@ -55,7 +56,7 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
         const failure = outcomes.find((outcome) => outcome.status === "rejected");
         if (failure === undefined) return (await named.find(name))!;
         const made = chosen.map(([connection]) => ({ connection, name }));
-        await parts.end(made, "end").catch(() => undefined);
+        await parts.end(made).catch(() => undefined);
         throw failure.reason;
       });
     },
@@ -92,25 +93,24 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
 
     async status(name, statusOptions = {}) {
       const { timeoutMs = 5_000 } = checkOptions(statusSchema, statusOptions);
-      return await parts.check(await parts.existing(name), timeoutMs);
+      const check = async ({ manage }: LiveConnection) => await manage.check(timeoutMs);
+      const nothing = { alive: false, reason: "no-session" } as const;
+      return await parts.manage(await parts.existing(name), check, nothing);
     },
 
     async restart(name) {
-      return await parts.end(await parts.existing(name), "restart");
+      const restart = async ({ manage }: LiveConnection) => await manage.restart(5_000);
+      const nothing = { ended: false, reason: "undeclared" } as const;
+      return await parts.manage(await parts.existing(name), restart, nothing);
     },
 
     async clearTools(name) {
-      const clearings = (await parts.existing(name)).map(async (part) => {
-        const definition = parts.definitionOf(part.connection);
-        // The tools of a process are listed anew each time.
-        if (definition?.type === "mcp-stdio") return;
-        await live.clearTools(part, { principal: principal!, definition });
-      });
-      await Promise.all(clearings);
+      const clear = async ({ manage }: LiveConnection) => manage.forgetTools();
+      await parts.manage(await parts.existing(name), clear, undefined);
     },
 
     async end(name) {
-      return await parts.end(await parts.of(name), "end");
+      return await parts.end(await parts.of(name));
     },
   };
   return named;
@@ -125,7 +125,13 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
     // Without a stateful connection a run needs no principal, and only has processes under names.
     if (principal === undefined) return processes;
     slots.endIdle(principal, clients);
-    return [...(await slots.list(principal)), ...processes];
+    const kept = await slots.list(principal);
+    // A restart is only written at the end of the step.
+    const stored = kept.map((part) => ({
+      ...part,
+      kind: live.kindOf(part, principal) ?? part.kind,
+    }));
+    return [...stored, ...processes];
   };
   const of = async (name: string) => {
     checkSessionName(name, "name");
@@ -140,25 +146,24 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
       if (own.length > 0) return own;
       throw invalid("name", `There is no named session ${quote(name)}. Make it with named.create.`);
     },
-    async check(own: readonly NamedSlot[], timeoutMs: number): Promise<SessionStatus[]> {
-      const checks = own.map(async ({ connection, name }): Promise<SessionStatus> => {
+    /** Looks after the live connection of each part, as the run of the name itself does. */
+    async manage<RESULT>(
+      own: readonly NamedSlot[],
+      act: (connection: LiveConnection) => Promise<RESULT>,
+      undeclared: RESULT,
+    ): Promise<(RESULT & Pick<NamedSlot, "connection" | "name">)[]> {
+      const acts = own.map(async ({ connection, name }) => {
         const definition = definitionOf(connection);
         const slot = { connection, name };
-        if (definition === undefined) return { ...slot, alive: false, reason: "no-session" };
-        const { manage } = await live.open(slot, { principal, definition });
-        return { ...slot, ...(await manage.check(timeoutMs)) };
+        if (definition === undefined) return { ...undeclared, ...slot };
+        return { ...(await act(await live.open(slot, { principal, definition }))), ...slot };
       });
-      return await Promise.all(checks);
+      return await Promise.all(acts);
     },
-    async end(own: readonly NamedSlot[], mode: "restart" | "end"): Promise<EndedSession[]> {
-      const ends = own.map(async ({ name, connection }): Promise<EndedSession> => {
-        const definition = definitionOf(connection);
-        if (definition?.type !== "mcp-stdio") {
-          return await live.end({ name, connection }, { principal: principal!, definition, mode });
-        }
-        await live.endProcess({ name, connection }, { principal, definition }, mode);
-        return { name, connection, ended: true };
-      });
+    async end(own: readonly NamedSlot[]): Promise<EndedSession[]> {
+      const ends = own.map(({ connection, name }) =>
+        live.end({ connection, name }, principal, definitionOf(connection)),
+      );
       return await Promise.all(ends);
     },
   };
