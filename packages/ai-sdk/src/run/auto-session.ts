@@ -1,55 +1,13 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import { type Principal, sessionKey } from "@durable-mcp/core";
+import { sessionKey } from "@durable-mcp/core";
 import { detach, invalid } from "@durable-mcp/core/internal";
-import * as z from "zod/mini";
-import { anything, timeout } from "../base/check-options.ts";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { type SlotName, slotName } from "../slots/step-slot.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { createLentRun } from "./lent-run.ts";
-
-/** Options of the run that calls outside of a run share. */
-export interface AutoSessionOptions {
-  /** On whose behalf the script uses its connections. */
-  readonly principal: Principal;
-  /**
-   * How long its sessions may be unused before they are ended, in milliseconds. @default 300000 (5
-   * minutes)
-   */
-  readonly idleTimeoutMs?: number | undefined;
-  /** Needs a store: an option of `createDurableSessions`. */
-  readonly sessionId?: undefined;
-}
-
-/** On an agent session in a store. */
-export interface StoredAutoSessionOptions extends Pick<AutoSessionOptions, "principal"> {
-  /**
-   * Your id of the script's agent session. A later process with the same id, store, agent and principal
-   * goes on in its MCP sessions.
-   */
-  readonly sessionId: string;
-  /**
-   * How long it may be unused before its clients are closed and its stdio servers ended, in milliseconds.
-   * The MCP sessions go on. @default 300000 (5 minutes)
-   */
-  readonly idleTimeoutMs?: number | undefined;
-}
-
-export const autoSessionFields = {
-  principal: z.optional(anything),
-  idleTimeoutMs: z.optional(timeout),
-};
-export const autoSessionSchema = z.strictObject({
-  ...autoSessionFields,
-  sessionId: z.optional(
-    z.custom(
-      () => false,
-      "needs a store in which a later process finds the session: give autoSession to createDurableSessions",
-    ),
-  ),
-});
+import type { AutoSessionOptions } from "./run-options.ts";
 
 /** A run among those that take each other's place: what it has to do with the ones before and after. */
 export interface Successor {

@@ -10,16 +10,7 @@ import type {
   SessionStatus,
 } from "../slots/session-reports.ts";
 import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
-import type { ReadyOptions } from "./wait-until-ready.ts";
-
-/** Options of `enter` of a run. */
-export interface RunOptions {
-  /**
-   * Called once when the clients are closed, after success, after failure and on `shutdown` of the provider. Commit
-   * and save here. If it throws, the run rejects with that error, unless the run has already failed.
-   */
-  readonly onClose?: (() => void | Promise<void>) | undefined;
-}
+import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
 /**
  * What a step is given, the run: its tools, and one live client for each connection, built on first use.

@@ -1,12 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
-import {
-  checkOptions,
-  optionalOptions,
-  someFunction,
-  text,
-  timeout,
-} from "../base/check-options.ts";
+import { checkOptions } from "../base/check-options.ts";
 import { isStateful } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
@@ -14,9 +8,10 @@ import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
-import type { ConnectionRun, RunOptions } from "./connection-run.ts";
+import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
+import { type RunOptions, runSchema, statusSchema, timeSchema } from "./run-options.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { useConnections, withInternals } from "./use-connections.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
@@ -34,10 +29,6 @@ export interface RunParts {
   /** Where calls wait for a person; `undefined` if none can. */
   readonly waiting?: WaitingSource | undefined;
 }
-
-export const runSchema = optionalOptions({ onClose: someFunction });
-export const timeSchema = optionalOptions({ timeoutMs: timeout });
-const statusSchema = optionalOptions({ connection: text, timeoutMs: timeout });
 
 export function createRun(
   parts: RunParts,

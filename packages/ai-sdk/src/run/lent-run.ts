@@ -4,8 +4,9 @@ import type { Connections } from "../connection/mcp-connection.ts";
 import type { Execute } from "../tools/connection-tools.ts";
 import { connectionOf } from "../tools/same-names.ts";
 import { checkOptions } from "../base/check-options.ts";
-import type { ConnectionRun, RunOptions } from "./connection-run.ts";
-import { describeDeclared, runSchema } from "./create-run.ts";
+import type { ConnectionRun } from "./connection-run.ts";
+import { describeDeclared } from "./create-run.ts";
+import { type RunOptions, runSchema } from "./run-options.ts";
 import { runInternalsOf, withInternals } from "./use-connections.ts";
 
 /** Calls `use` with the run of the time, which lasts until `use` is done. */
@@ -31,7 +32,7 @@ export function createLentRun(
   ) => {
     const entries = names.map((name) => {
       const call = (...args: unknown[]) =>
-        lend(async (run) => (await (partOf(run)[name] as Method)(...args)) as unknown);
+        lend(async (run) => await (partOf(run)[name] as Method)(...args));
       return [name, call] as const;
     });
     return Object.fromEntries(entries) as Pick<PART, NAME>;

@@ -32,6 +32,7 @@ interface NamedConnectionsOptions {
 /** The live connections of named and shared sessions: one each for all runs of a step. */
 export type NamedConnections = ReturnType<typeof createNamedConnections>;
 
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createNamedConnections(options: NamedConnectionsOptions) {
   const { slots, connect, lifetime } = options;
   const live = new Map<string, { slot: SlotName; connection: EndableConnection }>();
@@ -131,21 +132,23 @@ function endable(first: LiveConnection, slot: SlotName) {
       data: { connection: name, origin },
     });
   };
-  const guard =
-    <ARGS extends unknown[], T>(use: (...args: ARGS) => Promise<T>) =>
-    async (...args: ARGS): Promise<T> => {
-      throwIfEnded();
-      return await use(...args);
-    };
+  /** The connection, for a use. */
+  const own = (): LiveConnection => {
+    throwIfEnded();
+    return first;
+  };
   const connection: LiveConnection = {
     ...first,
-    client: guard(first.client),
-    withKept: guard(first.withKept) as LiveConnection["withKept"],
-    probe: guard(first.probe),
-    ask: guard(first.ask),
+    client: async () => await own().client(),
+    withKept: async (open) => await own().withKept(open),
+    probe: async (signal) => await own().probe(signal),
+    ask: async (signal) => await own().ask(signal),
     createFetch(use) {
-      throwIfEnded();
-      return guard(first.createFetch(use));
+      const fetch = own().createFetch(use);
+      return async (input, init) => {
+        throwIfEnded();
+        return await fetch(input, init);
+      };
     },
     get openings() {
       return isEnded ? new Set<never>() : first.openings;

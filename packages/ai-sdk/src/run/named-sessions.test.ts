@@ -238,19 +238,6 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     });
   });
 
-  test("are restarted whether or not the server can be reached", async () => {
-    const { step, server } = await startAgent(kept);
-    await step(async ({ named }) => {
-      await named.create("research", { connections: ["notes"] });
-      server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-      expect(await named.restart("research")).toEqual([
-        { name: "research", connection: "notes", ended: false, reason: "refused", status: 500 },
-      ]);
-      await named.run("research", (own) => addNote(own, "b"));
-      expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(1);
-    });
-  });
-
   test("list their tools anew when those are cleared", async () => {
     const { step, server, clearLogs } = await startAgent(kept);
     await step(async ({ named }) => {

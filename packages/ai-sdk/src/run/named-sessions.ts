@@ -1,12 +1,6 @@
 import { invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
-import {
-  abortSignal,
-  checkOptions,
-  names,
-  optionalOptions,
-  timeout,
-} from "../base/check-options.ts";
+import { checkOptions } from "../base/check-options.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import type { NamedSession, NamedSessions } from "./connection-run.ts";
 import {
@@ -20,13 +14,10 @@ import {
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
+import { namedSchema, signalSchema, timeSchema } from "./run-options.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 import type { NamedSlot } from "../slots/step-slot.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
-
-const createSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
-const useSchema = optionalOptions({ abortSignal });
-const statusSchema = optionalOptions({ timeoutMs: timeout });
 
 interface NamedSessionsOptions {
   declared: Readonly<Connections>;
@@ -43,7 +34,7 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
   const named: NamedSessions = {
     async create(name, creation = {}) {
       checkSessionName(name, "name");
-      const { connections, idleTimeoutMs } = checkOptions(createSchema, creation);
+      const { connections, idleTimeoutMs } = checkOptions(namedSchema, creation);
       const chosen = chooseNamed(declared, connections);
       return await live.alone(name, principal, async () => {
         if ((await parts.of(name)).length > 0) {
@@ -73,40 +64,38 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
     },
 
     async run(name, use, runOptions = {}) {
-      const { abortSignal: signal } = checkOptions(useSchema, runOptions);
+      const { abortSignal } = checkOptions(signalSchema, runOptions);
       const own = await parts.existing(name);
       const usable = own.filter(({ connection }) =>
         mayHaveName(findDeclared(declared, connection)),
       );
       if (usable.length === 0) {
-        const parted = own.map(({ connection }) => connection).join(", ");
+        const names = own.map(({ connection }) => connection).join(", ");
         throw invalid(
           "name",
-          `No connection of the named session ${quote(name)} is still declared as stateful, or as a stdio server (${parted}). Declare one, or end the session with named.end.`,
+          `No connection of the named session ${quote(name)} is still declared as stateful, or as a stdio server (${names}). Declare one, or end the session with named.end.`,
         );
       }
       const modes = Object.fromEntries(
         usable.map(({ connection }) => [connection, { named: name }]),
       );
-      return await runNested({ nest }, { modes, abortSignal: signal }, use);
+      return await runNested({ nest }, { modes, abortSignal }, use);
     },
 
     async status(name, statusOptions = {}) {
-      const { timeoutMs = 5_000 } = checkOptions(statusSchema, statusOptions);
+      const { timeoutMs = 5_000 } = checkOptions(timeSchema, statusOptions);
       const check = async ({ manage }: LiveConnection) => await manage.check(timeoutMs);
       const nothing = { alive: false, reason: "no-session" } as const;
       return await parts.manage(await parts.existing(name), check, nothing);
     },
 
     async restart(name) {
-      const restart = async ({ manage }: LiveConnection) => await manage.restart(5_000);
       const nothing = { ended: false, reason: "undeclared" } as const;
       return await parts.manage(await parts.existing(name), restart, nothing);
     },
 
     async clearTools(name) {
-      const clear = async ({ manage }: LiveConnection) => manage.forgetTools();
-      await parts.manage(await parts.existing(name), clear, undefined);
+      await parts.manage(await parts.existing(name), forgetTools, undefined);
     },
 
     async end(name) {
@@ -169,6 +158,14 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
   };
 }
 
+async function restart({ manage }: LiveConnection) {
+  return await manage.restart(5_000);
+}
+
+async function forgetTools({ manage }: LiveConnection) {
+  manage.forgetTools();
+}
+
 function together(name: string, parts: readonly ListedSession[]): NamedSession {
   const timeouts = parts.flatMap(({ idleTimeoutMs }) => idleTimeoutMs ?? []);
   return {
@@ -193,8 +190,8 @@ function chooseNamed(
   declared: Readonly<Connections>,
   chosen: readonly string[] | undefined,
 ): (readonly [connection: string, definition: McpConnection])[] {
-  const all = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];
-  const usable = all.flatMap((connection) => {
+  const names = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];
+  const usable = names.flatMap((connection) => {
     const definition = findDeclared(declared, connection);
     if (mayHaveName(definition)) return [[connection, definition] as const];
     if (chosen === undefined) return [];

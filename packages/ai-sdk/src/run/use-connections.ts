@@ -1,7 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import type { ToolSet } from "ai";
-import { checkOptions, names, onUnavailable, optionalOptions } from "../base/check-options.ts";
+import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { authorizationRequired, connectionUnavailable } from "../events/connection-error.ts";
@@ -12,6 +12,7 @@ import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
 import { standInTool } from "../tools/stand-in-tool.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
+import { toolsSchema } from "./run-options.ts";
 
 /** The parts of a run that this project needs beyond its interface. */
 interface RunInternals {
@@ -125,7 +126,7 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     if (begun === undefined) return await list(options);
     lifetime.throwIfOver();
     first = undefined;
-    return begun as Awaited<ReturnType<ConnectionRun<any>["tools"]>>;
+    return begun;
   };
   const begin: RunInternals["begin"] = async (onUnavailable) => {
     first = await list({ onUnavailable });
@@ -139,8 +140,6 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     internals: { find, collect, emit, begin },
   };
 }
-
-const toolsSchema = optionalOptions({ connections: names, onUnavailable });
 
 /** Whether a session could not be saved. It says nothing about the server, and no step may go on. */
 function isOfStore({ code }: McpSessionError): boolean {

@@ -1,28 +1,17 @@
 import { abortable, anySignal, withTimeLimit } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
-import * as base from "../base/check-options.ts";
+import { checkOptions } from "../base/check-options.ts";
 import { connectionUnavailable } from "../events/connection-error.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-
-const readySchema = base.optionalOptions({
-  timeoutMs: base.timeout,
-  abortSignal: base.abortSignal,
-});
-
-/** Options of `run.ready`. */
-export interface ReadyOptions {
-  /** For all attempts together, in milliseconds. @default 60000 */
-  readonly timeoutMs?: number | undefined;
-  readonly abortSignal?: AbortSignal | undefined;
-}
+import { type ReadyOptions, readySchema } from "./run-options.ts";
 
 export async function waitUntilReady(
   connection: LiveConnection,
   stepSignal: AbortSignal,
   options: ReadyOptions = {},
 ): Promise<void> {
-  const { timeoutMs = 60_000, abortSignal } = base.checkOptions(readySchema, options);
+  const { timeoutMs = 60_000, abortSignal } = checkOptions(readySchema, options);
   const callers = anySignal(stepSignal, abortSignal);
   const signal = withTimeLimit(timeoutMs, callers);
   let last: unknown;

@@ -2,7 +2,8 @@ import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { refusePausing } from "../waiting/waiting-source.ts";
-import { type AutoSessionOptions, startAutoSession } from "../run/auto-session.ts";
+import { startAutoSession } from "../run/auto-session.ts";
+import type { AutoSessionOptions } from "../run/run-options.ts";
 import { checkSelected, clearSelectedTools, endSelected, findSelected } from "./manage-sessions.ts";
 import { createStateContext } from "./sessions-context.ts";
 import { describeRecord } from "./slot-record.ts";
@@ -98,7 +99,7 @@ function startUnkeptSession(
     declared: () => declaredFor(principal),
     open(successor) {
       const run = createUnkept(principal, successor);
-      return { run, close: run.dispose };
+      return { run, close: () => run.dispose() };
     },
     emit,
     tracks: [work.track],

@@ -1,6 +1,5 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import {
-  abortSignal,
   anything,
   checkOptions,
   flag,
@@ -12,6 +11,7 @@ import type { ConnectionProvider } from "./connection-provider.ts";
 import { internalsOf } from "./provider-internals.ts";
 import { currentAutoSession } from "../run/auto-session.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
+import { nestSchema } from "../run/run-options.ts";
 import { createLentRun } from "../run/lent-run.ts";
 import { type ConnectionMode, currentScope, hasScopes, runNested } from "../run/run-scope.ts";
 
@@ -57,7 +57,6 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
   throw runRequired("currentConnections");
 }
 
-const nestSchema = optionalOptions({ principal: anything, abortSignal });
 const currentSchema = optionalOptions({
   ephemeral: flag,
   provider: someObject,

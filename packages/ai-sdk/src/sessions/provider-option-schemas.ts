@@ -12,7 +12,7 @@ import {
   timeout,
 } from "../base/check-options.ts";
 import { poolSchema } from "../run/process-pool.ts";
-import { autoSessionSchema } from "../run/auto-session.ts";
+import { autoSessionSchema } from "../run/run-options.ts";
 import { answerFields } from "../waiting/waiting-registry.ts";
 
 // The options of a provider, and of its functions.

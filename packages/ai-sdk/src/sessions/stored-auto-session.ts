@@ -1,4 +1,5 @@
-import { startAutoSession, type StoredAutoSessionOptions } from "../run/auto-session.ts";
+import { startAutoSession } from "../run/auto-session.ts";
+import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 import type { DurableSessions, SharedId } from "./durable-sessions.ts";
 import { openRegistry } from "./open-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
