@@ -194,7 +194,10 @@ function createOverlappingRuns({ lifetime, isLeased }: RunParts) {
 /** How long a server may take to answer, in milliseconds. */
 const defaultMs = 5_000;
 
-/** The part of a run that looks after its connections. */
+/**
+ * The part of a run that looks after its connections. Its functions take a connection, not a selection as those
+ * of sessions do: where no name is said, they mean the run's own connections, and those of sessions all.
+ */
 function createManagement(
   connections: readonly LiveConnection[],
   lifetime: RunLifetime,

@@ -36,12 +36,12 @@ export interface KeptProcess {
 /**
  * One run's use of a kept process, which other runs may use at the same time.
  *
- * @param closing the processes under the same key that are being closed
+ * @param closed waits for the processes under the same key that are being closed
  */
 export function connectInRun(
   kept: KeptProcess,
   signal: AbortSignal,
-  closing: () => readonly Promise<void>[],
+  closed: () => Promise<unknown>,
   give: () => Promise<void>,
 ): LiveConnection {
   const { connection } = kept;
@@ -51,8 +51,7 @@ export function connectInRun(
     abortSignal: signal,
     async client() {
       if (isOver) throw registryDisposed(connection.name);
-      const before = closing();
-      if (before.length > 0) await Promise.all(before);
+      await closed();
       return await abortable(connection.client(), signal);
     },
     async withRecovery(tool, attempt) {

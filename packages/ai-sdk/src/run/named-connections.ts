@@ -36,7 +36,6 @@ export type NamedConnections = ReturnType<typeof createNamedConnections>;
 export function createNamedConnections(options: NamedConnectionsOptions) {
   const { slots, connect, lifetime } = options;
   const live = new Map<string, { slot: SlotName; connection: EndableConnection }>();
-  const shared = new Map<string, LiveConnection>();
   const inTurn = createTurns();
 
   const openNow = async (slot: SlotName, use: NameUse): Promise<EndableConnection> => {
@@ -56,14 +55,12 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
   return {
     /** Lets runs inside find the step's own connection on a shared session. */
     share(slot: SlotName, principal: Principal, connection: LiveConnection) {
-      shared.set(keyOf(slot, { principal }), connection);
+      live.set(keyOf(slot, { principal }), { slot, connection });
     },
 
     /** @throws {McpSessionError} `STORE_FAILED` */
     async open(slot: SlotName, use: NameUse): Promise<LiveConnection> {
       const key = keyOf(slot, use);
-      const own = shared.get(key);
-      if (own !== undefined) return own;
       return await inTurn(key, async () => find(key) ?? (await openNow(slot, use)));
     },
 
@@ -91,7 +88,7 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
     async create(slot: NamedSlot, use: NameUse): Promise<void> {
       const key = keyOf(slot, use);
       await inTurn(key, async () => {
-        await find(key)?.end();
+        await find(key)?.end?.();
         await (await openNow(slot, use)).client();
       });
     },
@@ -105,24 +102,25 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
       const key = keyOf(slot, { principal });
       return await inTurn(key, async () => {
         if (definition?.type !== "mcp-stdio") {
-          await find(key)?.end();
+          await find(key)?.end?.();
           live.delete(key);
           return await slots.end(slot, { principal: principal!, definition, mode: "end" });
         }
         const connection = find(key) ?? (await openNow(slot, { principal, definition }));
         live.delete(key);
         await connection.process?.end("end");
-        await connection.end();
+        await connection.end?.();
         return { connection: slot.connection, name: slot.name, ended: true };
       });
     },
   };
 }
 
-type EndableConnection = ReturnType<typeof endable>;
+/** The step's own connection on a shared session is not ended by name. */
+type EndableConnection = LiveConnection & { readonly end?: () => Promise<void> };
 
 /** A connection that can be ended while runs and tools hold it. Every use fails from then on. */
-function endable(first: LiveConnection, slot: SlotName) {
+function endable(first: LiveConnection, slot: SlotName): EndableConnection {
   const { name, origin } = first;
   let isEnded = false;
   const throwIfEnded = () => {

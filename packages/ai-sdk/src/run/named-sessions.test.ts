@@ -1,7 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import {
   addNote,
@@ -13,7 +12,7 @@ import {
 } from "../../test/agent-session.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callTool } from "../../test/step.ts";
+import { alice, bob } from "../../test/step.ts";
 import { createConnectionProvider, currentConnections, withConnections } from "../index.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
@@ -565,25 +564,6 @@ test("an idle time-out in a store is no shorter than three touches", async () =>
     ).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field: "idleTimeoutMs" } });
   });
   expect(await step(({ named }) => named.list(), { principal: alice })).toEqual([]);
-});
-
-test("a result of a session that was closed meanwhile is still one for the model", async () => {
-  const { step } = await startAgent("state");
-  await step(async ({ named }) => {
-    await named.create("research", { connections: ["notes"] });
-    await named.run("research", async (own) => {
-      const tools: ToolSet = await own.tools({ connections: ["notes"] });
-      const input = { text: "a" };
-      const output: unknown = await callTool(tools, "notes__add_note", input);
-      await named.end("research");
-      const shown = tools["notes__add_note"]!.toModelOutput!({
-        toolCallId: "call-1",
-        input,
-        output,
-      });
-      expect(await shown).toMatchObject({ type: "content", value: [{ text: "1 notes" }] });
-    });
-  });
 });
 
 /** A store with as many names, all of one MCP session. */

@@ -9,7 +9,6 @@ import { describeProcess, type ListedSession } from "../slots/named-slots.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import { type ConnectionUse, type SlotName, slotParts } from "../slots/step-slot.ts";
 import { connectInRun, type KeptProcess } from "./kept-process.ts";
-import { sameDefinition } from "./same-definition.ts";
 
 /** Options of a pool, which keeps stdio servers between the runs of this process. */
 export interface ConnectionPoolOptions {
@@ -38,7 +37,8 @@ export function createProcessPool(
 ) {
   /** Those without a run are in the order of their last use. */
   const processes = new Map<string, KeptProcess>();
-  const closings = new Map<Promise<void>, string>();
+  /** By key. They may hold a port, or a lock, that the next one needs. */
+  const closings = new Map<string, Promise<unknown>>();
   let isClosed = false;
 
   const close = async (kept: KeptProcess, reason: ClientClosedReason): Promise<void> => {
@@ -50,10 +50,10 @@ export function createProcessPool(
       time.end("closed");
       connection.noteClosed(reason);
     };
-    const closing = ending();
-    closings.set(closing, key);
+    const closing = Promise.all([closings.get(key), ending()]);
+    closings.set(key, closing);
     await closing;
-    closings.delete(closing);
+    if (closings.get(key) === closing) closings.delete(key);
   };
   /** Closes it now if no run has it, else when the last run gives it back. */
   const discard = async (kept: KeptProcess, reason: ClientClosedReason): Promise<void> => {
@@ -120,9 +120,6 @@ export function createProcessPool(
     // A name is only given up when nothing else is left.
     void discard(idle.find(({ slot }) => slot.name === undefined) ?? idle[0]!, "max");
   };
-  /** They may hold a port, or a lock, that the next one needs. */
-  const closingUnder = (key: string): Promise<void>[] =>
-    [...closings].flatMap(([closing, of]) => (of === key ? [closing] : []));
   const select = (scope: readonly unknown[], principal: Principal | undefined): KeptProcess[] =>
     [...processes.values()].filter(
       (kept) =>
@@ -136,8 +133,8 @@ export function createProcessPool(
       /** Connects for one run. Closing the connection gives the process back. */
       connect(use: ConnectionUse, events: StepEvents, make: Make): LiveConnection {
         const kept = take(use, scope, events, make);
-        const closing = () => closingUnder(kept.key);
-        return connectInRun(kept, use.step.signal, closing, () => give(kept));
+        const closed = async () => await closings.get(kept.key);
+        return connectInRun(kept, use.step.signal, closed, () => give(kept));
       },
       /** The principal's processes under names: in use, or waiting for the next run. */
       processes: (principal: Principal | undefined): ListedSession[] =>
@@ -172,7 +169,7 @@ export function createProcessPool(
       const idle = [...processes.values()].filter(({ runs }) => runs === 0);
       await Promise.all([
         ...idle.toReversed().map((kept) => discard(kept, "shutdown")),
-        ...closings.keys(),
+        ...closings.values(),
       ]);
     },
   };
@@ -180,4 +177,26 @@ export function createProcessPool(
 
 function ownerParts(principal: Principal | undefined): readonly unknown[] {
   return principal === undefined ? [] : principalParts(principal);
+}
+
+/**
+ * Whether two declarations of a stdio server are equal. Functions and instances of classes count as
+ * equal, because a `connections` function makes them anew each time.
+ */
+function sameDefinition(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== typeof b) return false;
+  if (typeof a === "function") return true;
+  if (typeof a !== "object" || a === null || b === null) return false;
+  return isPlain(a) && isPlain(b!) ? sameEntries(a, b) : !isPlain(a) && !isPlain(b!);
+}
+
+function sameEntries(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => sameDefinition(a[name], b[name]));
+}
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Array.isArray(value);
 }

@@ -117,8 +117,12 @@ function createEphemeralRun<CONNECTIONS extends Connections>({
 >): ConnectionRun<CONNECTIONS> {
   const { createUnkept, declaredFor } = internalsOf<CONNECTIONS>(provider);
   const lend = async <T>(use: (run: ConnectionRun) => Promise<T>): Promise<T> => {
-    await using run = createUnkept(principal);
-    return await use(run);
+    const run = createUnkept(principal);
+    try {
+      return await use(run);
+    } finally {
+      await run.dispose();
+    }
   };
   // At once, so that the caller learns what is wrong with the connections or the principal.
   createUnkept(principal);
