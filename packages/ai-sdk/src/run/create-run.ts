@@ -4,6 +4,7 @@ import { checkOptions } from "../base/check-options.ts";
 import { isStateful } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
+import type { StepTime } from "../connection/step-time.ts";
 import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
@@ -21,6 +22,7 @@ export interface RunParts {
   /** All connections, also those of a run around it. */
   readonly connections: readonly LiveConnection[];
   readonly declared: Connections;
+  readonly step: StepTime;
   readonly lifetime: RunLifetime;
   /** Whether its owner disposes of the run, instead of those who enter it. */
   readonly isLeased: boolean;

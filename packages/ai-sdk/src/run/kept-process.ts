@@ -1,20 +1,17 @@
-import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import { registryDisposed } from "../events/connection-error.ts";
 import type { StepEvents } from "../events/step-events.ts";
-import type { SlotName } from "../slots/step-slot.ts";
+import type { ConnectionUse } from "../slots/step-slot.ts";
 
 /** A stdio server that outlives its runs. All runs of its agent session and principal share it. */
 export interface KeptProcess {
   /** The pool finds it under this key. */
   readonly key: string;
   readonly scope: readonly unknown[];
-  readonly slot: SlotName;
-  readonly principal: Principal | undefined;
-  readonly definition: McpConnection;
+  /** Its first use. */
+  readonly use: ConnectionUse;
   readonly connection: LiveConnection;
   /** How long the pool keeps it. */
   readonly time: StepTime;

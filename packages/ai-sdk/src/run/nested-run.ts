@@ -9,7 +9,7 @@ import {
   mayHaveName,
   type McpConnection,
 } from "../connection/mcp-connection.ts";
-import { createStepTime, type StepTime } from "../connection/step-time.ts";
+import { createStepTime } from "../connection/step-time.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { type ConnectionUse, sharedNeedsStore } from "../slots/step-slot.ts";
 import { createRun, type RunParts } from "./create-run.ts";
@@ -29,13 +29,8 @@ export interface StepParts {
   readonly namedConnections: NamedConnections;
 }
 
-/** A step, or a run inside it. */
-export interface Run extends RunParts {
-  readonly step: StepTime;
-}
-
 /** Makes a run, in which other runs can be nested. */
-export function createRunScope(parts: StepParts, run: Run): RunScope {
+export function createRunScope(parts: StepParts, run: RunParts): RunScope {
   const nest: RunScope["nest"] = async (options) =>
     createRunScope(parts, await createNestedRun(parts, run, options));
   const { namedSlots: slots, namedConnections: live } = parts;
@@ -45,9 +40,9 @@ export function createRunScope(parts: StepParts, run: Run): RunScope {
 
 async function createNestedRun(
   parts: StepParts,
-  around: Run,
+  around: RunParts,
   { modes, principal = around.principal, abortSignal }: NestOptions,
-): Promise<Run> {
+): Promise<RunParts> {
   const isSame = samePrincipal(principal, around.principal);
   const declared = isSame ? around.declared : parts.declaredFor(principal);
   checkModes(modes, declared);

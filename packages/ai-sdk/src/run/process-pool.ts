@@ -61,19 +61,15 @@ export function createProcessPool(
     clearTimeout(kept.timer);
     if (kept.runs === 0) await close(kept, reason);
   };
-  const createKept = (
-    { slot, principal, definition }: ConnectionUse,
-    own: Pick<KeptProcess, "key" | "scope">,
+  const start = (
+    own: Pick<KeptProcess, "key" | "scope" | "use">,
     events: StepEvents,
     make: Make,
   ): KeptProcess => {
     const time = createStepTime();
-    const told: Pick<StepEvents, "emit"> = {
-      emit: (event) => (kept.events ? kept.events.emit(event) : emit(event)),
-    };
+    const tell: StepEvents["emit"] = (event) => (kept.events?.emit ?? emit)(event);
     const kept: KeptProcess = {
-      ...{ ...own, slot, principal, definition, time },
-      connection: make(time, { ...events, ...told }),
+      ...{ ...own, time, connection: make(time, { ...events, emit: tell }) },
       ...{ runs: 0, events, idleSince: now(), keepAliveMs: undefined, timer: undefined },
       ...{ isUnproven: false, restarting: undefined },
     };
@@ -89,9 +85,9 @@ export function createProcessPool(
     const { slot, principal, definition, idleTimeoutMs } = use;
     const key = JSON.stringify([scope, slotParts(slot), ...ownerParts(principal)]);
     const found = processes.get(key);
-    const fits = found && sameDefinition(found.definition.options, definition.options);
+    const fits = found && sameDefinition(found.use.definition.options, definition.options);
     if (found && !fits) void discard(found, "stale");
-    const kept = fits ? found : createKept(use, { key, scope }, events, make);
+    const kept = fits ? found : start({ key, scope, use }, events, make);
     processes.set(key, kept);
     clearTimeout(kept.timer);
     kept.runs += 1;
@@ -118,13 +114,13 @@ export function createProcessPool(
     const idle = [...processes.values()].filter(({ runs }) => runs === 0);
     if (idle.length <= max) return;
     // A name is only given up when nothing else is left.
-    void discard(idle.find(({ slot }) => slot.name === undefined) ?? idle[0]!, "max");
+    void discard(idle.find(({ use }) => use.slot.name === undefined) ?? idle[0]!, "max");
   };
   const select = (scope: readonly unknown[], principal: Principal | undefined): KeptProcess[] =>
     [...processes.values()].filter(
       (kept) =>
         sameJson(kept.scope.slice(0, scope.length), scope) &&
-        sameJson(ownerParts(kept.principal), ownerParts(principal)),
+        sameJson(ownerParts(kept.use.principal), ownerParts(principal)),
     );
 
   return {
@@ -138,9 +134,9 @@ export function createProcessPool(
       },
       /** The principal's processes under names: in use, or waiting for the next run. */
       processes: (principal: Principal | undefined): ListedSession[] =>
-        select(scope, principal).flatMap(({ slot, connection, runs, ...kept }) => {
+        select(scope, principal).flatMap(({ use, connection, runs, ...kept }) => {
           const lastUsedAt = runs > 0 ? now() : kept.idleSince;
-          return describeProcess(slot, connection, lastUsedAt, kept.keepAliveMs);
+          return describeProcess(use.slot, connection, lastUsedAt, kept.keepAliveMs);
         }),
     }),
     /**
@@ -155,11 +151,11 @@ export function createProcessPool(
       selects: (slot: SlotName) => boolean,
       mode: "restart" | "end",
     ): Promise<(SlotName & Pick<EndedSession, "ended"> & { scope: readonly unknown[] })[]> {
-      const chosen = select(scope, principal).filter(({ slot }) => selects(slot));
+      const chosen = select(scope, principal).filter(({ use }) => selects(use.slot));
       const ends = chosen.map(async (kept) => {
         await kept.connection.process?.end(mode);
         if (mode === "end" && kept.runs === 0) await discard(kept, "stale");
-        return { ...kept.slot, scope: kept.scope, ended: true };
+        return { ...kept.use.slot, scope: kept.scope, ended: true };
       });
       return await Promise.all(ends);
     },

@@ -26,9 +26,9 @@ export function createRunLifetime(options: LifetimeOptions) {
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
   /** In the order of their first use. */
-  const opened = new Set<Closable>();
+  const opened: Closings = new Set();
   /** The runs inside, in the order in which they began. */
-  const inside = new Set<Closable>();
+  const inside: Closings = new Set();
   let isUsed = false;
   let isFailed = false;
   let disposal: Promise<void> | undefined;
@@ -41,11 +41,10 @@ export function createRunLifetime(options: LifetimeOptions) {
     });
     await disposal;
   };
-  const trackIn = (closables: Set<Closable>, close: () => Promise<void>) => {
+  const trackIn = (closings: Closings, close: () => Promise<void>) => {
     untrack ??= track(dispose);
-    const closable = { close };
-    closables.add(closable);
-    return () => void closables.delete(closable);
+    closings.add(close);
+    return () => void closings.delete(close);
   };
   /** Lets the run close a run inside, before its own connections. */
   const trackInside: Track = (close) => trackIn(inside, close);
@@ -106,8 +105,8 @@ export type RunLifetime = ReturnType<typeof createRunLifetime>;
 async function closeAll(
   { step, closeTimeoutMs, save }: LifetimeOptions,
   owned: ReadonlySet<LiveConnection>,
-  inside: Set<Closable>,
-  opened: Set<Closable>,
+  inside: Closings,
+  opened: Closings,
 ): Promise<void> {
   const deadline = performance.now() + closeTimeoutMs;
   step.end("closing");
@@ -125,10 +124,8 @@ async function closeAll(
   await within(leftMs, Promise.all([insideClosed, closed, save?.(leftMs)]));
 }
 
-/** Something open that is closed later. */
-export interface Closable {
-  close(): Promise<void>;
-}
+/** Each closes something that is open. */
+type Closings = Set<() => Promise<void>>;
 
 /** How long closing one waits for the one before it, in milliseconds. */
 const turnMs = 1_000;
@@ -140,16 +137,16 @@ const turnMs = 1_000;
  * @param opened in the order in which it was opened; emptied
  * @param timeoutMs for all together, in milliseconds
  */
-export async function closeInTurn(opened: Set<Closable>, timeoutMs: number): Promise<void> {
-  const closings: Promise<void>[] = [];
+export async function closeInTurn(opened: Closings, timeoutMs: number): Promise<void> {
+  const closing: Promise<void>[] = [];
   const closeEach = async () => {
     for (let next = [...opened].at(-1); next !== undefined; next = [...opened].at(-1)) {
       opened.delete(next);
-      const closing = next.close();
-      closings.push(closing);
-      await within(turnMs, closing);
+      const closed = next();
+      closing.push(closed);
+      await within(turnMs, closed);
     }
-    await Promise.all(closings);
+    await Promise.all(closing);
   };
   await within(timeoutMs, closeEach());
 }
