@@ -177,6 +177,65 @@ describe("three deep", () => {
     expect(cart.liveSessions()).toBe(1);
     await expect(registry.tools()).rejects.toMatchObject(isOver);
   });
+
+  test.each(depths)(
+    "an abort at level %i closes it and what is below, not what is around",
+    async (aborted) => {
+      const { create, browser } = await startRuns();
+      const controllers = depths.map(() => new AbortController());
+      const deep = Promise.withResolvers<void>();
+      const go = Promise.withResolvers<void>();
+      const level = async (depth: number): Promise<void> =>
+        await withConnections(
+          modes,
+          async () => {
+            await add("browser", `level ${depth}`);
+            if (depth < 3) {
+              // Whoever waits for what is below sees it fail, and goes on.
+              await level(depth + 1).catch(() => undefined);
+            } else {
+              deep.resolve();
+              await go.promise;
+            }
+            await add("browser", "goes on");
+          },
+          { abortSignal: controllers[depth - 1]!.signal },
+        );
+      await create().enter(async () => {
+        const all = level(1);
+        all.catch(() => undefined);
+        await deep.promise;
+        expect(browser.liveSessions()).toBe(3);
+        controllers[aborted - 1]!.abort(new Error("Enough."));
+        // Before their functions have come to an end.
+        await vi.waitFor(() => expect(browser.liveSessions()).toBe(aborted - 1));
+        go.resolve();
+        const outcome = await all.then(
+          () => "done",
+          (error: { code: string }) => error.code,
+        );
+        expect(outcome).toBe(aborted === 1 ? isOver.code : "done");
+      });
+      expect(browser.liveSessions()).toBe(0);
+    },
+  );
+
+  test("an abort of the step closes all levels", async () => {
+    const { provider, browser } = await startRuns();
+    const controller = new AbortController();
+    const run = provider.create({ principal: alice, abortSignal: controller.signal }).enter(() =>
+      withConnections(modes, () =>
+        nest(1, async (depth) => {
+          if (depth < 3) return;
+          controller.abort(new Error("Enough."));
+          await vi.waitFor(() => expect(browser.liveSessions()).toBe(0));
+        }),
+      ),
+    );
+    await run.catch(() => undefined);
+    expect(browser.sessionIds).toHaveLength(3);
+    expect(browser.liveSessions()).toBe(0);
+  });
 });
 
 describe("a nested run that nobody waits for", () => {
