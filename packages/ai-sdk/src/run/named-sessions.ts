@@ -144,7 +144,7 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
       const acts = own.map(async ({ connection, name }) => {
         const definition = definitionOf(connection);
         const slot = { connection, name };
-        if (definition === undefined) return { ...undeclared, ...slot };
+        if (!mayHaveName(definition)) return { ...undeclared, ...slot };
         return { ...(await act(await live.open(slot, { principal, definition }))), ...slot };
       });
       return await Promise.all(acts);
