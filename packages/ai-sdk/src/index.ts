@@ -53,21 +53,20 @@ export type {
   StateRunResult,
 } from "./sessions/connection-provider.ts";
 export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
-export type { ConnectionPoolOptions } from "./pool/process-pool.ts";
-export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/auto-session.ts";
-export type {
-  ConnectionRun,
-  NamedSession,
-  NamedSessions,
-  RunOptions,
-} from "./run/connection-registry.ts";
+export type { ConnectionPoolOptions } from "./run/process-pool.ts";
+export type { ConnectionRun, NamedSession, NamedSessions } from "./run/connection-run.ts";
 export type {
   AnswerOptions,
   ResumedMessages,
   WaitingRegistry,
 } from "./waiting/waiting-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
-export type { ReadyOptions } from "./run/wait-until-ready.ts";
+export type {
+  AutoSessionOptions,
+  ReadyOptions,
+  RunOptions,
+  StoredAutoSessionOptions,
+} from "./run/run-options.ts";
 export {
   currentConnections,
   type CurrentConnectionsOptions,

@@ -40,7 +40,7 @@ export { answerWithoutSecrets, withoutProvided } from "./tools/provided-argument
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
-export { registryInternalsOf } from "./run/use-connections.ts";
+export { runInternalsOf } from "./run/use-connections.ts";
 export { removeRecord } from "./sessions/end-record.ts";
 export {
   endForOperator,

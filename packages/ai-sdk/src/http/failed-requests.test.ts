@@ -7,7 +7,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 
 type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 

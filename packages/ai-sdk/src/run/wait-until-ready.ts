@@ -2,16 +2,9 @@ import { abortable, anySignal, withTimeLimit } from "@durable-mcp/core/internal"
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
 import { checkOptions } from "../base/check-options.ts";
-import { readySchema } from "./option-schemas.ts";
 import { connectionUnavailable } from "../events/connection-error.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-
-/** Options of `registry.ready`. */
-export interface ReadyOptions {
-  /** For all attempts together, in milliseconds. @default 60000 */
-  readonly timeoutMs?: number | undefined;
-  readonly abortSignal?: AbortSignal | undefined;
-}
+import { type ReadyOptions, readySchema } from "./run-options.ts";
 
 export async function waitUntilReady(
   connection: LiveConnection,
