@@ -10,8 +10,7 @@ import { registryDisposed } from "../events/connection-error.ts";
 import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { modelSchema } from "./provided-arguments.ts";
-import { plainModelOutput } from "./model-output.ts";
-import { acceptWaiting, waitingModelOutput } from "./model-output.ts";
+import { acceptWaiting, plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import { createToolApproval, whileAllowed } from "./tool-approval.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
