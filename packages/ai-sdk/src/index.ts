@@ -53,21 +53,20 @@ export type {
   StateRunResult,
 } from "./sessions/connection-provider.ts";
 export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
-export type { ConnectionPoolOptions } from "./pool/process-pool.ts";
-export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/auto-session.ts";
-export type {
-  ConnectionRun,
-  NamedSession,
-  NamedSessions,
-  RunOptions,
-} from "./run/connection-registry.ts";
+export type { ConnectionPoolOptions } from "./run/process-pool.ts";
+export type { ConnectionRun, NamedSession, NamedSessions } from "./run/connection-run.ts";
 export type {
   AnswerOptions,
   ResumedMessages,
   WaitingRegistry,
 } from "./waiting/waiting-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
-export type { ReadyOptions } from "./run/wait-until-ready.ts";
+export type {
+  AutoSessionOptions,
+  ReadyOptions,
+  RunOptions,
+  StoredAutoSessionOptions,
+} from "./run/run-options.ts";
 export {
   currentConnections,
   type CurrentConnectionsOptions,
@@ -79,31 +78,30 @@ export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
 export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {
   ConnectionStart,
+  McpClientConnectionOptions,
+  PausingInput,
+  StatefulSessionOptions,
+} from "./connection/connection-options.ts";
+export type {
   ConnectionToken,
   GetToken,
-  McpClientConnectionOptions,
   RefusedToken,
-  StatefulSessionOptions,
   TokenContext,
-} from "./connection/connection-options.ts";
-export type { PausingInput } from "./connection/input-options.ts";
+} from "./connection/credential-options.ts";
 export type {
   ToolApprovalCall,
   ToolApprovalStatus,
   ToolCallContext,
-} from "./connection/tool-call-options.ts";
-export type { ToolProgress } from "./connection/call-progress.ts";
-export type {
   ConnectionToolSchemas,
   ProvidedArgument,
   ProvidedArgumentContext,
 } from "./connection/tool-options.ts";
+export type { ToolProgress } from "./connection/call-progress.ts";
 export {
   defineMcpClientConnection,
   type McpClientConnection,
 } from "./connection/define-connection.ts";
-export { fromMcpServers } from "./configuration/from-mcp-servers.ts";
-export type { McpServersOptions } from "./configuration/read-mcp-servers.ts";
+export { fromMcpServers, type McpServersOptions } from "./configuration/from-mcp-servers.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
 export {
   createPrincipals,

@@ -25,19 +25,22 @@ export { emitUnavailable, isTold } from "./events/unavailable-event.ts";
 export { createTeller } from "./events/connection-telemetry.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { boundedCall, ownResult } from "./tools/call-tool.ts";
-export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
-export { pausingInput } from "./connection/input-options.ts";
+export {
+  endpointOf,
+  type McpClientConnection,
+  pausingInput,
+  mayRunTwice,
+} from "./connection/define-connection.ts";
 export { isPausing } from "./waiting/waiting-source.ts";
 export { findDeclared, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { PausingCalls } from "./connection/waiting-parts.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
-export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export { answerWithoutSecrets, withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
-export { registryInternalsOf } from "./run/use-connections.ts";
+export { runInternalsOf } from "./run/use-connections.ts";
 export { removeRecord } from "./sessions/end-record.ts";
 export {
   endForOperator,

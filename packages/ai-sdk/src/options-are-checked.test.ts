@@ -52,9 +52,9 @@ interface Checked {
 
 const shared = {
   ...{ session: 5, tools: [], toolNames: 5, providedArguments: 5, schemas: 5 },
-  ...{ providedArgumentsByTool: 5, capabilities: 5, onElicitation: 5 },
+  ...{ capabilities: 5, onElicitation: 5 },
   ...{ client: "shop", "client.name": 5 },
-  ...{ approval: "always", onProgress: true, preliminaryResults: "yes" },
+  ...{ approval: "always", onProgress: true },
 };
 const sharedTimes = ["timeouts.connectMs", "timeouts.callMs", "timeouts.startMs"];
 const step = { abortSignal: {}, principal: "alice", onUnavailable: "ignore" };
@@ -66,8 +66,7 @@ const table: Record<string, Checked> = {
     valid: { url, description },
     wrong: {
       ...{ ...shared, url: 5, description: 5, required: "yes", auth: 5, authProvider: 5 },
-      ...{ headers: 5, "headers.x-key": 5, timeouts: 5, redirect: true, fetch: 5 },
-      ...{ maxRetries: -1 },
+      ...{ headers: 5, "headers.x-key": 5, timeouts: 5, fetch: 5 },
     },
     times: [...sharedTimes, "timeouts.answerMs"],
   },
@@ -75,16 +74,16 @@ const table: Record<string, Checked> = {
     give: (session) => defineMcpClientConnection({ url, description, session }),
     valid: { mode: "stateful" },
     wrong: {
-      ...{ mode: "statefull", toolList: 5, resend: true, safeTools: "add", recover: "no" },
-      ...{ trustAnnotations: 1, onStart: 5, lossNotice: true, classifyLoss: 5, except: "add" },
-      ...{ retrySameId: 1, restartOnNewCapabilities: 1, "toolList.maxLength": -1, shared: "" },
+      ...{ mode: "statefull", toolList: 5, resend: true, onLoss: "no" },
+      ...{ onStart: 5, lossNotice: true, classifyLoss: 5, except: "add" },
+      ...{ restartOnNewCapabilities: 1, "toolList.maxLength": -1, shared: "" },
       maxAgeMs: 999,
     },
     times: ["toolList.maxAgeMs"],
     prefix: "session.",
   },
   fromMcpServers: {
-    give: (options) => fromMcpServers({ notes: { url } }, options),
+    give: (options) => fromMcpServers({ mcpServers: { notes: { url } } }, options),
     valid: {},
     wrong: {
       variables: 5,
@@ -412,12 +411,6 @@ test("a message ends once", () => {
 
 test.each<[string, object, string, RegExp]>([
   ["auth and authProvider", { auth: { getToken() {} }, authProvider() {} }, "auth", /authProvider/],
-  [
-    "maxRetries where the client sends requests itself",
-    { maxRetries: 1, authProvider() {} },
-    "maxRetries",
-    /fetch/,
-  ],
   ["a transport of the AI SDK", { transport: { type: "http", url } }, "transport", /url/],
   ["a session without its mode", { session: { resend: "safe" } }, "session.mode", /"stateful"/],
   [

@@ -61,8 +61,7 @@ import { createRequestIds } from "./wire/request-ids.ts";
  * });
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option. The fetch
- *   itself rejects with `FETCH_REQUIRED`, `REDIRECT_REFUSED`, `SESSION_LOST`, `ERA_UNSUPPORTED`
- *   or `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error
+ *   itself rejects with `SESSION_LOST` or `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error
  *   whose `data.code` is `OUTCOME_UNKNOWN`.
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
@@ -157,7 +156,6 @@ function createContext(
     ...options,
     url,
     fetch: memory?.wrap(waiting, { url, state, toolList, emit, now }) ?? waiting,
-    redirect: options.redirect ?? "refuse",
     refusal: refusalMode(options.fetch),
     state,
     session,
@@ -167,7 +165,7 @@ function createContext(
     pagesBefore: new Map(),
     emit,
     now,
-    recover: options.recover ?? true,
+    onLoss: options.onLoss ?? "replace",
     resend: options.resend ?? "safe",
     toolList,
     initializeMs,
@@ -191,7 +189,7 @@ async function pass(
 
 /**
  * The same to a server that is known to have no sessions. If it refuses the revision, a handshake tells whether it
- * has sessions by now. @throws {McpSessionError} `ERA_UNSUPPORTED` if it has, and a client goes on without
+ * has sessions by now. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if it has, and a client goes on without
  */
 async function passStateless(
   context: SessionContext,
@@ -201,7 +199,7 @@ async function passStateless(
   const { method } = message;
   const response = await pass(context, request, message);
   const { status } = response;
-  if (response.ok || !context.recover) return response;
+  if (response.ok || context.onLoss === "report") return response;
   const refusal = await bufferAnswer(response);
   if (!refusesRevision(refusal)) return toResponse(refusal);
   const probed = await answerProbe(context, message, request).catch(() => undefined);

@@ -19,6 +19,7 @@ export {
 export type { SessionEvent, ToolChanges } from "./session/session-event.ts";
 export type {
   AroundRecovery,
+  LossPolicy,
   OnSession,
   RecoveryOutcome,
   OnStart,

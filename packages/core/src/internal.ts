@@ -31,10 +31,10 @@ export {
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
-export { tryInsistently } from "./base/try-insistently.ts";
+export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
-export { guarded, warnOnce } from "./base/observe.ts";
-export { pooledToken as randomToken } from "./base/pooled-token.ts";
+export { guarded } from "./base/observe.ts";
+export { randomToken } from "./base/random-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
@@ -45,7 +45,7 @@ export { forgetTools, giveUpSession, listedTools, withoutToolList } from "./tool
 export { compareTools } from "./tools/compare-tools.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
-export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/oauth-key.ts";
+export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/principal.ts";
 export {
   type ConnectionFailure,
   connectionFailure,
@@ -55,7 +55,7 @@ export { isSafeQuestion } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { mayMention, revisionIn } from "./wire/json-rpc.ts";
-export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
+export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export {
   isEventStream,

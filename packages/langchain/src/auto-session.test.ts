@@ -164,7 +164,7 @@ describe("after the implicit session ended by idling", () => {
         notes: defineMcpStdioConnection({
           ...{ command, args, description: "Notes.", timeouts: { closeMs: 200 } },
           // A process that died would not be replaced. This one was ended.
-          session: { recover: false },
+          session: { onLoss: "report" },
         }),
       },
       autoSession: { principal: alice, idleTimeoutMs: 30 },

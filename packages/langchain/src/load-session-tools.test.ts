@@ -361,7 +361,7 @@ describe("errors", () => {
   test("say their code in the cause of the adapter's error", async () => {
     const server = await startNotebookServer();
     const application = startApplication({
-      notes: notes(server, { session: { mode: "stateful", recover: false } }),
+      notes: notes(server, { session: { mode: "stateful", onLoss: "report" } }),
     });
     await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);

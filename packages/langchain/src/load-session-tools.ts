@@ -5,7 +5,7 @@ import {
   names as someNames,
   onUnavailable as unavailable,
   optionalOptions,
-  registryInternalsOf,
+  runInternalsOf,
   toolName,
   withoutCollisions,
 } from "@durable-mcp/ai-sdk/internal";
@@ -66,7 +66,7 @@ export async function loadSessionTools(
     connections: only = registry.connections.map(({ name }) => name),
     ...options
   } = given;
-  const lend = registryInternalsOf(registry);
+  const lend = runInternalsOf(registry);
   const names = [...new Set(only)];
   const listings = await lend(({ collect }) => collect(names, list, onUnavailable));
   const loadings = listings.map(({ listed, offered }) =>

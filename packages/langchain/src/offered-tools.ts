@@ -16,7 +16,7 @@ export async function offeredTools(connection: LiveConnection): Promise<Tool[]> 
   const { options } = connection.definition;
   return offered(connection, await listOnce(connection)).map((tool) => ({
     ...tool,
-    inputSchema: withoutProvided(options, tool.name, tool.inputSchema),
+    inputSchema: withoutProvided(options, tool.inputSchema),
   }));
 }
 

@@ -76,8 +76,8 @@ export async function openSdkClient(
  */
 export function isOtherServer(error: unknown): boolean {
   if (!McpSessionError.isInstance(error)) return false;
-  if (error.code === "ERA_UNSUPPORTED") return true;
-  return error.data.reason === "refused" && [400, 404, 405].includes(error.data.status ?? 0);
+  const { reason, status = 0 } = error.data;
+  return reason === "other-era" || (reason === "refused" && [400, 404, 405].includes(status));
 }
 
 /**

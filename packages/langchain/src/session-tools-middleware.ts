@@ -1,5 +1,5 @@
 import { currentConnections } from "@durable-mcp/ai-sdk";
-import { registryInternalsOf } from "@durable-mcp/ai-sdk/internal";
+import { runInternalsOf } from "@durable-mcp/ai-sdk/internal";
 import { ToolMessage } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { isGraphBubbleUp } from "@langchain/langgraph";
@@ -37,7 +37,7 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
   const currentTools = async (): Promise<ToolsByName> => {
     const registry = currentConnections();
     // The registry of `autoSession` stays, but its tools are those of the one that it borrows.
-    return await registryInternalsOf(registry)(async (borrowed) => {
+    return await runInternalsOf(registry)(async (borrowed) => {
       const found = loaded.get(borrowed);
       if (found !== undefined) return await found;
       const loading = loadSessionTools(registry, options).then(

@@ -46,7 +46,7 @@ describe("over stdio", () => {
   });
 
   test("a safe tool runs once more on the next process", async () => {
-    await using fixture = openFixture({ session: { trustAnnotations: true } });
+    await using fixture = openFixture({ session: { resend: ["look"] } });
     const tools = await loadSessionTools(fixture.registry);
     const path = join(tmpdir(), fixture.marker);
     onTestFinished(() => rmSync(path, { force: true }));

@@ -128,14 +128,17 @@ test("refuses other origins and redirects, before a token goes there", async () 
   const { fetch, server, calls, token } = await connected();
   const elsewhere = await startHandMadeServer();
   expect(await errorOf(fetch(`${elsewhere.origin}/mcp`))).toMatchObject({
-    code: "FETCH_REQUIRED",
-    data: { connection: "notes", origin: elsewhere.origin },
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "other-origin", connection: "notes", origin: elsewhere.origin },
   });
   expect(elsewhere.requests).toEqual([]);
   const moved = await errorOf(
     fetch(server.url, { headers: { "x-moved": "1" }, redirect: "follow" }),
   );
-  expect(moved).toMatchObject({ code: "REDIRECT_REFUSED", data: { status: 307 } });
+  expect(moved).toMatchObject({
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "redirect", status: 307 },
+  });
   expect(moved.message).not.toContain(token);
   expect(calls.map(({ path }) => path)).toEqual(["/mcp"]);
 });

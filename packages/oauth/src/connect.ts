@@ -179,16 +179,16 @@ function createAuthProvider(
 
 function otherOrigin(connection: string, origin: string): McpSessionError {
   return new McpSessionError(
-    "FETCH_REQUIRED",
+    "CONNECTION_UNAVAILABLE",
     `Connection ${connection}: a request to ${origin} was refused. This fetch only sends to the MCP server; the sign-in makes its own requests.`,
-    { data: { connection, origin } },
+    { data: { reason: "other-origin", connection, origin } },
   );
 }
 
 function redirected(connection: string, origin: string, status?: number): McpSessionError {
   return new McpSessionError(
-    "REDIRECT_REFUSED",
+    "CONNECTION_UNAVAILABLE",
     `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry the token elsewhere. Use the server's final URL.`,
-    { data: { connection, origin, ...(status !== undefined && { status }) } },
+    { data: { reason: "redirect", connection, origin, ...(status !== undefined && { status }) } },
   );
 }

@@ -1,5 +1,5 @@
-import type { ConnectionRun } from "../run/connection-registry.ts";
-import { registryInternalsOf } from "../run/use-connections.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
+import { runInternalsOf } from "../run/use-connections.ts";
 import { connectionOf } from "../tools/same-names.ts";
 import { prefixOf } from "../tools/tool-name.ts";
 
@@ -16,7 +16,7 @@ export async function tellUnmatched(
 ): Promise<void> {
   const unmatched = (activeTools ?? []).map(String).filter((name) => !Object.hasOwn(tools, name));
   if (unmatched.length === 0) return;
-  await registryInternalsOf(registry)(async ({ find }) => {
+  await runInternalsOf(registry)(async ({ find }) => {
     const up = new Set(Object.values(tools).map(connectionOf));
     const connections = registry.connections.map(({ name }) => {
       const { emit, definition } = find(name);

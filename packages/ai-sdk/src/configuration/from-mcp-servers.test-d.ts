@@ -10,7 +10,7 @@ import { fromMcpServers as fromAllMcpServers } from "../stdio/index.ts";
 test("fromMcpServers takes what JSON.parse gives, and its connections fit a provider", () => {
   const http = fromMcpServers(JSON.parse("{}"), {
     variables: process.env,
-    overrides: { github: { name: "gh", session: "stateful", auth: () => "token" } },
+    overrides: { github: { session: "stateful", auth: () => "token" } },
     ignore: undefined,
   });
   expectTypeOf(http).toEqualTypeOf<Record<string, McpClientConnection>>();

@@ -80,7 +80,7 @@ describe("a configuration", () => {
   test("of a server that only knows HTTP+SSE works, too", async () => {
     const server = await startSseServer(405);
     const { provider } = startApplication(
-      fromMcpServers({ old: { type: "sse", url: server.url } }),
+      fromMcpServers({ mcpServers: { old: { type: "sse", url: server.url } } }),
     );
     await using registry = provider.create({ principal: alice });
     expect(Object.keys(await registry.tools())[0]).toMatch(/^old__/);
@@ -89,7 +89,6 @@ describe("a configuration", () => {
   test.each([
     ["mcpServers, beside what else a file has", { mcpServers: { own: { url } }, theme: "dark" }],
     ["servers", { inputs: [], servers: { own: { type: "http", url } } }],
-    ["the entries alone", { own: { url } }],
   ])("has %s", (_, configuration) => {
     const { own, ...others } = fromMcpServers(configuration);
     expect(own).toMatchObject({ type: "mcp-client", options: { url } });
@@ -108,8 +107,8 @@ describe("a configuration", () => {
   });
 
   test("leaves out what is off", () => {
-    const configuration = { on: { url, disabled: false }, off: { command: "x", disabled: true } };
-    expect(fromMcpServers(configuration)).toEqual({ on: expect.anything() });
+    const servers = { on: { url, disabled: false }, off: { command: "x", disabled: true } };
+    expect(fromMcpServers({ servers })).toEqual({ on: expect.anything() });
   });
 });
 
@@ -121,13 +120,6 @@ describe("overrides", () => {
       ...{ url, auth, headers: {}, session: "stateful" },
       description: 'Tools of the MCP server "own".',
     });
-  });
-
-  test("give a connection another name", () => {
-    const overrides = { "My Server": { name: "my_server" } };
-    expect(Object.keys(fromMcpServers({ "My Server": { url } }, { overrides }))).toEqual([
-      "my_server",
-    ]);
   });
 });
 
@@ -148,7 +140,7 @@ describe("variables", () => {
   });
 
   test("are none of the process, unless they are given", () => {
-    expect(refusalOf({ own: { url: "${PATH}" } }).data.field).toBe("own.url");
+    expect(refusalOf({ servers: { own: { url: "${PATH}" } } }).data.field).toBe("servers.own.url");
   });
 
   test.each<[string, object, string, RegExp]>([
@@ -176,16 +168,16 @@ describe("variables", () => {
 describe("an error names the entry and the field", () => {
   const wrong: Record<string, [entry: unknown, field: string, fix: RegExp]> = {
     "an entry that is none": [5, "", /must be an object/],
-    "neither url nor command": [{}, "", /needs a url, or a command/],
+    "neither url nor command": [{}, ".url", /missing, or a command/],
     "a url that is none": [{ url: "mcp.test" }, ".url", /absolute http/],
     "a url under another name": [{ serverUrl: "x" }, ".serverUrl", /is not known here/],
-    "a url and a command": [{ url, command: "a" }, ".command", /beside url/],
+    "a url and a command": [{ url, command: "a" }, ".url", /is not known here/],
     "credentials in a url": [{ url: "https://a:s3cr3t@mcp.test" }, ".url", /use auth or headers/],
     "a header that is none": [{ url, headers: { a: "s3cr3t\n\nx" } }, ".headers.a", /valid in a/],
     "a header that is no text": [{ url, headers: { a: 5 } }, ".headers.a", /must be a string/],
     "args that are no list": [{ command: "a", args: "s3cr3t" }, ".args", /must be a list/],
-    "an unknown type": [{ url, type: "ws" }, ".type", /"http", "sse" or "stdio"/],
-    "another type": [{ url, type: "stdio" }, ".type", /but the entry has a url/],
+    "an unknown type": [{ url, type: "ws" }, ".type", /"http" or "sse" beside a url/],
+    "another type": [{ url, type: "stdio" }, ".type", /beside a url/],
     "a time with an unknown unit": [{ url, timeout: 60 }, ".timeout", /option .* in overrides/],
     "a filter of tools": [{ url, includeTools: ["a"] }, ".includeTools", /option .* in overrides/],
     "an unknown field": [{ url, header: {} }, ".header", /name it in ignore/],
@@ -202,16 +194,29 @@ describe("an error names the entry and the field", () => {
   });
 
   test.each<[unknown, object, string, RegExp]>([
-    ["{}", {}, "configuration", /JSON.parse/],
-    [undefined, {}, "configuration", /must be an object/],
+    ["{}", {}, "mcpServers", /JSON.parse/],
+    [undefined, {}, "mcpServers", /must be an object/],
     [{ mcpServers: [] }, {}, "mcpServers", /an entry for each server/],
-    [{ mcpServers: {}, servers: {} }, {}, "servers", /beside mcpServers/],
-    [{ own: { url } }, { overrides: { owm: {} } }, "overrides.owm", /of no entry.* own/],
-    [{ own: { url } }, { overrides: { own: { urll: 1 } } }, "overrides.own.urll", /mean url/],
-    [{ own: { url } }, { overrides: { own: { session: 1 } } }, "overrides.own.session", /stateful/],
-    [{ own: { url } }, { variables: { A: 5 } }, "variables.A", /must be a string/],
-    [{ own: { url } }, { env: {} }, "env", /Known: variables/],
-    [{ own: { url }, b: { url } }, { overrides: { b: { name: "own" } } }, "b", /two connections/],
+    [
+      { servers: { own: { url } } },
+      { overrides: { owm: {} } },
+      "overrides.owm",
+      /of no entry.* own/,
+    ],
+    [
+      { servers: { own: { url } } },
+      { overrides: { own: { urll: 1 } } },
+      "overrides.own.urll",
+      /mean url/,
+    ],
+    [
+      { servers: { own: { url } } },
+      { overrides: { own: { session: 1 } } },
+      "overrides.own.session",
+      /stateful/,
+    ],
+    [{ servers: { own: { url } } }, { variables: { A: 5 } }, "variables.A", /must be a string/],
+    [{ servers: { own: { url } } }, { env: {} }, "env", /Known: variables/],
   ])("%j with %j", (configuration, options, field, fix) => {
     const { code, data, message } = refusalOf(configuration, options);
     expect({ code, field: data.field }).toEqual({ code: "CONNECTION_INVALID", field });

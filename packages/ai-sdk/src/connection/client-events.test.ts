@@ -99,11 +99,11 @@ test.each(["state", "store"] as const)("a named session has its name, in a %s", 
     expect(told(clientEvents)).toEqual(["notes/research hit", "notes/research hit"]);
     await named.restart("research");
     await list();
-    expect(told(clientEvents)).toEqual([
-      "notes/research closed stale",
-      "notes/research miss",
-      "notes/research opened",
-    ]);
+    expect(told(clientEvents)).toEqual(["notes/research hit"]);
+    await named.end("research");
+    expect(told(clientEvents)).toEqual(["notes/research closed stale"]);
+    await named.create("research", { connections: ["notes"] });
+    expect(told(clientEvents)).toEqual(["notes/research miss", "notes/research opened"]);
   });
   expect(told(clientEvents)).toContain("notes/research closed run-over");
   await step(({ named }) => named.run("research", (own) => own.call("notes", "list_notes")));

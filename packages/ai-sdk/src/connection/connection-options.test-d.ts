@@ -2,9 +2,10 @@ import { describe, expectTypeOf, test } from "vitest";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
 import type { ToolProgress } from "./call-progress.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import type { McpClientConnectionOptions, TokenContext } from "./connection-options.ts";
+import type { McpClientConnectionOptions } from "./connection-options.ts";
+import type { TokenContext } from "./credential-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
-import type { ToolApprovalCall } from "./tool-call-options.ts";
+import type { ToolApprovalCall } from "./tool-options.ts";
 
 const server = { url: "http://127.0.0.1/mcp", description: "A server." };
 
@@ -70,9 +71,9 @@ describe("client", () => {
   });
 });
 
-describe("approval, onProgress and preliminaryResults", () => {
+describe("approval and onProgress", () => {
   test("are of every transport, and may be undefined", () => {
-    const none = { approval: undefined, onProgress: undefined, preliminaryResults: undefined };
+    const none = { approval: undefined, onProgress: undefined };
     defineMcpClientConnection({ ...server, ...none });
     defineMcpStdioConnection({ command: "notes", description: "A server.", ...none });
     defineMcpClientConnection({

@@ -5,22 +5,16 @@ import type {
   MCPClientCapabilities,
   OAuthClientProvider,
 } from "@ai-sdk/mcp";
-import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "@durable-mcp/core";
+import type { RefusedAnswer, SessionLoss, ToolListOptions } from "@durable-mcp/core";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
-import type { InputOptions } from "./input-options.ts";
-import type { MemoryOptions } from "./memory-options.ts";
-import type { ToolCallOptions } from "./tool-call-options.ts";
-import type { ConnectionToolSchemas, ToolNamePrefix, ToolOptions } from "./tool-options.ts";
-
-export type {
-  ConnectionAuth,
-  ConnectionHeaders,
-  ConnectionToken,
-  GetToken,
-  RefusedToken,
-  TokenContext,
-} from "./credential-options.ts";
+import type {
+  ConnectionToolSchemas,
+  ToolCallOptions,
+  ToolNamePrefix,
+  ToolOptions,
+} from "./tool-options.ts";
 
 /** `clientInfo` of the specification. */
 export interface ConnectionClientInfo {
@@ -81,25 +75,31 @@ export interface ConnectionStart extends ConnectionContext {
   readonly abortSignal: AbortSignal;
 }
 
+/** A tool, and what its server says of it. Only trust the annotations of a server that you know. */
+interface ResentTool {
+  /** The server's name of the tool. */
+  readonly name: string;
+  readonly annotations: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What is sent again after a loss. */
+export type ConnectionResend =
+  | "safe"
+  | "always"
+  | "never"
+  | readonly string[]
+  | ((tool: ResentTool) => boolean);
+
 /** How a session, or a stdio server's process, is prepared, replaced, and reported as lost. */
 export interface SessionReplacementOptions {
   /**
    * Which requests are sent again when the server has lost the session. `"safe"`: those that the
-   * server certainly refused unprocessed. Of others only lists, reads, pings, `safeTools` and, with
-   * `trustAnnotations`, tools that the server marks as read-only or idempotent. `"always"`: all.
-   * `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
+   * server certainly refused unprocessed. Of others only lists, reads and pings. A list of tools, by the
+   * server's names, or a function: as `"safe"`, and calls of these tools, which may run twice. `"always"`:
+   * all. `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
    * @default "safe"
    */
-  readonly resend?: ResendPolicy | undefined;
-  /** Tools, by the server's names, that may run twice. @default none */
-  readonly safeTools?: readonly string[] | undefined;
-  /** Whether to trust the server's annotations on which tools may run twice. @default false */
-  readonly trustAnnotations?: boolean | undefined;
-  /**
-   * Whether a lost session is replaced. Otherwise the loss is reported, for callers that open the
-   * next session elsewhere. @default true
-   */
-  readonly recover?: boolean | undefined;
+  readonly resend?: ConnectionResend | undefined;
   /**
    * Prepares each new session, the first one and each that replaces a lost one: selects a workspace,
    * logs in. Runs before the session is saved and before any waiting call goes on. When it fails,
@@ -119,8 +119,9 @@ export interface SessionReplacementOptions {
    */
   readonly maxAgeMs?: number | undefined;
   /**
-   * Tools, by the server's names, whose calls go to a second session, or a second process, which lasts as
-   * long as the step's registry. It has no name, and is not saved or kept in a pool. @default none
+   * Tools, by the server's names, whose calls go to a second session, or a second process, which begins with the
+   * first such call and lasts as long as the step's registry. It has no name, and is not saved or kept in a pool.
+   * (A second definition of the server would connect, and list, also in steps without such a call.) @default none
    */
   readonly except?: readonly string[] | undefined;
 }
@@ -139,10 +140,11 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    */
   readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
   /**
-   * Whether a request that met a lost session is first tried once more with the same id, for load
-   * balancers that sometimes pick the wrong replica. @default false
+   * `"replace"`: a lost session is replaced. `"retry"`: the request is first tried once more with the same id,
+   * for load balancers that sometimes pick the wrong replica. `"report"`: the loss is reported, for callers
+   * that open the next session elsewhere. @default "replace"
    */
-  readonly retrySameId?: boolean | undefined;
+  readonly onLoss?: "replace" | "retry" | "report" | undefined;
   /**
    * Whether a step begins another session if the kept one was made without a capability that the
    * connection declares now, such as after a deployment that adds `onElicitation`. The kept one is ended,
@@ -150,6 +152,32 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    * `registry.fetch` then have to declare the same capabilities. @default false
    */
   readonly restartOnNewCapabilities?: boolean | undefined;
+}
+
+/** How a connection's calls wait for a person. */
+export interface PausingInput extends WaitingLimits {
+  /** Lets calls wait for a person. Required. */
+  readonly mode: "pause";
+}
+
+export interface InputOptions {
+  /**
+   * What a call does when its server asks the user something (revision 2026-07-28). `"pause"`: the call waits in
+   * the store, beyond the step, and its tool gives a placeholder. Any process answers later. It needs durable
+   * sessions, or state with a `claim`. Not with `session: "stateful"` or `onElicitation`.
+   * @default `onElicitation` answers within the step; without it the call fails
+   */
+  readonly input?: "pause" | PausingInput | undefined;
+}
+
+export interface MemoryOptions {
+  /**
+   * Whether steps remember what the server says of itself: its discovery, its lists, and the handshake of a
+   * server without sessions. Then a later step's call is its only request. `"server"`: as long as the server
+   * allows. `{ pinMs }`: for that time, in milliseconds, on your word. Kept for each principal, in the state or
+   * the store. @default nothing is kept, but for what a stateful connection keeps
+   */
+  readonly memory?: "server" | { readonly pinMs: number } | undefined;
 }
 
 /** The options of a connection over Streamable HTTP. */
@@ -185,14 +213,6 @@ export interface McpClientConnectionOptions<
     | ((context: ConnectionContext) => Awaitable<ConnectionHeaders>)
     | undefined;
   readonly timeouts?: ClientConnectionTimeouts | undefined;
-  /**
-   * How often a request is sent again that was certainly not carried out: no connection could be made, or the
-   * server refused it with 429, or with 503 and `Retry-After`. `0` for never. What may have been carried out
-   * is never sent again. @default 1 for the handshake and listings of a stateful connection, else 0
-   */
-  readonly maxRetries?: number | undefined;
-  /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
-  readonly redirect?: "refuse" | "same-origin" | undefined;
   /**
    * Sends the requests. With a fetch of your own you also vouch for the hosts that OAuth requests go
    * to: use one that checks them. @default globalThis.fetch, with other origins refused

@@ -1,31 +1,18 @@
-import * as z from "zod/mini";
+import { isRecord } from "@durable-mcp/core/internal";
+import { createServerMemory, type ServerMemory } from "@durable-mcp/core/memory";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import { isPromise } from "../base/check-options.ts";
+import type { JudgedTool } from "./call-envelope.ts";
 import type {
+  ConnectionResend,
   ConnectionTimeouts,
+  InputOptions,
   McpClientConnectionOptions,
+  MemoryOptions,
   StatefulSessionOptions,
 } from "./connection-options.ts";
+import { checkDefinition, clientConnectionSchema } from "./connection-schemas.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
-import {
-  age,
-  flag,
-  isFunction,
-  isPromise,
-  optionalOptions,
-  someFunction,
-  timeout,
-  wholeNumber,
-} from "../base/check-options.ts";
-import { inputSchema } from "./input-options.ts";
-import { isSessionName, sessionNameRule } from "../base/session-name.ts";
-import {
-  checkDefinition,
-  connectionFields,
-  isHeaderName,
-  isHeaderValue,
-  replacementFields,
-  timeoutFields,
-} from "./option-schemas.ts";
-import { memorySchema } from "./memory-options.ts";
 
 /** A declared MCP server. Made by `defineMcpClientConnection`. */
 export interface McpClientConnection<
@@ -103,113 +90,26 @@ export function readyTimeoutMs(definition: McpClientConnection): number {
   return connectTimeoutMs(definition) + (onStart ? startTimeoutMs(definition) : 0);
 }
 
-const sessionSchema = z.union(
-  [
-    z.literal(["stateless", "stateful"]),
-    z.strictObject({
-      mode: z.literal("stateful", 'is missing: give mode: "stateful"'),
-      shared: z.optional(z.custom(isSessionName, sessionNameRule)),
-      toolList: z.optional(
-        optionalOptions({ maxAgeMs: age, maxLength: wholeNumber(0, Number.MAX_SAFE_INTEGER) }),
-      ),
-      ...replacementFields,
-      classifyLoss: z.optional(someFunction),
-      retrySameId: z.optional(flag),
-      restartOnNewCapabilities: z.optional(flag),
-    }),
-  ],
-  'must be "stateless", "stateful" or { mode: "stateful", … } with known options',
-);
-
-/** Checks `McpClientConnectionOptions`. */
-const clientConnectionSchema = z
-  .strictObject({
-    url: z.custom(
-      (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
-      "must be an absolute http(s) URL",
-    ),
-    ...connectionFields,
-    session: z.optional(sessionSchema),
-    memory: z.optional(memorySchema),
-    input: z.optional(inputSchema),
-    auth: z.optional(
-      z.union(
-        [
-          someFunction,
-          // It may have more, such as the routes of a sign-in.
-          z.object({
-            getToken: someFunction,
-            authorizationFor: z.optional(someFunction),
-            deleteAll: z.optional(someFunction),
-          }),
-        ],
-        "must be { getToken }, or a function that returns a token",
-      ),
-    ),
-    authProvider: z.optional(
-      z.custom(
-        (value) => isFunction(value) || isFunction((value as { tokens?: unknown } | null)?.tokens),
-        "must be an OAuthClientProvider or a function that returns one",
-      ),
-    ),
-    headers: z.optional(
-      z.union(
-        [
-          someFunction,
-          z.record(
-            z.string().check(z.refine(isHeaderName, "must be an HTTP header name")),
-            z.custom(
-              (value) => isHeaderValue(value) || isFunction(value) || isPromise(value),
-              "must be a string that is valid in a header, a promise of one, or a function that returns one",
-            ),
-          ),
-        ],
-        "must be an object, or a function that returns one",
-      ),
-    ),
-    timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
-    maxRetries: z.optional(wholeNumber(0, 100)),
-    redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
-    fetch: z.optional(someFunction),
-  })
-  .check(
-    z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
-      path: ["auth"],
-      message: "cannot be combined with authProvider; keep the one that applies",
-    }),
-    z.refine(({ redirect, session = "stateless" }) => !redirect || session !== "stateless", {
-      path: ["redirect"],
-      message: "is for stateful connections; a stateless one refuses redirects",
-    }),
-    z.refine(
-      ({ maxRetries, session = "stateless", memory, authProvider, fetch }) =>
-        !maxRetries || session !== "stateless" || Boolean(memory || !authProvider || fetch),
-      {
-        path: ["maxRetries"],
-        message:
-          "needs a fetch of yours beside authProvider, because @ai-sdk/mcp then sends the requests of a stateless connection itself",
-      },
-    ),
-    z.refine(({ input, session = "stateless" }) => !input || session === "stateless", {
-      path: ["input"],
-      message:
-        '"pause" is for servers without sessions: on a session the server asks on an open stream, which ends with the step. Leave session out, or answer within the step with onElicitation',
-    }),
-    z.refine(({ input, onElicitation }) => !input || !onElicitation, {
-      path: ["input"],
-      message:
-        "cannot be combined with onElicitation: either the call waits for an answer, or the function gives it within the step",
-    }),
-    z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
-      path: ["url"],
-      message: "must not contain credentials; use auth or headers",
-    }),
-  );
-
-function parseUrl(value: unknown): URL | undefined {
-  return URL.canParse(String(value)) ? new URL(String(value)) : undefined;
+/** How calls wait, if the connection's calls do; `undefined` for any other connection. */
+export function pausingInput(options: InputOptions): WaitingLimits | undefined {
+  const { input } = options;
+  if (input === undefined) return undefined;
+  if (input === "pause") return {};
+  const { mode: _, ...limits } = input;
+  return limits;
 }
 
-function hasCredentials(url: URL | undefined): boolean {
-  return Boolean(url?.username) || Boolean(url?.password);
+/** The memory of a connection, if it has one. */
+export function memoryOf({ memory }: MemoryOptions): ServerMemory | undefined {
+  return memory && createServerMemory(memory === "server" ? {} : memory);
+}
+
+/** Whether the application allows that calls of this tool run twice. */
+export function mayRunTwice(
+  { name, annotations }: JudgedTool,
+  resend: ConnectionResend = "safe",
+): boolean {
+  if (typeof resend === "string") return resend === "always";
+  if (typeof resend !== "function") return resend.includes(name);
+  return resend({ name, annotations: isRecord(annotations) ? annotations : undefined });
 }

@@ -1,56 +1,28 @@
-import type { SessionSnapshot } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
-import type { StatefulSessionOptions } from "./connection-options.ts";
-import { mayRunTwice } from "./may-run-twice.ts";
+import { defineMcpClientConnection, mayRunTwice } from "./define-connection.ts";
+import type { ConnectionResend, StatefulSessionOptions } from "./connection-options.ts";
 
-const call = (name: string) => ({
-  jsonrpc: "2.0" as const,
-  id: 1,
-  method: "tools/call",
-  params: { name },
-});
-const tool = (name: string, annotations?: object) => ({ name, inputSchema: {}, annotations });
-const snapshot = {
-  kind: "session",
-  toolList: {
-    listedAt: 0,
-    tools: [
-      tool("read", { readOnlyHint: true }),
-      tool("put", { idempotentHint: true }),
-      tool("say", { readOnlyHint: "true", destructiveHint: false }),
-      tool("plain"),
-    ],
-  },
-} as unknown as SessionSnapshot;
-
-describe("a tool call may run twice", () => {
-  test("when the application names its tool", () => {
-    expect(mayRunTwice(call("buy"), { safeTools: ["buy"] }, undefined)).toBe(true);
-    expect(mayRunTwice(call("sell"), { safeTools: ["buy"] }, undefined)).toBe(false);
-    expect(mayRunTwice({ ...call("buy"), method: "x" }, { safeTools: ["buy"] }, snapshot)).toBe(
-      false,
-    );
-  });
-
-  test.each([
-    ["read", true],
-    ["put", true],
-    ["say", false],
-    ["plain", false],
-    ["unlisted", false],
-  ])("by the server's annotations, where these are trusted: %s %j", (name, expected) => {
-    expect(mayRunTwice(call(name), { trustAnnotations: true }, snapshot)).toBe(expected);
-    expect(mayRunTwice(call(name), {}, snapshot)).toBe(false);
-    expect(mayRunTwice(call(name), { trustAnnotations: true }, undefined)).toBe(false);
-  });
+test.each<[string, ConnectionResend | undefined, boolean]>([
+  ["by default", undefined, false],
+  ["with always", "always", true],
+  ["with never", "never", false],
+  ["that the application names", ["buy"], true],
+  ["that it does not name", ["sell"], false],
+  ["that its function allows", ({ annotations }) => annotations?.["readOnlyHint"] === true, true],
+  ["that its function does not allow", ({ name }) => name === "sell", false],
+])("whether a tool may run twice: one %s", (_, resend, expected) => {
+  const annotations = { readOnlyHint: true };
+  expect(mayRunTwice({ name: "buy", annotations }, resend)).toBe(expected);
 });
 
 /** A saved session on a server that calls it invalid, which is a probable loss. */
 async function startDoubtful(options: Partial<StatefulSessionOptions>) {
-  const server = await startNotebookServer();
+  const server = await startNotebookServer({
+    setUp: (mcp) =>
+      mcp.registerTool("peek", { annotations: { readOnlyHint: true } }, () => answer("seen")),
+  });
   const notes = defineMcpClientConnection({
     url: server.url,
     description: "A notebook.",
@@ -65,24 +37,33 @@ async function startDoubtful(options: Partial<StatefulSessionOptions>) {
     response.writeHead(400).end("invalid session");
     return undefined;
   });
-  const listNotes = () =>
+  const peek = () =>
     application.step(session, async (registry) => {
-      await callTool(await registry.tools(), "notes__list_notes");
+      await callTool(await registry.tools(), "notes__peek");
     });
   const calls = () => server.log.filter((line) => line === "POST tools/call");
-  return { server, listNotes, calls };
+  return { server, peek, calls };
 }
 
 describe("a connection whose server has probably lost the session", () => {
   test("runs a tool again that the application named", async () => {
-    const { server, listNotes, calls } = await startDoubtful({ safeTools: ["list_notes"] });
-    await listNotes();
+    const { server, peek, calls } = await startDoubtful({ resend: ["peek"] });
+    await peek();
     expect([calls().length, server.sessionIds.length]).toEqual([2, 2]);
   });
 
+  test("asks the application's function about the tool as the server listed it", async () => {
+    const asked: unknown[] = [];
+    const resend = (tool: object) => asked.push(tool) > 0;
+    const { server, peek, calls } = await startDoubtful({ resend });
+    await peek();
+    expect([calls().length, server.sessionIds.length]).toEqual([2, 2]);
+    expect(asked).toEqual([{ name: "peek", annotations: { readOnlyHint: true } }]);
+  });
+
   test("runs no other tool again, and replaces the session all the same", async () => {
-    const { server, listNotes, calls } = await startDoubtful({});
-    await expect(listNotes()).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    const { server, peek, calls } = await startDoubtful({});
+    await expect(peek()).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
     expect([calls().length, server.sessionIds.length]).toEqual([1, 2]);
   });
 });

@@ -7,7 +7,7 @@ import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import { missingCapabilities } from "./client-capabilities.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";

@@ -158,8 +158,8 @@ test("session.classifyLoss recovers from a dialect that the built-in rule does n
   });
 });
 
-test("session.retrySameId keeps a session that the wrong replica refused", async () => {
-  const { server, application } = await start({ retrySameId: true });
+test('session.onLoss: "retry" keeps a session that the wrong replica refused', async () => {
+  const { server, application } = await start({ onLoss: "retry" });
   const session = await application.step({}, async (registry) => {
     await callForText(await registry.tools(), ...add("a"));
   });

@@ -1,7 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { ClientClosedReason } from "../events/connection-event.ts";
-import type { ConnectionState } from "./connection-management.ts";
-import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
+import type { ConnectionState, ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /**
  * The one client that all users of a connection share.

@@ -1,5 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
+import { withOwnMethods } from "../events/client-errors.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import { createLossNotices } from "./loss-notice.ts";
 
@@ -77,10 +78,5 @@ function splitClient(
       return own.toolsFromDefinitions(listed, options);
     }) as never,
   };
-  return new Proxy(client, {
-    get(target, key) {
-      const owner = Object.hasOwn(own, key) ? own : target;
-      return Reflect.get(owner, key, owner) as unknown;
-    },
-  });
+  return withOwnMethods(client, own);
 }

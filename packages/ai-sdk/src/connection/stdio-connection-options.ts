@@ -8,7 +8,10 @@ import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /** How a server's process is prepared, replaced, and reported as lost, as sessions are elsewhere. */
-export type StdioSessionOptions = SessionReplacementOptions;
+export interface StdioSessionOptions extends SessionReplacementOptions {
+  /** `"replace"`: the next use starts another process. `"report"`: none does. @default "replace" */
+  readonly onLoss?: "replace" | "report" | undefined;
+}
 
 /** The options of a connection to a program on this machine. */
 export interface McpStdioConnectionOptions<

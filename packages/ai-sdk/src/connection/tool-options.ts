@@ -1,7 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { JsonValue } from "@durable-mcp/core";
-import type { Awaitable } from "./connection-context.ts";
-import type { ToolCallContext } from "./tool-call-options.ts";
+import type { ToolProgress } from "./call-progress.ts";
+import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 
 /** Schemas for typed and validated tools, in the form of `schemas` of `MCPClient.tools()`. */
 export type ConnectionToolSchemas = Exclude<
@@ -52,14 +52,67 @@ export interface ToolOptions<
    */
   readonly providedArguments?: Readonly<Record<string, ProvidedArgument>> | undefined;
   /**
-   * The same for single tools, by the server's names. It has precedence; `undefined` leaves an argument of
-   * `providedArguments` to the model in calls of this tool.
-   */
-  readonly providedArgumentsByTool?:
-    | Readonly<Record<string, Readonly<Record<string, ProvidedArgument | undefined>>>>
-    | undefined;
-  /**
    * Typed and validated tools; only these are offered then. Without it, the server's JSON Schema is used.
    */
   readonly schemas?: SCHEMAS;
+}
+
+/** A call of a connection's tool. */
+export interface ToolCallContext extends ConnectionContext {
+  /** The server's name of the tool. */
+  readonly tool: string;
+}
+
+/** A call that may need an approval. */
+export interface ToolApprovalCall extends ToolCallContext {
+  /** The tool's name for the model, `<connection>__<tool>`. */
+  readonly toolName: string;
+  /** The model's input; `undefined` if it is no object. */
+  readonly toolInput: Readonly<Record<string, unknown>> | undefined;
+  /** The tool's `annotations`, as the server declares them. Only trust a server that you know. */
+  readonly toolAnnotations: Readonly<Record<string, unknown>> | undefined;
+  /** AI SDK's `toolCallId`. */
+  readonly callId: string;
+  /** The messages before the call, of AI SDK. A chat's client may have made them up. */
+  readonly messages: readonly unknown[];
+}
+
+/**
+ * What becomes of a call. `"user-approval"`, or `true`: a person has to approve it. `"denied"`: its result says
+ * that the application denied it, with the reason. Otherwise it runs.
+ */
+export type ToolApprovalStatus =
+  | undefined
+  | boolean
+  | "not-applicable"
+  | "approved"
+  | "denied"
+  | "user-approval"
+  | {
+      readonly type: "not-applicable" | "approved" | "denied" | "user-approval";
+      /** For the model, of a denied call. */
+      readonly reason?: string | undefined;
+    };
+
+/** What a connection does around the calls of its tools. */
+export interface ToolCallOptions {
+  /**
+   * Whether calls need a person's approval, for AI SDK 6 and 7. It becomes `needsApproval` of the tools, and
+   * `toolApproval` of a call of AI SDK 7 comes before it. A function may be called several times for one
+   * call, also after the approval. @default no call does
+   */
+  readonly approval?:
+    | boolean
+    | ((call: ToolApprovalCall) => Awaitable<ToolApprovalStatus>)
+    | undefined;
+  /**
+   * Gets the progress of tool calls, at most every 100 ms for each; its errors are dropped. Without it,
+   * servers are not asked for progress.
+   */
+  readonly onProgress?:
+    | ((
+        progress: ToolProgress,
+        call: ToolCallContext & { readonly toolCallId?: string | undefined },
+      ) => void)
+    | undefined;
 }

@@ -54,6 +54,16 @@ export function withSessionErrors(client: MCPClient, restore: RestoreError): MCP
   });
 }
 
+/** The client with some methods of its own. */
+export function withOwnMethods(client: MCPClient, own: Partial<MCPClient>): MCPClient {
+  return new Proxy(client, {
+    get(target, key) {
+      const owner = Object.hasOwn(own, key) ? own : target;
+      return Reflect.get(owner, key, owner) as unknown;
+    },
+  });
+}
+
 /** Whether an argument has a signal that aborted: of `@ai-sdk/mcp`'s methods, or of a tool's `execute`. */
 function isAborted(argument: unknown): boolean {
   const { signal, abortSignal, options } = (argument ?? {}) as Record<string, unknown>;

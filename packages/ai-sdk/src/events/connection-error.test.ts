@@ -33,12 +33,14 @@ describe("restoreSessionError", () => {
   });
 
   test("adds the connection to an error of ours, once", () => {
-    const error = new McpSessionError("REDIRECT_REFUSED", "No.", { data: { origin } });
+    const error = new McpSessionError("CONNECTION_UNAVAILABLE", "No.", {
+      data: { reason: "redirect", origin },
+    });
     const named = restoreSessionError(error, "notes", undefined);
     expect(named).toMatchObject({
-      code: "REDIRECT_REFUSED",
+      code: "CONNECTION_UNAVAILABLE",
       message: "No.",
-      data: { origin, connection: "notes" },
+      data: { reason: "redirect", origin, connection: "notes" },
       cause: error,
     });
     expect(restoreSessionError(named, "other", undefined)).toBe(named);
@@ -47,7 +49,9 @@ describe("restoreSessionError", () => {
 
 describe("connectionUnavailable", () => {
   test("keeps an error of ours", () => {
-    const error = new McpSessionError("FETCH_REQUIRED", "No.", { data: { connection: "notes" } });
+    const error = new McpSessionError("CONNECTION_UNAVAILABLE", "No.", {
+      data: { reason: "other-origin", connection: "notes" },
+    });
     expect(connectionUnavailable(error, "notes", origin)).toBe(error);
   });
 

@@ -18,7 +18,7 @@ import type { OperationEvent } from "./operation-events.ts";
  *   request can be carried out. It comes in place of `unavailable` for errors with the code
  *   `AUTHORIZATION_REQUIRED`. `scopes` are those to grant, as far as they are known.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
- *   `tools.allow`, `tools.block`, `schemas` or `providedArgumentsByTool` of the connection, or `activeTools` of a durable agent.
+ *   `tools.allow`, `tools.block`, or `schemas` of the connection, or `activeTools` of a durable agent.
  * - `tools-need-tasks`: the server only runs `tools` as tasks, which this version cannot follow, so they are not
  *   offered.
  * - `tools-collide`: tools of several connections have one name for the model, `toolName`, and none of them
@@ -95,12 +95,7 @@ export type ConnectionEvent = {
     }
   | {
       readonly type: "tools-unmatched";
-      readonly option:
-        | "tools.allow"
-        | "tools.block"
-        | "schemas"
-        | "providedArgumentsByTool"
-        | "activeTools";
+      readonly option: "tools.allow" | "tools.block" | "schemas" | "activeTools";
       readonly tools: readonly string[];
     }
   | { readonly type: "tools-need-tasks"; readonly tools: readonly string[] }

@@ -24,14 +24,6 @@ export function emitUnavailable(emit: Emit, connection: string, error: McpSessio
   );
 }
 
-/** Codes of this project for connections that cannot be used as they are. */
-const ofConnection: ReadonlySet<string> = new Set([
-  "AUTHORIZATION_REQUIRED",
-  "ERA_UNSUPPORTED",
-  "FETCH_REQUIRED",
-  "REDIRECT_REFUSED",
-]);
-
 /**
  * Emits the event for the error of a request, if it says that the connection cannot be used, or that it
  * broke. Other errors are no news of the connection, or have an event of their own.
@@ -47,7 +39,7 @@ export function tellIfUnavailable(emit: Emit, connection: string, error: unknown
     return emit({ type, connection });
   }
   const isOwnFunction = code === "CONNECTION_UNAVAILABLE" && data.field !== undefined;
-  if (data.reason !== undefined || isOwnFunction || ofConnection.has(code)) {
+  if (data.reason !== undefined || isOwnFunction || code === "AUTHORIZATION_REQUIRED") {
     emitUnavailable(emit, connection, error);
   }
 }

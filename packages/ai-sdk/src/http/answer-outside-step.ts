@@ -1,6 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import { endpointOf } from "../connection/define-connection.ts";
-import { pausingInput } from "../connection/input-options.ts";
+import { endpointOf, pausingInput } from "../connection/define-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { createStepEvents, type Tell } from "../events/step-events.ts";
@@ -8,8 +7,8 @@ import { pendingSignIn, pendingSignIns } from "../waiting/sign-in.ts";
 import { createStoredCalls } from "../waiting/stored-calls.ts";
 import { createWaitingUses, type WaitingUses } from "../waiting/waiting-registry.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
-import { createPausing } from "./client-fetches.ts";
-import { createHttpParts } from "./stateful-fetch.ts";
+import { createHttpParts } from "./http-parts.ts";
+import { createPausingCalls } from "./pausing-calls.ts";
 
 interface OutsideStep {
   readonly source: WaitingSource;
@@ -52,7 +51,10 @@ export function waitingOutsideStep({
       });
       const pending = async () =>
         await pendingSignIn(definition, { connection, principal, sessionId });
-      return { pausing: createPausing(server), signIn: { url: endpointOf(definition), pending } };
+      return {
+        pausing: createPausingCalls(server),
+        signIn: { url: endpointOf(definition), pending },
+      };
     },
   });
   return {

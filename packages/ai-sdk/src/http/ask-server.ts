@@ -3,9 +3,8 @@ import type { McpSessionError } from "@durable-mcp/core";
 import type { SharedClient } from "../connection/shared-client.ts";
 import { clientInfo } from "../connection/client-capabilities.ts";
 import { firstWithDiscovery, keptVersion } from "../slots/kept-session.ts";
-import type { TakeFetch } from "./client-fetches.ts";
 import { ping } from "./end-mcp-session.ts";
-import type { HttpParts } from "./stateful-fetch.ts";
+import type { HttpParts, TakeFetch } from "./http-parts.ts";
 
 /**
  * Connects. If nothing of that reached the server, it is asked.

@@ -137,8 +137,8 @@ describe("authProvider", () => {
     });
     await using registry = provider.create({ principal: alice });
     await expect(registry.client("notes")).rejects.toMatchObject({
-      code: "FETCH_REQUIRED",
-      data: { origin: elsewhere.origin, connection: "notes" },
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin", origin: elsewhere.origin, connection: "notes" },
     });
     expect(elsewhere.requests).toEqual([]);
   });

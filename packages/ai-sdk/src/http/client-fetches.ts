@@ -1,14 +1,29 @@
-import { createSessionFetch, type SessionEvent } from "@durable-mcp/core";
-import { refusingTasks } from "@durable-mcp/core/internal";
-import { callTimeoutMs, isStateful } from "../connection/define-connection.ts";
-import { memoryOf } from "../connection/memory-options.ts";
-import { pausingInput } from "../connection/input-options.ts";
-import { withTraceContext } from "../events/connection-telemetry.ts";
+import {
+  createSessionFetch,
+  type JsonRpcRequest,
+  type SessionEvent,
+  type SessionFetchOptions,
+  type SessionSlot,
+  type SessionSnapshot,
+  type SessionStart,
+} from "@durable-mcp/core";
+import { abortable, anySignal, isOutdated, refusingTasks } from "@durable-mcp/core/internal";
+import { needsListening } from "../connection/client-capabilities.ts";
+import type { ConnectionResend, StatefulSessionOptions } from "../connection/connection-options.ts";
+import {
+  connectTimeoutMs,
+  isStateful,
+  mayRunTwice,
+  memoryOf,
+  sessionOptions,
+  startTimeoutMs,
+} from "../connection/define-connection.ts";
+import { withSessionErrors } from "../events/client-errors.ts";
+import type { HttpParts, TakeFetch } from "./http-parts.ts";
+import { openClient } from "./open-client.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
-import { createPausingCalls, type HttpPausingCalls } from "./pausing-calls.ts";
-import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
-
-export type TakeFetch = () => typeof globalThis.fetch;
+import type { HttpPausingCalls } from "./pausing-calls.ts";
+import { withRetries } from "./retry-requests.ts";
 
 /** Makes the fetch of each client: clients number their requests alike, and cancel by number. */
 export function createFetchSource(
@@ -16,30 +31,24 @@ export function createFetchSource(
   onEvent: (event: SessionEvent) => void,
   pausing: HttpPausingCalls | undefined,
 ): TakeFetch {
-  const { slot, definition, connectionFetch } = parts;
+  const { slot, definition, connectionFetch, url, now } = parts;
+  const keepsSession = isStateful(definition);
   // Of the calls on a session the session fetch tells.
   const isPassed = () => {
     const { snapshot } = slot ?? {};
     const isKept = snapshot?.kind === "sessionless" && snapshot.initializeResult !== undefined;
-    return isStateful(definition) ? snapshot?.kind === "stateless" : !isKept;
+    return keepsSession ? snapshot?.kind === "stateless" : !isKept;
   };
   const createOwn = () => {
-    if (slot !== undefined && isStateful(definition)) {
-      return createStatefulFetch(parts, slot, onEvent);
-    }
-    const plain = createPlainFetch(parts);
-    const own = openingEnvelopes(pausing?.wrap(plain) ?? plain, parts.toolNow);
-    if (slot === undefined) return refusingTasks(own, new URL(parts.url), parts.deliverySlot, true);
-    const { url, now } = parts;
-    const memory = memoryOf(definition.options);
+    const { fetch } = connectionFetch;
+    const sending = keepsSession
+      ? withRetries(fetch, connectTimeoutMs(definition))
+      : (pausing?.wrap(fetch) ?? fetch);
+    const own = openingEnvelopes(sending, parts.toolNow);
+    if (slot === undefined) return refusingTasks(own, new URL(url), parts.deliverySlot, true);
     return createSessionFetch({
-      url,
-      slot,
-      fetch: own,
-      session: "stateless",
-      memory,
-      onEvent,
-      now,
+      ...{ url, slot, fetch: own, memory: memoryOf(definition.options), onEvent, now },
+      ...(keepsSession ? sessionParts(parts, slot) : { session: "stateless" }),
     });
   };
   const create = () =>
@@ -56,22 +65,73 @@ export function createFetchSource(
   };
 }
 
-/** The fetch of a connection without a session. */
-function createPlainFetch(parts: HttpParts): typeof fetch {
-  const isAsked = parts.definition.options.maxRetries !== undefined;
-  return isAsked ? withDefinedRetries(parts) : parts.connectionFetch.fetch;
+/** The definition's options of a session. */
+function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetchOptions> {
+  const { definition, exceptSlot, trace, onSession } = parts;
+  const { timeouts } = definition.options;
+  const {
+    except = [],
+    onStart,
+    toolList,
+    resend,
+    onLoss,
+    classifyLoss,
+  } = sessionOptions(definition);
+  return {
+    ...{ toolList, classifyLoss, onLoss, onSession },
+    // A new session and its tools are one write of the store then.
+    firstList: parts.listsTools,
+    listening: needsListening(definition.options),
+    cancelOnAbort: parts.isActive,
+    resend:
+      resend === undefined || typeof resend === "string"
+        ? resend
+        : (request) => mayCallTwice(request, resend, slot.snapshot),
+    except: exceptSlot && {
+      slot: exceptSlot,
+      matches: ({ method, params }) =>
+        method === "tools/call" && except.some((tool) => tool === params?.["name"]),
+    },
+    onStart: onStart && ((start) => prepare(parts, onStart, start)),
+    aroundRecovery: (recovery) =>
+      trace({ operation: "recover" }, async (note) => {
+        note({ refusedStatus: (await recovery()).status });
+      }),
+    timeouts: {
+      initializeMs: connectTimeoutMs(definition),
+      answerMs: timeouts?.answerMs,
+      startMs: startTimeoutMs(definition),
+    },
+  };
 }
 
-/** The waiting calls of a connection, if its calls wait. */
-export function createPausing(parts: HttpParts): HttpPausingCalls | undefined {
-  const { definition, context, waiting, telemetry, trace, url, emit, now } = parts;
-  const limits = pausingInput(definition.options);
-  if (limits === undefined || waiting === undefined) return undefined;
-  return createPausingCalls({
-    ...{ source: waiting, limits, emit, trace, now, url: new URL(url) },
-    ...{ connection: context.connection, principal: context.principal! },
-    callMs: callTimeoutMs(definition),
-    scrub: parts.connectionFetch.scrub,
-    fetch: withTraceContext(createPlainFetch(parts), telemetry),
-  });
+/** Whether the application allows that a tool call runs twice, of a tool as the server has listed it. */
+function mayCallTwice(
+  { method, params }: JsonRpcRequest,
+  resend: ConnectionResend,
+  snapshot: SessionSnapshot | undefined,
+): boolean {
+  const name = params?.["name"];
+  if (method !== "tools/call" || typeof name !== "string") return false;
+  const list = snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
+  const tools = list && !isOutdated(list) ? list.tools : [];
+  return mayRunTwice(tools.find((tool) => tool.name === name) ?? { name }, resend);
+}
+
+/** Runs `session.onStart` with a client on the new session. */
+async function prepare(
+  parts: HttpParts,
+  onStart: NonNullable<StatefulSessionOptions["onStart"]>,
+  { reason, fetch, abortSignal: startSignal }: SessionStart,
+): Promise<void> {
+  const abortSignal = anySignal(startSignal, parts.context.abortSignal);
+  const context = { ...parts.context, abortSignal };
+  const client = await openClient(parts, "http", { context, fetch });
+  try {
+    const start = { ...context, reason, client: withSessionErrors(client, parts.restoreError) };
+    // Some hooks ignore their signal, and nobody would save their work after the step.
+    await abortable(Promise.resolve(onStart(start)), abortSignal);
+  } finally {
+    await client.close();
+  }
 }

@@ -8,14 +8,14 @@ import {
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
-import type { RefusedToken } from "../connection/connection-options.ts";
+import type { RefusedToken } from "../connection/credential-options.ts";
 import { connectTimeoutMs, type McpClientConnection } from "../connection/define-connection.ts";
 import type { PausableLimits } from "../connection/pausable-limits.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { scrubError, scrubSecrets } from "../events/scrub-secrets.ts";
 import { ask, createCredentials, createOwnTime } from "./credentials.ts";
-import { handshakeMethod } from "./handshake-method.ts";
+import { handshakeMethod } from "./retry-requests.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -62,7 +62,7 @@ export function createConnectionFetch(
   const secrets = new Set(url.searchParams.values());
   const credentialsSent = new Set<string>();
 
-  const redirect = options.redirect === "same-origin" ? "manual" : refusalMode(options.fetch);
+  const redirect = refusalMode(options.fetch);
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
@@ -181,16 +181,16 @@ async function refuseRedirect(response: Response, connection: string, origin: st
 
 function redirectRefused(connection: string, origin: string, status?: number): McpSessionError {
   return new McpSessionError(
-    "REDIRECT_REFUSED",
+    "CONNECTION_UNAVAILABLE",
     `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
-    { data: { connection, origin, ...(status !== undefined && { status }) } },
+    { data: { reason: "redirect", connection, origin, ...(status !== undefined && { status }) } },
   );
 }
 
 function fetchRequired(connection: string, origin: string): McpSessionError {
   return new McpSessionError(
-    "FETCH_REQUIRED",
+    "CONNECTION_UNAVAILABLE",
     `Connection ${connection}: a request to ${origin} was refused. To allow other origins, such as an authorization server, give the connection your own \`fetch\` that checks where requests go.`,
-    { data: { connection, origin } },
+    { data: { reason: "other-origin", connection, origin } },
   );
 }

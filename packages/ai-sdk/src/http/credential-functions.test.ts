@@ -1,6 +1,6 @@
 /** `auth` and `headers` as functions, and promises as values of headers. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { authorizations, refuse } from "../../test/counted-tokens.ts";
+import { authorizations } from "../../test/counted-tokens.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
@@ -41,34 +41,11 @@ describe("auth as a function", () => {
     expect([...new Set(authorizations(server))]).toEqual(expected);
   });
 
-  test("is asked again after a 401, and when its token expires", async () => {
-    let count = 0;
-    const { server, application } = await start({ auth: () => `token-${(count += 1)}` });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      server.requests.length = 0;
-      refuse(server, "tools/call", 1);
-      await callTool(tools, "notes__list_notes");
-      expect(authorizations(server)).toEqual(["Bearer token-1", "Bearer token-2"]);
-    });
-  });
-
   test.each([undefined, null, "", {}, 5, "two\nlines"])("has to return one: %j", async (token) => {
     const { server, application } = await start({ auth: () => token as never });
     await application.step({}, (registry) => registry.tools());
     expect(application.events).toMatchObject([
       { error: { code: "CONNECTION_INVALID", data: { field: "auth" } } },
-    ]);
-    expect(server.requests).toEqual([]);
-  });
-
-  test("that fails is told by its name, and nothing is sent", async () => {
-    const { server, application } = await start({
-      auth: () => Promise.reject(new Error("The vault is sealed.")),
-    });
-    await application.step({}, (registry) => registry.tools());
-    expect(application.events).toMatchObject([
-      { error: { code: "CONNECTION_UNAVAILABLE", data: { field: "auth" } } },
     ]);
     expect(server.requests).toEqual([]);
   });

@@ -5,11 +5,11 @@ import type {
   ConnectionToken,
   RefusedToken,
   TokenContext,
-} from "../connection/connection-options.ts";
+} from "../connection/credential-options.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { PausableLimits } from "../connection/pausable-limits.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import { isHeaderName, isHeaderValue } from "../connection/option-schemas.ts";
+import { isHeaderName, isHeaderValue } from "../connection/connection-schemas.ts";
 import { once } from "../base/once.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 

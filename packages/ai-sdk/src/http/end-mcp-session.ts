@@ -89,9 +89,8 @@ export async function pingSession(
     url,
     slot,
     fetch: fetchOnce(definition, { principal, connection, abortSignal: signal }, now),
-    redirect: definition.options.redirect,
     classifyLoss: sessionOptions(definition).classifyLoss,
-    recover: false,
+    onLoss: "report",
   });
   try {
     // A fetch or a `getToken` of the application may ignore the signal.

@@ -1,14 +1,13 @@
 import type { ServerResponse } from "node:http";
-import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { McpSessionError } from "@durable-mcp/core";
 import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
 import { type ReceivedRequest, sendJson, sendText } from "../../test/http-server.ts";
-import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callTool, startApplication } from "../../test/step.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 
 type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 
@@ -265,28 +264,3 @@ const lostLogin: OAuthClientProvider = {
   saveCodeVerifier: () => undefined,
   codeVerifier: () => "verifier",
 };
-
-test("durable sessions tell of failed calls too", async () => {
-  const { server, application } = await startDurable();
-  const { sessions, events } = application;
-  await sessions.run("chat", { principal: alice }, async (run: any) =>
-    callTool(await run.tools(), "notes__list_notes"),
-  );
-  await sessions.run("chat", { principal: alice }, async (run: any) => {
-    server.intercept(on("tools/call", asText(503)));
-    events.length = 0;
-    await expect(callTool(await run.tools(), "notes__list_notes")).rejects.toMatchObject({
-      code: "CONNECTION_UNAVAILABLE",
-      data: { status: 503, reason: "refused" },
-    });
-  });
-  expect(events.filter(({ type }: any) => type === "unavailable")).toHaveLength(1);
-});
-
-async function startDurable(): Promise<{ server: NotebookServer; application: any }> {
-  const server = await startNotebookServer();
-  const notes = defineMcpClientConnection({ url: server.url, description: "Notes." });
-  const { provider, events } = startApplication({ notes });
-  const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-  return { server, application: { sessions, events, provider } };
-}

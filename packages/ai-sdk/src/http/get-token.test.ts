@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
+import { authorizations, countedTokens } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callForText, callTool, startApplication } from "../../test/step.ts";
+import { alice, bob, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
@@ -68,62 +68,6 @@ describe("getToken", () => {
       "POST notifications/cancelled",
     ]);
     expect(new Set(authorizations(server))).toEqual(new Set(["Bearer token-1"]));
-  });
-
-  test("works for a stateless connection, without the rest of the session fetch", async () => {
-    const server = await startNotebookServer({ isSessionless: true });
-    const { contexts, auth } = countedTokens();
-    const stateless = notebook(server, { auth, session: "stateless" });
-    const application = startApplication({ notes: stateless });
-    const session = await application.step({}, async (registry) => {
-      expect(await callForText(await registry.tools(), "notes__list_notes")).toBe("");
-    });
-    expect(session).toEqual({});
-    expect(contexts).toHaveLength(1);
-    expect(new Set(authorizations(server))).toEqual(new Set(["Bearer token-1"]));
-  });
-
-  test.each(["stateful", "stateless"] as const)(
-    "is asked again after a 401, and the request is sent once more: %s",
-    async (session) => {
-      const server = await startNotebookServer();
-      const { contexts, auth } = countedTokens();
-      const application = startApplication({ notes: notebook(server, { auth, session }) });
-      await application.step({}, async (registry) => {
-        const tools = await registry.tools();
-        server.requests.length = 0;
-        refuse(server, "tools/call", 1);
-        expect(await callForText(tools, "notes__add_note", { text: "a" })).toBe("1 notes");
-        expect(authorizations(server)).toEqual(["Bearer token-1", "Bearer token-2"]);
-        await callTool(tools, "notes__list_notes");
-        expect(authorizations(server)[2]).toBe("Bearer token-2");
-
-        server.requests.length = 0;
-        refuse(server, "tools/call", Infinity);
-        await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject({
-          data: { status: 401, reason: "authorization-required" },
-        });
-        expect(authorizations(server)).toEqual(["Bearer token-2", "Bearer token-3"]);
-        expect(contexts).toHaveLength(4);
-      });
-    },
-  );
-
-  test("is asked once more for all requests that meet a 401 at the same time", async () => {
-    const server = await startNotebookServer();
-    const { contexts, auth } = countedTokens();
-    const application = startApplication({ notes: notebook(server, { auth }) });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      server.intercept(({ headers }, response) => {
-        if (headers.authorization !== "Bearer token-1") return "next";
-        response.writeHead(401).end();
-        return undefined;
-      });
-      const texts = Array.from({ length: 5 }, () => callForText(tools, "notes__list_notes"));
-      expect(await Promise.all(texts)).toEqual(["", "", "", "", ""]);
-      expect(contexts).toHaveLength(2);
-    });
   });
 
   test.each([

@@ -1,28 +1,25 @@
-import type { MCPClient } from "@ai-sdk/mcp";
-import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/core";
-import { isLost, scrubJson } from "@durable-mcp/core/internal";
-import { isStateful, sessionOptions } from "../connection/define-connection.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
-import type { ConnectionState } from "../connection/connection-management.ts";
-import { createSharedClient } from "../connection/shared-client.ts";
-import { createLossNotices } from "../connection/loss-notice.ts";
-import { withSessionErrors } from "../events/client-errors.ts";
 import {
-  authorizationRequired,
-  isRegistryDisposed,
-  restoreSessionError,
-} from "../events/connection-error.ts";
-import { tellIfUnavailable } from "../events/unavailable-event.ts";
-import { withTraceContext } from "../events/connection-telemetry.ts";
-import { watchCapabilities } from "./watch-capabilities.ts";
+  type ActiveSessionSnapshot,
+  endSession,
+  McpSessionError,
+  type SessionEvent,
+} from "@durable-mcp/core";
+import { scrubJson } from "@durable-mcp/core/internal";
 import { takeProgress } from "../connection/call-envelope.ts";
+import { missingCapabilities } from "../connection/client-capabilities.ts";
+import { isStateful, sessionOptions } from "../connection/define-connection.ts";
+import type { ConnectionState, LiveConnection } from "../connection/live-connection.ts";
+import { createLossNotices } from "../connection/loss-notice.ts";
+import { createSharedClient } from "../connection/shared-client.ts";
+import { authorizationRequired, isRegistryDisposed } from "../events/connection-error.ts";
+import { withTraceContext } from "../events/connection-telemetry.ts";
+import { tellIfUnavailable } from "../events/unavailable-event.ts";
 import { ask, probe } from "./ask-server.ts";
-import { createFetchSource, createPausing, type TakeFetch } from "./client-fetches.ts";
+import { createFetchSource } from "./client-fetches.ts";
+import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { manageHttp } from "./manage-http.ts";
-import { isOldServerStatus, openClient } from "./open-client.ts";
-import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
-import { withRefusals } from "./refused-requests.ts";
-import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./stateful-fetch.ts";
+import { connectClient, isLeftToClient } from "./open-client.ts";
+import { createPausingCalls } from "./pausing-calls.ts";
 
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
 export function createHttpConnection(options: HttpConnectionOptions): LiveConnection {
@@ -45,7 +42,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
   };
-  const pausing = createPausing(parts);
+  const pausing = createPausingCalls(parts);
   const takeFetch = createFetchSource(parts, onEvent, pausing);
   const probeNow = (signal: AbortSignal) => probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
@@ -123,8 +120,8 @@ function recovering({ connectionFetch, restoreError }: HttpParts): LiveConnectio
       if (authorizationRequired(error) === undefined) throw error;
     }
     return await attempt().catch(async (error: unknown) => {
-      const { code, data } = restoreError(error) as Partial<McpSessionError>;
-      if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
+      const { data } = restoreError(error) as Partial<McpSessionError>;
+      if (data?.reason !== "other-era" || data.method === "initialize") throw error;
       return await attempt();
     });
   };
@@ -154,75 +151,47 @@ function withoutSecrets({ connectionFetch }: HttpParts, event: SessionEvent): Se
   };
 }
 
-/** Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself. Nobody opens envelopes then. */
-function isLeftToClient({ definition, slot }: HttpParts, isPausing: boolean): boolean {
-  const { authProvider, fetch } = definition.options;
-  const isOurs = slot !== undefined || isPausing;
-  return !isOurs && authProvider !== undefined && fetch === undefined;
-}
-
-/** The first revision in which a server asks with an answer, which can wait. */
-const firstStatelessVersion = "2026-07-28";
-
-/** @throws {McpSessionError} the reason why there is no client */
-async function connectClient(
-  parts: HttpParts,
-  takeFetch: TakeFetch,
-  isPausing: boolean,
-): Promise<MCPClient> {
-  const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
+/**
+ * Compares the session in use with the capabilities that its connection declares, and ends the one that
+ * was replaced because it had been made without them, or was too old.
+ */
+function watchCapabilities(parts: HttpParts) {
+  const { definition, context, slot, connectionFetch, url, emit } = parts;
   const { connection } = context;
-  const { headers, authProvider } = definition.options;
-  const isLeft = isLeftToClient(parts, isPausing);
-  const mayHaveSession = isStateful(definition);
-  const ownFetch = () => {
-    const hasLogin = authProvider !== undefined;
-    return withTraceContext(withRefusals(takeFetch(), { hasLogin }), telemetry);
-  };
-  const clientFetch = isLeft ? undefined : ownFetch();
+  let { outdated } = parts;
+  let ending: Promise<void> | undefined;
 
-  const isOldServer = (error: unknown) => {
-    if (isLeft) {
-      return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
-    }
-    const { initializeStatus } = connectionFetch;
-    const { snapshot } = slot ?? {};
-    const known = mayHaveSession && snapshot !== undefined && snapshot.kind !== "sessionless";
-    // A session of this step says that the server speaks Streamable HTTP. One lost before may be outdated.
-    const isUnknown = !known && (!isLost(snapshot) || parts.isAfterLoss);
-    const isOwnError = McpSessionError.isInstance(restoreSessionError(error, connection, slot));
-    return isUnknown && !isOwnError && isOldServerStatus(initializeStatus);
+  const missingIn = (session: ActiveSessionSnapshot) =>
+    missingCapabilities(definition.options, session.clientCapabilities);
+  const tell = (capabilities: readonly string[], isRestarted: boolean) => {
+    if (capabilities.length === 0) return;
+    emit({ type: "capabilities-missing", connection, capabilities, isRestarted });
+  };
+  const tellReplaced = (session: ActiveSessionSnapshot) => {
+    const missing = missingIn(session);
+    const isForCapabilities =
+      sessionOptions(definition).restartOnNewCapabilities && missing.length > 0;
+    if (isForCapabilities) tell(missing, true);
+    else emit({ type: "discarded", connection, reason: "age" });
+  };
+  const end = async (snapshot: ActiveSessionSnapshot) => {
+    const { fetch } = connectionFetch;
+    const { ended, status, reason } = await endSession({ url, snapshot, fetch });
+    if (ended || reason === undefined || reason === "no-session") return;
+    emit({ type: "not-ended", connection, reason, ...(status !== undefined && { status }) });
   };
 
-  try {
-    // The session fetch has a limit for the handshake, which would count the time for a token as the server's.
-    if (slot?.snapshot === undefined || isLost(slot.snapshot)) await connectionFetch.ready();
-    const client = await openClient({
-      definition,
-      context,
-      inConnectTime: parts.inHandshakeTime,
-      fetch: clientFetch,
-      sseFetch:
-        clientFetch &&
-        readingEnvelopes(
-          openingEnvelopes(withTraceContext(connectionFetch.fetchForOrigin, telemetry)),
-          {
-            scrub: connectionFetch.scrub,
-            reads: (isFollowed) => !isFollowed,
-            answersInPlace: false,
-          },
-        ),
-      headers: async () => (clientFetch || !headers ? undefined : await connectionFetch.headers()),
-      authProvider: connectionFetch.authProvider,
-      isOldServer,
-      onSseFallback: () => emit({ type: "sse-fallback", connection }),
-    });
-    const { protocolVersion } = client.initializeResult;
-    if (isPausing && protocolVersion < firstStatelessVersion) {
-      emit({ type: "cannot-wait", connection, protocolVersion });
-    }
-    return withSessionErrors(client, parts.restoreError);
-  } catch (error) {
-    throw parts.unavailable(error);
-  }
+  return {
+    note({ type }: SessionEvent) {
+      const session = slot?.snapshot;
+      if (session?.kind !== "session") return;
+      if (type === "resumed") tell(missingIn(session), false);
+      if (outdated === undefined || (type !== "recovered" && type !== "started")) return;
+      tellReplaced(outdated);
+      if (outdated.sessionId !== session.sessionId) ending = end(outdated);
+      outdated = undefined;
+    },
+    /** Waits for the end of the replaced session. */
+    ended: async () => await ending,
+  };
 }

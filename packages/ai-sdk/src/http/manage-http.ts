@@ -6,12 +6,12 @@ import {
   within,
   withTimeLimit,
 } from "@durable-mcp/core/internal";
-import type { ConnectionManagement, ServerCheck } from "../connection/connection-management.ts";
+import type { ConnectionManagement, ServerCheck } from "../connection/live-connection.ts";
 import { endpointOf, isStateful } from "../connection/define-connection.ts";
 import type { SharedClient } from "../connection/shared-client.ts";
 import { describeSnapshot } from "../slots/kept-session.ts";
 import { endMcpSession, pingSession } from "./end-mcp-session.ts";
-import type { HttpParts } from "./stateful-fetch.ts";
+import type { HttpParts } from "./http-parts.ts";
 
 /** @param ask asks the server with the live client. Rejects with the reason why it did not answer */
 export function manageHttp(

@@ -1,40 +1,28 @@
-import type { Principal } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
-import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
+import { callTimeoutMs, pausingInput } from "../connection/define-connection.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
 import { createStoredCalls, type LoadedWaiting, loadWaiting } from "../waiting/stored-calls.ts";
-import type { WaitingSource } from "../waiting/waiting-source.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { TraceOperation } from "../events/connection-telemetry.ts";
+import { withTraceContext } from "../events/connection-telemetry.ts";
+import type { HttpParts } from "./http-parts.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-interface PausingParts {
-  readonly source: WaitingSource;
-  readonly principal: Principal;
-  readonly limits: WaitingLimits;
-  readonly connection: string;
-  readonly url: URL;
-  /** The time limit for the server's answer, in milliseconds; `undefined` without a limit. */
-  readonly callMs: number | undefined;
-  /** Sends the answers, with the connection's headers and token. */
-  readonly fetch: Fetch;
-  /** Takes what the connection has sent for itself out of a text. */
-  readonly scrub: (text: string) => string;
-  readonly emit: (event: ConnectionEvent) => void;
-  readonly trace: TraceOperation;
-  readonly now: () => number;
-}
-
 /** The waiting calls of a connection over HTTP. */
-export type HttpPausingCalls = ReturnType<typeof createPausingCalls>;
+export type HttpPausingCalls = NonNullable<ReturnType<typeof createPausingCalls>>;
 
-export function createPausingCalls(parts: PausingParts) {
-  const { limits, connection, url, callMs, fetch, emit, trace, ...others } = parts;
+/** `undefined` if the connection's calls do not wait. */
+export function createPausingCalls(parts: HttpParts) {
+  const { definition, waiting: source, connectionFetch, emit, trace, now } = parts;
+  const { connection, principal } = parts.context;
+  const limits = pausingInput(definition.options);
+  if (limits === undefined || source === undefined) return undefined;
+  const url = new URL(parts.url);
+  const callMs = callTimeoutMs(definition);
+  const fetch = withTraceContext(connectionFetch.fetch, parts.telemetry);
   const stored = createStoredCalls({
-    ...others,
+    ...{ source, principal, now, scrub: connectionFetch.scrub },
     limitsOf: () => limits,
     emit: (_, event) => emit({ ...event, connection }),
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { sendText, startHttpServer } from "../../test/http-server.ts";
+import { sendText } from "../../test/http-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
+import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { withRetries } from "./retry-requests.ts";
@@ -68,16 +68,20 @@ describe.each(["initialize", "tools/list"])("%s is sent once more", (method) => 
 });
 
 test("a listing is sent once more again, after the server was back", async () => {
-  const { application, fail, sent, server } = await start({ maxRetries: 1, session: "stateless" });
-  await application.step({}, async (registry) => {
-    fail("tools/list", 2, busy(503));
-    expect(await registry.tools()).toEqual({});
-    expect(await registry.tools()).not.toEqual({});
-    server.requests.length = 0;
-    fail("tools/list", 1, busy(503));
-    expect(await registry.tools()).not.toEqual({});
-  });
-  expect(sent("tools/list")).toBe(2);
+  const statuses = [503, 503, 503, 200, 503, 200];
+  let requests = 0;
+  const send = () => Promise.resolve(new Response("", { status: statuses[requests++]! }));
+  const fetch = withRetries(send, 10_000);
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  const list = async () => (await fetch("http://127.0.0.1", { method: "POST", body })).status;
+  const sent: [status: number, requests: number][] = [];
+  for (let turn = 0; turn < 4; turn += 1) sent.push([await list(), requests]);
+  expect(sent).toEqual([
+    [503, 2],
+    [503, 3],
+    [200, 4],
+    [200, 6],
+  ]);
 });
 
 describe("nothing is sent once more", () => {
@@ -126,7 +130,7 @@ test.each([
     const headers = { "retry-after": retryAfter() };
     return Promise.resolve(new Response("", { status: times.length === 1 ? 429 : 200, headers }));
   };
-  const fetch = withRetries(send, { maxRetries: undefined, connectMs: 10_000, callMs: 10_000 });
+  const fetch = withRetries(send, 10_000);
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize" });
   expect((await fetch("http://127.0.0.1", { method: "POST", body })).status).toBe(200);
   expect(times[1]! - times[0]!).toBeGreaterThan(999);
@@ -152,78 +156,6 @@ test("a refused listing leaves the session alone that it names", async () => {
   });
   expect(server.log).not.toContain("DELETE");
   expect(server.sessionIds).toHaveLength(1);
-});
-
-/** One tool call, in whose place a server answers the first times. */
-async function callWith(
-  options: Partial<McpClientConnectionOptions>,
-  answer: Interceptor,
-  times = Infinity,
-) {
-  const { application, fail, sent } = await start(options);
-  const outcome: { text?: string; error?: any } = {};
-  await application.step({}, async (registry) => {
-    const tools = await registry.tools();
-    fail("tools/call", times, answer);
-    await callForText(tools, "notes__add_note", { text: "a" }).then(
-      (text) => (outcome.text = text),
-      (error: unknown) => (outcome.error = error),
-    );
-  });
-  return { ...outcome, sent: sent("tools/call") };
-}
-
-describe("maxRetries", () => {
-  test.each(["stateful", "stateless"] as const)(
-    "is how often a call is sent again: %s",
-    async (session) => {
-      const options = { maxRetries: 1, session };
-      expect(await callWith(options, busy(429), 1)).toEqual({ text: "1 notes", sent: 2 });
-      const failed = await callWith(options, busy(503, { "retry-after": "0" }), 2);
-      expect(failed).toMatchObject({ error: { code: "CONNECTION_UNAVAILABLE" }, sent: 2 });
-    },
-  );
-
-  test("sends a call again whose connection could not be made", async () => {
-    const gone = await startHttpServer(() => undefined);
-    await gone.close();
-    let refusals = 0;
-    const fetch: typeof globalThis.fetch = async (input, init) => {
-      const isCall = JSON.stringify(init?.body ?? "").includes("tools/call");
-      const isRefused = isCall && (refusals += 1) <= 2;
-      return await globalThis.fetch(isRefused ? gone.origin : input, init);
-    };
-    const again = { maxRetries: 2, fetch };
-    expect(await callWith(again, () => "next")).toEqual({ text: "1 notes", sent: 1 });
-    expect(refusals).toBe(3);
-  });
-
-  test.each<[string, Interceptor, Partial<McpClientConnectionOptions>]>([
-    ["503 without Retry-After, which a proxy may say", busy(503), {}],
-    ["500", busy(500), {}],
-    ["502", busy(502, { "retry-after": "0" }), {}],
-    ["408", busy(408), {}],
-    ["a connection that was reset", reset, {}],
-    ["a pause of more than a minute", busy(503, { "retry-after": "61" }), {}],
-    ["too long a pause", busy(429, { "retry-after": "5" }), { timeouts: { callMs: 5_000 } }],
-    ["too long a silence", busy(429, { "retry-after": "5" }), { timeouts: { answerMs: 5_000 } }],
-    ["a reset, without a session", reset, { session: "stateless" }],
-    ["503, without a session", busy(503), { session: "stateless" }],
-  ])("does not send a call again after %s", async (_, answer, options) => {
-    const { error, sent } = await callWith({ maxRetries: 5, ...options }, answer);
-    expect(sent).toBe(1);
-    expect(error).toBeInstanceOf(Error);
-  });
-
-  test.each<[string, number, Partial<McpClientConnectionOptions>]>([
-    ["none", 1, { maxRetries: 0 }],
-    ["two, for a stateless connection", 3, { maxRetries: 2, session: "stateless" }],
-  ])("is for listings, too: %s", async (_, requests, options) => {
-    const { application, fail, sent } = await start(options);
-    fail("tools/list", 2, busy(503));
-    await application.step({}, (registry) => registry.tools());
-    expect(sent("tools/list")).toBe(requests);
-  });
 });
 
 test("an abort ends the pause", async () => {

@@ -1,33 +1,45 @@
-import { connectionFailure, timeLimited, wait } from "@durable-mcp/core/internal";
-import pRetry from "p-retry";
-import { handshakeMethod } from "./handshake-method.ts";
+import {
+  connectionFailure,
+  isRecord,
+  mayMention,
+  timeLimited,
+  wait,
+} from "@durable-mcp/core/internal";
 
 type Fetch = typeof globalThis.fetch;
 
-/** The pause before the second attempt, in milliseconds, up to twice as long by chance; then it doubles. */
+/** The methods with which a connection begins. They change nothing that anybody would miss. */
+const methods = ["initialize", "server/discover", "tools/list"] as const;
+
+/** The method of a JSON-RPC request in a body of `fetch`, if it is one of those. */
+export function handshakeMethod(body: unknown): (typeof methods)[number] | undefined {
+  // Most bodies are calls, and long ones take time to parse.
+  if (typeof body !== "string" || !methods.some((method) => mayMention(body, `"${method}"`))) {
+    return undefined;
+  }
+  try {
+    const message: unknown = JSON.parse(body);
+    return methods.find((method) => isRecord(message) && message["method"] === method);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The pause before the second attempt, in milliseconds, up to twice as long by chance. */
 const pauseMs = 100;
 /** A server that asks for a longer pause, in milliseconds, is not asked again: a step is too short. */
 const maxPauseMs = 60_000;
 /** For the end of a session that the first attempt made, in milliseconds. */
 const endTimeoutMs = 5_000;
 
-interface RetryOptions {
-  /** `undefined`: once for `initialize` and `tools/list`, never for others. */
-  readonly maxRetries: number | undefined;
-  /** The time for all attempts of those two, in milliseconds. */
-  readonly connectMs: number;
-  /** The same for others. */
-  readonly callMs: number;
-}
-
 /**
- * The fetch, which sends a request again that was certainly not carried out: if the server has no time for it
- * (429; 503 with `Retry-After`) or, with `maxRetries`, if no connection could be made. `initialize` and
- * `tools/list` are also sent again after any 503 and after a reset. Nothing can be done twice with them,
- * because nobody uses a session whose `initialize` got no answer. `Retry-After` is heeded, if that leaves time
- * for an answer.
+ * The fetch, which sends `initialize` and `tools/list` once more if the server has no time for them (429, 503) or
+ * resets the connection. Nothing can be done twice with them, because nobody uses a session whose `initialize` got no
+ * answer. `Retry-After` is heeded, if that leaves time for an answer.
+ *
+ * @param connectMs the time for both attempts, in milliseconds
  */
-export function withRetries(fetch: Fetch, { maxRetries, connectMs, callMs }: RetryOptions): Fetch {
+export function withRetries(fetch: Fetch, connectMs: number): Fetch {
   /**
    * The methods that were sent again, and failed again, and did not succeed since: clients try `initialize`
    * twice themselves.
@@ -35,94 +47,46 @@ export function withRetries(fetch: Fetch, { maxRetries, connectMs, callMs }: Ret
   const spent = new Set<string>();
   return async (input, init = {}) => {
     const method = handshakeMethod(init.body);
-    const isHandshake = method === "initialize" || method === "tools/list";
-    const retries = isHandshake ? (maxRetries ?? 1) : (maxRetries ?? 0);
-    // Streams are sent once, and what has no body is no message.
-    if (retries === 0 || typeof init.body !== "string") return await fetch(input, init);
-    if (method !== undefined && spent.has(method)) {
-      const response = await fetch(input, init);
-      // The server is back.
-      if (response.ok) spent.delete(method);
-      return response;
-    }
-    const { signal } = init;
-    const endsAt = performance.now() + (isHandshake ? connectMs : callMs);
-    const attempt = async () => {
-      const outcome = await fetch(input, init).then(
+    if (method !== "initialize" && method !== "tools/list") return await fetch(input, init);
+    const endsAt = performance.now() + connectMs;
+    const send = async () =>
+      await fetch(input, init).then(
         (response) => ({ response }),
         (error: unknown) => ({ error }),
       );
-      const pause = pauseAfter(outcome, { isHandshake, isAsked: maxRetries !== undefined });
-      if (pause === undefined) return outcome;
-      throw new PassingFailure(outcome, pause);
+    const settled = (outcome: Outcome) => {
+      if ("error" in outcome) throw outcome.error;
+      // The server is back.
+      if (outcome.response.ok) spent.delete(method);
+      return outcome.response;
     };
-    const outcome = await pRetry(attempt, {
-      retries,
-      minTimeout: pauseMs,
-      randomize: true,
-      ...(signal && { signal }),
-      async shouldRetry({ error, attemptNumber }) {
-        if (!(error instanceof PassingFailure) || error.pause > maxPauseMs) return false;
-        if (performance.now() + error.pause + pauseMs * 2 ** attemptNumber >= endsAt) return false;
-        await letGo(error.outcome);
-        if (method === "initialize")
-          endNamed(error.outcome, (end) => fetch(input, { ...init, ...end }));
-        await wait(error.pause, signal ?? undefined);
-        return true;
-      },
-    }).catch((error: unknown) => {
-      if (method !== undefined) spent.add(method);
-      return error instanceof PassingFailure ? error.outcome : { error };
-    });
-    if ("error" in outcome) throw outcome.error;
-    return outcome.response;
+    const first = await send();
+    const asked = pauseAfter(first);
+    if (asked === undefined || asked > maxPauseMs || spent.has(method)) return settled(first);
+    const pause = asked + pauseMs * (1 + Math.random());
+    if (performance.now() + pause >= endsAt) return settled(first);
+    if ("response" in first) await first.response.body?.cancel().catch(() => undefined);
+    if (method === "initialize") endNamed(first, (end) => fetch(input, { ...init, ...end }));
+    await wait(pause, init.signal ?? undefined);
+    const second = await send();
+    if (pauseAfter(second) !== undefined) spent.add(method);
+    return settled(second);
   };
 }
 
 type Outcome = { readonly response: Response } | { readonly error: unknown };
 
-/** A first attempt after which a second one may succeed. */
-class PassingFailure extends Error {
-  readonly outcome: Outcome;
-  /** How long the server asks to wait, in milliseconds. */
-  readonly pause: number;
-
-  constructor(outcome: Outcome, pause: number) {
-    super();
-    this.outcome = outcome;
-    this.pause = pause;
-  }
-}
-
-interface Retried {
-  readonly isHandshake: boolean;
-  /** Whether the application asked for retries. */
-  readonly isAsked: boolean;
-}
-
-/** How long to wait before another attempt, in milliseconds; `undefined` if there must be none. */
-function pauseAfter(outcome: Outcome, { isHandshake, isAsked }: Retried): number | undefined {
+/** How long the server asks to wait before another attempt, in milliseconds; `undefined` if there must be none. */
+function pauseAfter(outcome: Outcome): number | undefined {
   if ("error" in outcome) {
-    const failure = connectionFailure(outcome.error);
-    const isHarmless = isHandshake && failure?.reason === "reset";
-    const mayPass = failure?.sent === "never" && !lasting.has(failure.reason);
-    return isHarmless || (isAsked && mayPass) ? 0 : undefined;
+    return connectionFailure(outcome.error)?.reason === "reset" ? 0 : undefined;
   }
   const { status, headers } = outcome.response;
+  if (status !== 429 && status !== 503) return undefined;
   const value = headers.get("retry-after");
-  // A proxy answers 503 by itself, also when the server has taken the request. Only a server asks back.
-  const isRefused = status === 429 || (status === 503 && (isHandshake || value !== null));
-  if (!isRefused) return undefined;
   if (value === null) return 0;
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? 0 : Math.max(ms, 0);
-}
-
-/** Reasons that a moment does not change. */
-const lasting: ReadonlySet<string> = new Set(["certificate", "tls", "other"]);
-
-async function letGo(outcome: Outcome) {
-  if ("response" in outcome) await outcome.response.body?.cancel().catch(() => undefined);
 }
 
 /** Ends the session that a refusal of `initialize` names. Best effort. */

@@ -3,10 +3,8 @@ import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { callForText, startApplication } from "../../test/step.ts";
-import type {
-  ConnectionToken,
-  McpClientConnectionOptions,
-} from "../connection/connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import type { ConnectionToken } from "../connection/credential-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 async function start(

@@ -1,53 +1,34 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import { type Principal, sessionKey } from "@durable-mcp/core";
-import { invalid } from "@durable-mcp/core/internal";
+import { sessionKey } from "@durable-mcp/core";
+import { detach, invalid } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { ConnectionRun } from "./connection-registry.ts";
-import { createIdleLoan, type OpenRegistry, type Successor } from "./idle-loan.ts";
-import { createRegistryFacade } from "./registry-facade.ts";
+import { type SlotName, slotName } from "../slots/step-slot.ts";
+import type { ConnectionRun } from "./connection-run.ts";
+import { createLentRun } from "./lent-run.ts";
+import type { AutoSessionOptions } from "./run-options.ts";
 
-/** Options of the registry that calls outside of a run share. */
-export interface AutoSessionOptions {
-  /** On whose behalf the script uses its connections. */
-  readonly principal: Principal;
-  /**
-   * How long its sessions may be unused before they are ended, in milliseconds. @default 300000 (5
-   * minutes)
-   */
-  readonly idleTimeoutMs?: number | undefined;
-  /** Needs a store: an option of `createDurableSessions`. */
-  readonly sessionId?: undefined;
+/** A run among those that take each other's place: what it has to do with the ones before and after. */
+export interface Successor {
+  /** Whether the contents of a connection, or of a name of it, ended with a run before. */
+  readonly isAfterEnd: (slot: SlotName) => boolean;
+  /** Called when a connection, or a name of it, has something that ends with this run. */
+  readonly started: (slot: SlotName) => void;
 }
 
-/** On an agent session in a store. */
-export interface StoredAutoSessionOptions extends Pick<AutoSessionOptions, "principal"> {
-  /**
-   * Your id of the script's agent session. A later process with the same id, store, agent and principal
-   * goes on in its MCP sessions.
-   */
-  readonly sessionId: string;
-  /**
-   * How long it may be unused before its clients are closed and its stdio servers ended, in milliseconds.
-   * The MCP sessions go on. @default 300000 (5 minutes)
-   */
-  readonly idleTimeoutMs?: number | undefined;
+interface OpenedRun {
+  readonly run: ConnectionRun<any>;
+  readonly close: () => Promise<void>;
 }
 
-/** Methods of a client that do not return a promise. */
-const notWatched: ReadonlySet<string | symbol> = new Set([
-  "onElicitationRequest",
-  "toolsFromDefinitions",
-]);
-
-/** The registries behind an implicit one. */
-interface ImplicitRegistries {
+/** The runs behind the implicit one. */
+interface ImplicitRuns {
   readonly declared: () => Connections;
-  /** Opens the next registry. */
-  readonly open: (successor: Successor) => Promise<OpenRegistry>;
+  /** Opens the next run, when the one before has saved all. */
+  readonly open: (successor: Successor) => OpenedRun | Promise<OpenedRun>;
   readonly emit: (event: ConnectionEvent) => void;
-  /** Has the implicit registry closed, for good, with those that it belongs to. */
+  /** Has the implicit run closed, for good, with those that it belongs to. */
   readonly tracks: readonly Track[];
 }
 
@@ -55,21 +36,21 @@ interface ImplicitRegistries {
 const holderKey = Symbol.for("durable-mcp.autoSession");
 const holder = globalThis as { [holderKey]?: ConnectionRun<any> | undefined };
 
-/** The implicit registry of this process, if a provider has one. */
+/** The implicit run of this process, if a provider has one. */
 export function currentAutoSession(): ConnectionRun<any> | undefined {
   return holder[holderKey];
 }
 
 /**
- * Makes the implicit registry of a script that opens nothing by hand. Opens nothing yet. A registry is
- * opened on first use, and again after its end.
+ * Makes the implicit run of a script that opens nothing by hand. Opens nothing yet. A run is opened on first
+ * use, and again after its end.
  *
- * @returns the implicit registry
+ * @returns the implicit run
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`; `CONNECTION_INVALID`, also when the process has one
  */
 export function startAutoSession(
   { principal, idleTimeoutMs = 300_000 }: Omit<AutoSessionOptions, "sessionId">,
-  { declared, open, emit, tracks }: ImplicitRegistries,
+  runs: ImplicitRuns,
 ): ConnectionRun<any> {
   sessionKey({ connection: "any", principal });
   if (holder[holderKey] !== undefined) {
@@ -78,27 +59,14 @@ export function startAutoSession(
       "There is a connection provider, or durable sessions, with autoSession in this process already. Give the option to one of them only, or shut the other down first.",
     );
   }
-  const { lend, hold, whileHeld, end } = createIdleLoan(open, emit, idleTimeoutMs);
-  /** The client outlives the loan; its requests are uses, too. */
-  const watchedClient = (client: MCPClient): MCPClient =>
-    new Proxy(client, {
-      get(target, property) {
-        const value: unknown = Reflect.get(target, property, target);
-        if (typeof value !== "function") return value;
-        const call = (args: unknown[]): unknown => value.apply(target, args);
-        if (notWatched.has(property)) return (...args: unknown[]) => call(args);
-        return (...args: unknown[]) => whileHeld(() => call(args));
-      },
-    });
-
-  const registry = createRegistryFacade({
-    lend,
-    declared,
-    client: (name) => lend(async (own) => watchedClient(await own.client(name))),
+  const { withRun, hold, whileHeld, end } = createLazyRun(runs, idleTimeoutMs);
+  const run = createLentRun(withRun, runs.declared, {
+    client: (name) =>
+      withRun(async (current) => watchedClient(await current.client(name), whileHeld)),
     fetch(name) {
       let own: { of: ConnectionRun; fetch: typeof globalThis.fetch } | undefined;
       return async (input, init) =>
-        await lend(async (of) => {
+        await withRun(async (of) => {
           if (own?.of !== of) own = { of, fetch: of.fetch(name) };
           const response = await own.fetch(input, init);
           const method = init?.method ?? (input instanceof Request ? input.method : "GET");
@@ -108,48 +76,154 @@ export function startAutoSession(
     },
     dispose: () => end("asked"),
   });
-  holder[holderKey] = registry;
-  const forgets = tracks.map((track) => track(close));
+  holder[holderKey] = run;
+  const forgets = runs.tracks.map((track) => track(close));
   async function close() {
-    if (holder[holderKey] === registry) holder[holderKey] = undefined;
+    if (holder[holderKey] === run) holder[holderKey] = undefined;
     for (const forget of forgets) forget();
     await end("asked");
   }
-  return registry;
+  return run;
 }
 
+/** Why a run is closed. Of an end that the application asked for nobody needs to be told. */
+type CloseReason = "idle" | "exit" | "asked";
+
 /**
- * Calls `release` when the response's body was read to its end, failed or was cancelled. It calls it at
- * once for a response without a body, and for a refusal.
- *
- * @returns the response to read
+ * One run at a time. The first use opens it. It is closed when it was idle, or when the process has nothing
+ * more to do. The next use opens another, and the model is told, in a connection's first result, what ended
+ * with the ones before.
  */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
+function createLazyRun({ open, emit }: ImplicitRuns, idleTimeoutMs: number) {
+  let current: Promise<OpenedRun> | undefined;
+  let closing = Promise.resolve();
+  let uses = 0;
+  /** How often a use has begun or ended. */
+  let changes = 0;
+  let changesAtExit: number | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  /** What ends with the current run, and what ended with those before. */
+  const started = new Map<string, SlotName>();
+  const ended = new Set<string>();
+  const successor: Successor = {
+    isAfterEnd: (slot) => ended.has(slotName(slot)),
+    started: (slot) => void started.set(slotName(slot), slot),
+  };
+
+  const leave = () => {
+    current = undefined;
+    clearTimeout(timer);
+    onProcess("off", atExit);
+  };
+  const noteEnd = (reason: CloseReason) => {
+    for (const [key, slot] of started) {
+      ended.add(key);
+      if (reason === "idle") emit({ type: "ended", ...slot, reason });
+    }
+    started.clear();
+    if (reason === "asked") ended.clear();
+  };
+  const end = async (reason: CloseReason) => {
+    const left = current;
+    if (left === undefined) return await closing;
+    leave();
+    const close = async () => {
+      const opened = await left.catch(() => undefined);
+      noteEnd(reason);
+      await opened?.close();
+    };
+    closing = close();
+    await closing;
+  };
+  // Closing sends requests, and they keep the process until they are answered.
+  function atExit() {
+    // Another listener may just have begun a use. A use that hangs changes nothing any more.
+    if (uses > 0 && changes !== changesAtExit) {
+      changesAtExit = changes;
+      // Makes the process emit `beforeExit` once more, after that use.
+      setTimeout(() => undefined, 0);
+    } else {
+      void end("exit");
+    }
+  }
+  /** Keeps the run from being idle. @returns ends that */
+  const hold = (): (() => void) => {
+    clearTimeout(timer);
+    uses += 1;
+    changes += 1;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      uses -= 1;
+      changes += 1;
+      if (uses > 0 || current === undefined) return;
+      timer = setTimeout(() => void end("idle"), idleTimeoutMs);
+      detach(timer);
+    };
+  };
+  const whileHeld = async <RESULT>(work: () => RESULT | Promise<RESULT>): Promise<RESULT> => {
+    const release = hold();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  };
+  const begin = () => {
+    onProcess("on", atExit);
+    // It finds what the one before left.
+    const opening = closing.then(() => open(successor));
+    opening.catch(() => void (current === opening && leave()));
+    return opening;
+  };
+  /** Calls `use` with the run. */
+  const withRun = <RESULT>(use: (run: ConnectionRun<any>) => Promise<RESULT>): Promise<RESULT> =>
+    whileHeld(async () => {
+      const { run } = await (current ??= begin());
+      return await use(run);
+    });
+  return { withRun, hold, whileHeld, end };
+}
+
+/** Starts or stops listening to the end of Node's process. Other runtimes have no such event. */
+function onProcess(what: "on" | "off", listener: () => void): void {
+  type Listen = (event: "beforeExit", listener: () => void) => unknown;
+  const { process } = globalThis as { process?: Partial<Record<"on" | "off", Listen>> };
+  process?.[what]?.("beforeExit", listener);
+}
+
+/** Methods of a client that do not return a promise. */
+const notWatched: ReadonlySet<string | symbol> = new Set([
+  "onElicitationRequest",
+  "toolsFromDefinitions",
+]);
+
+/** A client whose requests are uses, because the client outlives the use that made it. */
+function watchedClient(
+  client: MCPClient,
+  whileHeld: (work: () => unknown) => Promise<unknown>,
+): MCPClient {
+  return new Proxy(client, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      const call = (args: unknown[]): unknown => value.apply(target, args);
+      if (notWatched.has(property)) return (...args: unknown[]) => call(args);
+      return (...args: unknown[]) => whileHeld(() => call(args));
+    },
+  });
+}
+
+/** The response. Calls `release` when its body was read to its end, failed or was cancelled; for a refusal at once. */
 function heldResponse(response: Response, release: () => void): Response {
   if (response.body === null || !response.ok) {
     release();
     return response;
   }
-  const reader = response.body.getReader();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        release();
-      },
-      async cancel(reason) {
-        release();
-        await reader.cancel(reason);
-      },
-    },
-    // Nothing is read before somebody asks for it.
-    { highWaterMark: 0 },
-  );
-  const { status, statusText, headers } = response;
-  return new Response(body, { status, statusText, headers });
+  // TypeScript does not know `cancel`, which is also called when the body fails.
+  const transformer = { flush: release, cancel: release };
+  const noted = new TransformStream<Uint8Array, Uint8Array>(transformer);
+  return new Response(response.body.pipeThrough(noted), response);
 }

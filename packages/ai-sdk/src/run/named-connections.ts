@@ -1,20 +1,15 @@
-import { type Principal, principalParts } from "@durable-mcp/core";
+import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
 import type { EndedSession } from "../slots/session-reports.ts";
 import {
   describeProcess,
   type ListedSession,
-  type NamedEnd,
   type NamedSlots,
   type NamedStart,
 } from "../slots/named-slots.ts";
 import { type NamedSlot, type SlotName, slotParts, type StepSlot } from "../slots/step-slot.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import {
-  createReplaceableConnection,
-  type ReplaceableConnection,
-} from "../connection/forward-connection.ts";
-import type { RegistryLifetime } from "./registry-lifetime.ts";
+import type { RunLifetime } from "./run-lifetime.ts";
 
 /** For whom a name is used, and the definition of its connection. */
 interface NameUse extends Omit<NamedStart, "principal" | "definition"> {
@@ -31,7 +26,7 @@ interface NamedConnectionsOptions {
   pooledProcesses: (principal: Principal | undefined) => ListedSession[];
   now: () => number;
   /** The lifetime of the step, which closes the connections. */
-  lifetime: RegistryLifetime;
+  lifetime: RunLifetime;
 }
 
 /** The live connections of named and shared sessions: one each for all runs of a step. */
@@ -40,65 +35,38 @@ export type NamedConnections = ReturnType<typeof createNamedConnections>;
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createNamedConnections(options: NamedConnectionsOptions) {
   const { slots, connect, lifetime } = options;
-  const live = new Map<string, { slot: SlotName; connection: ReplaceableConnection }>();
-  const shared = new Map<string, LiveConnection>();
+  const live = new Map<string, { slot: SlotName; connection: EndableConnection }>();
   const inTurn = createTurns();
 
-  const connectTo = async (slot: SlotName, use: NameUse) => {
+  const openNow = async (slot: SlotName, use: NameUse): Promise<EndableConnection> => {
     const { definition, principal } = use;
-    if (definition.type === "mcp-stdio") {
-      lifetime.throwIfOver();
-      return connect(slot, use, undefined);
-    }
-    const stepSlot = await slots.open(slot, { ...use, definition, principal: principal! });
+    const stepSlot =
+      definition.type === "mcp-stdio"
+        ? undefined
+        : await slots.open(slot, { ...use, definition, principal: principal! });
     lifetime.throwIfOver();
-    return connect(slot, use, stepSlot);
-  };
-
-  const openNow = async (slot: SlotName, use: NameUse): Promise<ReplaceableConnection> => {
-    const first = await connectTo(slot, use);
-    const why = `its session ${JSON.stringify(slot.name ?? slot.shared)} is being ended, or has ended.`;
-    const connection = createReplaceableConnection(first, why);
+    const connection = endable(connect(slot, use, stepSlot), slot);
     lifetime.adopt(connection);
     live.set(keyOf(slot, use), { slot, connection });
     return connection;
   };
   const find = (key: string) => live.get(key)?.connection;
 
-  /** Closes the connection, then works on the session. After a restart, its runs continue in another. */
-  const whileClosed = async <T>(
-    slot: NamedSlot,
-    { principal, definition, mode }: NamedEnd,
-    work: () => Promise<T>,
-  ): Promise<T> => {
-    const key = keyOf(slot, { principal });
-    return await inTurn(key, async () => {
-      const connection = find(key);
-      await connection?.clear();
-      if (mode === "end") live.delete(key);
-      try {
-        return await work();
-      } finally {
-        if (mode === "restart" && connection && definition) {
-          connection.fill(await connectTo(slot, { principal, definition }));
-        }
-      }
-    });
-  };
-
   return {
     /** Lets runs inside find the step's own connection on a shared session. */
     share(slot: SlotName, principal: Principal, connection: LiveConnection) {
-      shared.set(keyOf(slot, { principal }), connection);
+      live.set(keyOf(slot, { principal }), { slot, connection });
     },
 
     /** @throws {McpSessionError} `STORE_FAILED` */
     async open(slot: SlotName, use: NameUse): Promise<LiveConnection> {
       const key = keyOf(slot, use);
-      const own = shared.get(key);
-      if (own !== undefined) return own;
       return await inTurn(key, async () => find(key) ?? (await openNow(slot, use)));
     },
+
+    /** What this step has under a name now. */
+    kindOf: (slot: NamedSlot, principal: Principal) =>
+      find(keyOf(slot, { principal }))?.manage.inspect().kind,
 
     /** The processes under names that this step, or a run around it, has, or that wait in the pool. */
     processes(principal: Principal | undefined): ListedSession[] {
@@ -111,18 +79,6 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
       return [...pooled, ...own.filter((each) => !isPooled(each))];
     },
 
-    /** Ends a process. After a restart its runs, and later ones, go on in another. */
-    async endProcess(slot: NamedSlot, use: NameUse, mode: "restart" | "end"): Promise<void> {
-      const key = keyOf(slot, use);
-      await inTurn(key, async () => {
-        const connection = find(key) ?? (await openNow(slot, use));
-        await connection.process?.end(mode);
-        if (mode === "restart") return;
-        live.delete(key);
-        await connection.clear();
-      });
-    },
-
     /** Runs `work` when no other work on that name is under way. */
     async alone<T>(name: string, of: Principal | undefined, work: () => Promise<T>): Promise<T> {
       return await inTurn(JSON.stringify(["name", name, ...ownerParts(of)]), work);
@@ -132,24 +88,79 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
     async create(slot: NamedSlot, use: NameUse): Promise<void> {
       const key = keyOf(slot, use);
       await inTurn(key, async () => {
-        const unused = find(key);
-        await unused?.clear();
-        unused?.fill(await connectTo(slot, use));
-        await (unused ?? (await openNow(slot, use))).client();
+        await find(key)?.end?.();
+        await (await openNow(slot, use)).client();
       });
     },
 
-    /** Ends a session on its server. After a restart, the runs that used it continue in another. */
-    async end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession> {
-      return await whileClosed(slot, use, async () => await slots.end(slot, use));
-    },
-
-    /** Forgets the kept tool list of a session. */
-    async clearTools(slot: NamedSlot, use: Omit<NamedEnd, "mode">): Promise<void> {
-      const clear = async () => await slots.clearTools(slot, use.principal);
-      await whileClosed(slot, { ...use, mode: "restart" }, clear);
+    /** Ends a session on its server, or a process. The runs that used it cannot go on. */
+    async end(
+      slot: NamedSlot,
+      principal: Principal | undefined,
+      definition: McpConnection | undefined,
+    ): Promise<EndedSession> {
+      const key = keyOf(slot, { principal });
+      return await inTurn(key, async () => {
+        if (definition?.type !== "mcp-stdio") {
+          await find(key)?.end?.();
+          live.delete(key);
+          return await slots.end(slot, { principal: principal!, definition, mode: "end" });
+        }
+        const connection = find(key) ?? (await openNow(slot, { principal, definition }));
+        live.delete(key);
+        await connection.process?.end("end");
+        await connection.end?.();
+        return { connection: slot.connection, name: slot.name, ended: true };
+      });
     },
   };
+}
+
+/** The step's own connection on a shared session is not ended by name. */
+type EndableConnection = LiveConnection & { readonly end?: () => Promise<void> };
+
+/** A connection that can be ended while runs and tools hold it. Every use fails from then on. */
+function endable(first: LiveConnection, slot: SlotName): EndableConnection {
+  const { name, origin } = first;
+  let isEnded = false;
+  const throwIfEnded = () => {
+    if (!isEnded) return;
+    const why = `its session ${JSON.stringify(slot.name ?? slot.shared)} is being ended, or has ended.`;
+    throw new McpSessionError("CONNECTION_UNAVAILABLE", `Connection ${name}: ${why}`, {
+      data: { connection: name, origin },
+    });
+  };
+  /** The connection, for a use. */
+  const own = (): LiveConnection => {
+    throwIfEnded();
+    return first;
+  };
+  const connection: LiveConnection = {
+    ...first,
+    client: async () => await own().client(),
+    withKept: async (open) => await own().withKept(open),
+    probe: async (signal) => await own().probe(signal),
+    ask: async (signal) => await own().ask(signal),
+    createFetch(use) {
+      const fetch = own().createFetch(use);
+      return async (input, init) => {
+        throwIfEnded();
+        return await fetch(input, init);
+      };
+    },
+    get openings() {
+      return isEnded ? new Set<never>() : first.openings;
+    },
+    settle: async () => (isEnded ? undefined : await first.settle()),
+    endLooseSessions: async () => (isEnded ? undefined : await first.endLooseSessions()),
+  };
+  return Object.assign(connection, {
+    async end() {
+      isEnded = true;
+      await closeConnection(first);
+      first.noteClosed("stale");
+    },
+  });
 }
 
 /** Runs the work of one key one after another. */

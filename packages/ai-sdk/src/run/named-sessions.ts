@@ -2,8 +2,7 @@ import { invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import { checkSessionName } from "../base/session-name.ts";
-import { namedCreateSchema, namedRunSchema, restartSchema } from "./option-schemas.ts";
-import type { NamedSession, NamedSessions } from "./connection-registry.ts";
+import type { NamedSession, NamedSessions } from "./connection-run.ts";
 import {
   clientConnections,
   type Connections,
@@ -12,18 +11,20 @@ import {
   type McpConnection,
   notDeclared,
 } from "../connection/mcp-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
+import { namedSchema, signalSchema, timeSchema } from "./run-options.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 import type { NamedSlot } from "../slots/step-slot.ts";
-import type { EndedSession, SessionStatus } from "../slots/session-reports.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
 
 interface NamedSessionsOptions {
   declared: Readonly<Connections>;
   principal: Principal | undefined;
   slots: NamedSlots;
   live: NamedConnections;
-  /** Makes a run inside the registry's own. */
+  /** Makes a run inside the own one. */
   nest: RunScope["nest"];
 }
 
@@ -33,7 +34,7 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
   const named: NamedSessions = {
     async create(name, creation = {}) {
       checkSessionName(name, "name");
-      const { connections, idleTimeoutMs } = checkOptions(namedCreateSchema, creation);
+      const { connections, idleTimeoutMs } = checkOptions(namedSchema, creation);
       const chosen = chooseNamed(declared, connections);
       return await live.alone(name, principal, async () => {
         if ((await parts.of(name)).length > 0) {
@@ -46,7 +47,7 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
         const failure = outcomes.find((outcome) => outcome.status === "rejected");
         if (failure === undefined) return (await named.find(name))!;
         const made = chosen.map(([connection]) => ({ connection, name }));
-        await parts.end(made, "end").catch(() => undefined);
+        await parts.end(made).catch(() => undefined);
         throw failure.reason;
       });
     },
@@ -63,7 +64,7 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
     },
 
     async run(name, use, runOptions = {}) {
-      const { abortSignal } = checkOptions(namedRunSchema, runOptions);
+      const { abortSignal } = checkOptions(signalSchema, runOptions);
       const own = await parts.existing(name);
       const usable = own.filter(({ connection }) =>
         mayHaveName(findDeclared(declared, connection)),
@@ -82,26 +83,23 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
     },
 
     async status(name, statusOptions = {}) {
-      const { timeoutMs = 5_000 } = checkOptions(restartSchema, statusOptions);
-      return await parts.check(await parts.existing(name), timeoutMs);
+      const { timeoutMs = 5_000 } = checkOptions(timeSchema, statusOptions);
+      const check = async ({ manage }: LiveConnection) => await manage.check(timeoutMs);
+      const nothing = { alive: false, reason: "no-session" } as const;
+      return await parts.manage(await parts.existing(name), check, nothing);
     },
 
     async restart(name) {
-      return await parts.end(await parts.existing(name), "restart");
+      const nothing = { ended: false, reason: "undeclared" } as const;
+      return await parts.manage(await parts.existing(name), restart, nothing);
     },
 
     async clearTools(name) {
-      const clearings = (await parts.existing(name)).map(async (part) => {
-        const definition = parts.definitionOf(part.connection);
-        // The tools of a process are listed anew each time.
-        if (definition?.type === "mcp-stdio") return;
-        await live.clearTools(part, { principal: principal!, definition });
-      });
-      await Promise.all(clearings);
+      await parts.manage(await parts.existing(name), forgetTools, undefined);
     },
 
     async end(name) {
-      return await parts.end(await parts.of(name), "end");
+      return await parts.end(await parts.of(name));
     },
   };
   return named;
@@ -113,10 +111,16 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
   const definitionOf = (connection: string) => findDeclared(declared, connection);
   const list = async () => {
     const processes = live.processes(principal);
-    // Without a stateful connection a registry needs no principal, and only has processes under names.
+    // Without a stateful connection a run needs no principal, and only has processes under names.
     if (principal === undefined) return processes;
     slots.endIdle(principal, clients);
-    return [...(await slots.list(principal)), ...processes];
+    const kept = await slots.list(principal);
+    // A restart is only written at the end of the step.
+    const stored = kept.map((part) => ({
+      ...part,
+      kind: live.kindOf(part, principal) ?? part.kind,
+    }));
+    return [...stored, ...processes];
   };
   const of = async (name: string) => {
     checkSessionName(name, "name");
@@ -131,28 +135,35 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
       if (own.length > 0) return own;
       throw invalid("name", `There is no named session ${quote(name)}. Make it with named.create.`);
     },
-    async check(own: readonly NamedSlot[], timeoutMs: number): Promise<SessionStatus[]> {
-      const checks = own.map(async ({ connection, name }): Promise<SessionStatus> => {
+    /** Looks after the live connection of each part, as the run of the name itself does. */
+    async manage<RESULT>(
+      own: readonly NamedSlot[],
+      act: (connection: LiveConnection) => Promise<RESULT>,
+      undeclared: RESULT,
+    ): Promise<(RESULT & Pick<NamedSlot, "connection" | "name">)[]> {
+      const acts = own.map(async ({ connection, name }) => {
         const definition = definitionOf(connection);
         const slot = { connection, name };
-        if (definition === undefined) return { ...slot, alive: false, reason: "no-session" };
-        const { manage } = await live.open(slot, { principal, definition });
-        return { ...slot, ...(await manage.check(timeoutMs)) };
+        if (!mayHaveName(definition)) return { ...undeclared, ...slot };
+        return { ...(await act(await live.open(slot, { principal, definition }))), ...slot };
       });
-      return await Promise.all(checks);
+      return await Promise.all(acts);
     },
-    async end(own: readonly NamedSlot[], mode: "restart" | "end"): Promise<EndedSession[]> {
-      const ends = own.map(async ({ name, connection }): Promise<EndedSession> => {
-        const definition = definitionOf(connection);
-        if (definition?.type !== "mcp-stdio") {
-          return await live.end({ name, connection }, { principal: principal!, definition, mode });
-        }
-        await live.endProcess({ name, connection }, { principal, definition }, mode);
-        return { name, connection, ended: true };
-      });
+    async end(own: readonly NamedSlot[]): Promise<EndedSession[]> {
+      const ends = own.map(({ connection, name }) =>
+        live.end({ connection, name }, principal, definitionOf(connection)),
+      );
       return await Promise.all(ends);
     },
   };
+}
+
+async function restart({ manage }: LiveConnection) {
+  return await manage.restart(5_000);
+}
+
+async function forgetTools({ manage }: LiveConnection) {
+  manage.forgetTools();
 }
 
 function together(name: string, parts: readonly ListedSession[]): NamedSession {

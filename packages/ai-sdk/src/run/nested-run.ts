@@ -9,13 +9,13 @@ import {
   mayHaveName,
   type McpConnection,
 } from "../connection/mcp-connection.ts";
-import { createStepTime, type StepTime } from "../connection/step-time.ts";
+import { createStepTime } from "../connection/step-time.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { type ConnectionUse, sharedNeedsStore } from "../slots/step-slot.ts";
-import { createConnectionRegistry, type RegistryParts } from "./create-connection-registry.ts";
+import { createRun, type RunParts } from "./create-run.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";
-import { createRegistryLifetime } from "./registry-lifetime.ts";
+import { createRunLifetime } from "./run-lifetime.ts";
 import type { NestOptions, RunScope } from "./run-scope.ts";
 
 /** The parts that a step shares with all runs inside it. */
@@ -29,25 +29,20 @@ export interface StepParts {
   readonly namedConnections: NamedConnections;
 }
 
-/** A step, or a run inside it. */
-export interface Run extends RegistryParts {
-  readonly step: StepTime;
-}
-
-/** Makes the registry of a run, in which other runs can be nested. */
-export function createRunScope(parts: StepParts, run: Run): RunScope {
+/** Makes a run, in which other runs can be nested. */
+export function createRunScope(parts: StepParts, run: RunParts): RunScope {
   const nest: RunScope["nest"] = async (options) =>
     createRunScope(parts, await createNestedRun(parts, run, options));
   const { namedSlots: slots, namedConnections: live } = parts;
   const named = createNamedSessions({ ...run, slots, live, nest });
-  return { registry: createConnectionRegistry(run, { named, nest }), nest };
+  return { run: createRun(run, { named, nest }), nest };
 }
 
 async function createNestedRun(
   parts: StepParts,
-  around: Run,
+  around: RunParts,
   { modes, principal = around.principal, abortSignal }: NestOptions,
-): Promise<Run> {
+): Promise<RunParts> {
   const isSame = samePrincipal(principal, around.principal);
   const declared = isSame ? around.declared : parts.declaredFor(principal);
   checkModes(modes, declared);
@@ -83,7 +78,7 @@ async function createNestedRun(
   // Loading a named session may have taken a while.
   throwIfOver();
   const outer = around.lifetime;
-  const lifetime = createRegistryLifetime({
+  const lifetime = createRunLifetime({
     step,
     closeTimeoutMs: outer.closeTimeoutMs,
     track: outer.trackInside,

@@ -10,10 +10,10 @@ import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
-import type { SessionPool } from "../pool/process-pool.ts";
+import type { SessionPool } from "./process-pool.ts";
 import { lostSnapshot } from "../slots/kept-session.ts";
 import type { ConnectionUse, StepSlot } from "../slots/step-slot.ts";
-import type { Successor } from "./idle-loan.ts";
+import type { Successor } from "./auto-session.ts";
 
 /** The parts for the connections of a step, and of the runs inside it. */
 interface ConnectionParts {
@@ -24,11 +24,11 @@ interface ConnectionParts {
   readonly waiting?: WaitingSource | undefined;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
-  /** How long the end of a registry may take, in milliseconds. */
+  /** How long the end of a run may take, in milliseconds. */
   readonly closeTimeoutMs: number;
 }
 
-/** A use of a connection whose contents end with the registry. */
+/** A use of a connection whose contents end with the run. */
 interface OwnUse extends ConnectionUse {
   readonly successor?: Successor | undefined;
 }
@@ -77,7 +77,7 @@ export function connect(
   const isKept = pool !== undefined && type === "mcp-stdio" && options.reuse !== false;
   if (!isKept) return split(parts, use, open(parts, use, slot));
   const kept = pool.connect(use, events, (time, own) =>
-    // What the pool keeps does not end with the registry.
+    // What the pool keeps does not end with the run.
     open({ ...parts, events: own }, { ...use, step: time, successor: undefined }, undefined),
   );
   return split(parts, use, kept);

@@ -8,6 +8,7 @@ import {
   createConnectionProvider,
   currentConnections,
   defineMcpClientConnection,
+  type NamedSession,
   type Principal,
   withConnections,
 } from "../index.ts";
@@ -85,4 +86,20 @@ test("shutdown and onClose may wait", () => {
   expectTypeOf(() => provider.shutdown()).returns.resolves.toBeVoid();
   void (() => registry.enter(() => 7, { onClose: async () => undefined }));
   void (() => registry.enter(() => 7, { onClose: () => undefined }));
+});
+
+test("named sessions know the connections, and their runs have the tools of the provider", () => {
+  const { named } = registry;
+  expectTypeOf(() =>
+    named.create("a", { connections: ["cart"] }),
+  ).returns.resolves.toEqualTypeOf<NamedSession>();
+  // @ts-expect-error not declared
+  void (() => named.create("a", { connections: ["unknown"] }));
+  expectTypeOf(() =>
+    named.run("a", async (own) => {
+      expectTypeOf((await own.tools()).cart__add).not.toBeAny();
+      return 1;
+    }),
+  ).returns.resolves.toBeNumber();
+  expectTypeOf<"process">().toExtend<NamedSession["connections"][number]["kind"]>();
 });

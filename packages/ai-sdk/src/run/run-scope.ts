@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import type { ConnectionRun } from "./connection-registry.ts";
+import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 
 /**
@@ -29,8 +29,8 @@ export interface NestOptions {
 
 /** A run, for the code below it. */
 export interface RunScope {
-  readonly registry: ConnectionRun<any>;
-  /** Makes the registry of a run inside this one. The caller disposes of it. */
+  readonly run: ConnectionRun<any>;
+  /** Makes a run inside this one. The caller disposes of it. */
   readonly nest: (options: NestOptions) => Promise<RunScope>;
 }
 
@@ -64,22 +64,22 @@ export function hasScopes(): boolean {
 export async function runNested<T>(
   around: Pick<RunScope, "nest">,
   options: NestOptions,
-  use: (registry: ConnectionRun<any>) => T | PromiseLike<T>,
+  use: (run: ConnectionRun<any>) => T | PromiseLike<T>,
 ): Promise<T> {
   const { abortSignal } = options;
   const nested = await around.nest(options);
   // Later, because the calls under way are cancelled first, and a closed client cannot do that.
-  const closeEarly = () => queueMicrotask(() => void nested.registry.dispose());
+  const closeEarly = () => queueMicrotask(() => void nested.run.dispose());
   const run = async (inRun: () => Promise<void>) => {
     abortSignal?.addEventListener("abort", closeEarly, { once: true });
     try {
       await enterScope(nested, inRun);
     } finally {
       abortSignal?.removeEventListener("abort", closeEarly);
-      await nested.registry.dispose();
+      await nested.run.dispose();
     }
   };
-  return await runToEndOfStream(run, () => use(nested.registry), abortSignal);
+  return await runToEndOfStream(run, () => use(nested.run), abortSignal);
 }
 
 function storage(): ScopeStorage | undefined {

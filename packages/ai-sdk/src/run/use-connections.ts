@@ -1,23 +1,26 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
+import type { ToolSet } from "ai";
+import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { authorizationRequired, connectionUnavailable } from "../events/connection-error.ts";
 import { emitUnavailable } from "../events/unavailable-event.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
-import type { ConnectionSet } from "../tools/same-names.ts";
+import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
 import { standInTool } from "../tools/stand-in-tool.ts";
-import type { ConnectionRun } from "./connection-registry.ts";
-import type { RegistryLifetime } from "./registry-lifetime.ts";
+import type { ConnectionRun } from "./connection-run.ts";
+import type { RunLifetime } from "./run-lifetime.ts";
+import { toolsSchema } from "./run-options.ts";
 
-/** The parts of a registry that other packages of this project need beyond its interface. */
-interface RegistryInternals {
+/** The parts of a run that this project needs beyond its interface. */
+interface RunInternals {
   /**
    * Finds a connection for a use.
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, `CONNECTION_UNAVAILABLE`
-   *   when the registry was disposed of
+   *   when the run is over
    */
   readonly find: (name: string) => LiveConnection;
   /**
@@ -32,42 +35,38 @@ interface RegistryInternals {
     use: (connection: LiveConnection) => Promise<T>,
     onUnavailable: "omit" | "throw",
   ) => Promise<T[]>;
-  /** For events of the registry's connections. */
+  /** For events of the run's connections. */
   readonly emit: (event: ConnectionEvent) => void;
   /** Lists all tools, for the first `tools()` of the step. */
   readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
 }
 
-export type UsedConnections = Omit<RegistryInternals, "begin">;
-
 /**
- * Calls `use` with the internals of a registry. A registry that borrows others lends those of the one that
- * is current, which lasts until `use` is done.
+ * Calls `use` with the internals of a run. A run that borrows others lends those of the one that is current,
+ * which lasts until `use` is done.
  */
-export type LendInternals = <T>(use: (internals: RegistryInternals) => Promise<T>) => Promise<T>;
+type LendInternals = <T>(use: (internals: RunInternals) => Promise<T>) => Promise<T>;
 
-const lenders = new WeakMap<object, LendInternals>();
+/** The member of a run with its internals. A copy of the run has it too. */
+const internalsKey = Symbol("durable-mcp.run");
 
-export function registerRegistryInternals(registry: object, lend: LendInternals): void {
-  lenders.set(registry, lend);
+export function withInternals<RUN extends object>(run: RUN, lend: LendInternals): RUN {
+  return Object.assign(run, { [internalsKey]: lend });
 }
 
-/** @throws {TypeError} for a registry of another copy of this package */
-export function registryInternalsOf(registry: ConnectionRun<any>): LendInternals {
-  const found = lenders.get(registry);
+/** @throws {TypeError} for a run of another copy of this package */
+export function runInternalsOf(run: ConnectionRun<any>): LendInternals {
+  const found = (run as { [internalsKey]?: LendInternals })[internalsKey];
   if (found !== undefined) return found;
   throw new TypeError(
-    "The registry was not made by this copy of @durable-mcp/ai-sdk. Install the package once.",
+    "The run was not made by this copy of @durable-mcp/ai-sdk. Install the package once.",
   );
 }
 
-/** Finds the connections of a registry, and notes their uses. */
-export function createInternals(
-  connections: readonly LiveConnection[],
-  lifetime: RegistryLifetime,
-  allNames: readonly string[],
-) {
+/** Finds the connections of a run, notes their uses, and lists their tools. */
+export function useConnections(connections: readonly LiveConnection[], lifetime: RunLifetime) {
   const { signal } = lifetime;
+  const allNames = connections.map(({ name }) => name);
   const noted = new Set<LiveConnection>();
   const lookUp = (name: string): LiveConnection => {
     lifetime.throwIfOver(name);
@@ -83,35 +82,63 @@ export function createInternals(
     connection.noteRun();
     return connection;
   };
-  const internals: UsedConnections = {
-    find,
-    emit: (event) => lookUp(event.connection).emit(event),
-    async collect(names, use, onUnavailable) {
-      const results = names.map(find).map(async (connection) => {
-        const { name, origin } = connection;
-        const attempt = async () => {
-          await askRequired(connection);
-          return await use(connection);
-        };
-        try {
-          return [await abortable(attempt(), signal)];
-        } catch (cause) {
-          // An abort of the step, or its end, says nothing about the server.
-          signal.throwIfAborted();
-          connection.abortSignal.throwIfAborted();
-          const error = connectionUnavailable(cause, name, origin);
-          if (isOfStore(error)) throw error;
-          emitUnavailable(connection.emit, name, error);
-          if (isRequired(connection)) throw requiredUnavailable(error, name);
-          if (onUnavailable === "throw") throw error;
-          return [];
-        }
-      });
-      return (await Promise.all(results)).flat();
-    },
+  const emit: RunInternals["emit"] = (event) => lookUp(event.connection).emit(event);
+  const collect: RunInternals["collect"] = async (names, use, onUnavailable) => {
+    const results = names.map(find).map(async (connection) => {
+      const { name, origin } = connection;
+      const attempt = async () => {
+        await askRequired(connection);
+        return await use(connection);
+      };
+      try {
+        return [await abortable(attempt(), signal)];
+      } catch (cause) {
+        // An abort of the step, or its end, says nothing about the server.
+        signal.throwIfAborted();
+        connection.abortSignal.throwIfAborted();
+        const error = connectionUnavailable(cause, name, origin);
+        if (isOfStore(error)) throw error;
+        emitUnavailable(connection.emit, name, error);
+        if (isRequired(connection)) throw requiredUnavailable(error, name);
+        if (onUnavailable === "throw") throw error;
+        return [];
+      }
+    });
+    return (await Promise.all(results)).flat();
   };
-  /** `lookUp` finds a connection for a use without its client. */
-  return { lookUp, internals };
+
+  /** A step may begin with a listing, which the first `tools()` then returns. */
+  let first: ToolSet | undefined;
+  const list = async (options: Parameters<ConnectionRun["tools"]>[0] = {}): Promise<ToolSet> => {
+    const { connections: names = allNames, onUnavailable = "omit" } = checkOptions(
+      toolsSchema,
+      options,
+    );
+    const sets = await collect(
+      [...new Set(names)],
+      async (connection) => await listTools(connection, onUnavailable),
+      onUnavailable,
+    );
+    return mergeTools(sets, { onUnavailable, emit });
+  };
+  const tools: ConnectionRun<any>["tools"] = async (options) => {
+    const begun = options === undefined ? first : undefined;
+    if (begun === undefined) return await list(options);
+    lifetime.throwIfOver();
+    first = undefined;
+    return begun;
+  };
+  const begin: RunInternals["begin"] = async (onUnavailable) => {
+    first = await list({ onUnavailable });
+  };
+  return {
+    /** Finds a connection for a use without its client. */
+    lookUp,
+    tools,
+    /** Has the tools listed anew. */
+    forgetFirst: () => void (first = undefined),
+    internals: { find, collect, emit, begin },
+  };
 }
 
 /** Whether a session could not be saved. It says nothing about the server, and no step may go on. */
@@ -161,7 +188,7 @@ async function askRequired(connection: LiveConnection): Promise<void> {
  *
  * @throws the reason why there is no tool
  */
-export async function listTools(
+async function listTools(
   connection: LiveConnection,
   onUnavailable: "omit" | "throw",
 ): Promise<ConnectionSet> {

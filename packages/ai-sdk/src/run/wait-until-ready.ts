@@ -2,16 +2,9 @@ import { abortable, anySignal, withTimeLimit } from "@durable-mcp/core/internal"
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
 import { checkOptions } from "../base/check-options.ts";
-import { readySchema } from "./option-schemas.ts";
 import { connectionUnavailable } from "../events/connection-error.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-
-/** Options of `registry.ready`. */
-export interface ReadyOptions {
-  /** For all attempts together, in milliseconds. @default 60000 */
-  readonly timeoutMs?: number | undefined;
-  readonly abortSignal?: AbortSignal | undefined;
-}
+import { type ReadyOptions, readySchema } from "./run-options.ts";
 
 export async function waitUntilReady(
   connection: LiveConnection,
@@ -52,9 +45,17 @@ export async function waitUntilReady(
   }
 }
 
+/** Reasons that no wait changes. */
+const lasting: ReadonlySet<unknown> = new Set([
+  "authorization-required",
+  "other-era",
+  "other-origin",
+  "redirect",
+]);
+
 /** Whether a server that is still starting, or a proxy in front of it, may fail like this. */
 function isPassing(error: unknown): boolean {
   if (!McpSessionError.isInstance(error) || error.code !== "CONNECTION_UNAVAILABLE") return false;
   const { status, field, reason } = error.data;
-  return field === undefined && status !== 403 && reason !== "authorization-required";
+  return field === undefined && status !== 403 && !lasting.has(reason);
 }

@@ -4,9 +4,9 @@ import type { CarriedWaiting } from "./carried-waiting.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import type { ConnectionPoolOptions } from "../pool/process-pool.ts";
-import type { AutoSessionOptions } from "../run/auto-session.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionPoolOptions } from "../run/process-pool.ts";
+import type { AutoSessionOptions } from "../run/run-options.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import type {
   CarriedSession,
   EndedSession,

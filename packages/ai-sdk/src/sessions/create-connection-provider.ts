@@ -2,7 +2,8 @@ import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { refusePausing } from "../waiting/waiting-source.ts";
-import { type AutoSessionOptions, startAutoSession } from "../run/auto-session.ts";
+import { startAutoSession } from "../run/auto-session.ts";
+import type { AutoSessionOptions } from "../run/run-options.ts";
 import { checkSelected, clearSelectedTools, endSelected, findSelected } from "./manage-sessions.ts";
 import { createStateContext } from "./sessions-context.ts";
 import { describeRecord } from "./slot-record.ts";
@@ -96,9 +97,9 @@ function startUnkeptSession(
   const { principal } = options;
   startAutoSession(options, {
     declared: () => declaredFor(principal),
-    async open(successor) {
-      const registry = createUnkept(principal, successor);
-      return { registry, close: () => registry.dispose() };
+    open(successor) {
+      const run = createUnkept(principal, successor);
+      return { run, close: () => run.dispose() };
     },
     emit,
     tracks: [work.track],

@@ -9,7 +9,7 @@ import { alice, callForText, outdateTools } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation } from "../events/connection-telemetry.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";

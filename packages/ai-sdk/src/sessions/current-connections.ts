@@ -10,9 +10,9 @@ import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionProvider } from "./connection-provider.ts";
 import { internalsOf } from "./provider-internals.ts";
 import { currentAutoSession } from "../run/auto-session.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
-import { nestSchema } from "../run/option-schemas.ts";
-import { createRegistryFacade } from "../run/registry-facade.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
+import { nestSchema } from "../run/run-options.ts";
+import { createLentRun } from "../run/lent-run.ts";
 import { type ConnectionMode, currentScope, hasScopes, runNested } from "../run/run-scope.ts";
 
 /** Options of `currentConnections`, for code that may be called outside of any run. */
@@ -20,7 +20,7 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
   | { readonly ephemeral?: false | undefined }
   | {
       /**
-       * Outside of a run: a registry without a session that lasts. Each `call`, each tool call and each `run` has a
+       * Outside of a run: a run without a session that lasts. Each `call`, each tool call and each `run` has a
        * session of its own, which is ended on the server afterwards. `client` and `fetch` would outlive a call, and
        * throw. @default false
        */
@@ -49,9 +49,9 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
 ): ConnectionRun<CONNECTIONS> {
   const scope = currentScope();
   // In a run nothing depends on the options.
-  if (scope !== undefined) return scope.registry;
+  if (scope !== undefined) return scope.run;
   checkOptions(currentSchema, options);
-  if (options.ephemeral) return createEphemeralRegistry(options);
+  if (options.ephemeral) return createEphemeralRun(options);
   const auto = currentAutoSession();
   if (auto !== undefined) return auto;
   throw runRequired("currentConnections");
@@ -66,7 +66,7 @@ const currentSchema = optionalOptions({
 function runRequired(caller: string): McpSessionError {
   const fix = hasScopes()
     ? "Call it inside run.enter, sessions.run or a durable agent, ask for an ephemeral run, or give the provider autoSession."
-    : "This runtime has no AsyncLocalStorage: pass the registry on by hand.";
+    : "This runtime has no AsyncLocalStorage: pass the run on by hand.";
   return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
 }
 
@@ -96,7 +96,7 @@ export interface WithConnectionsOptions {
  */
 export async function withConnections<T, CONNECTIONS extends Connections = Connections>(
   modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
-  use: (registry: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+  use: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},
 ): Promise<T> {
   const nest = { modes, ...checkOptions(nestSchema, options) };
@@ -107,8 +107,8 @@ export async function withConnections<T, CONNECTIONS extends Connections = Conne
   return await auto.enter(async () => await runNested(currentScope()!, nest, use));
 }
 
-/** A registry that opens another for each use, and ends its sessions afterwards. */
-function createEphemeralRegistry<CONNECTIONS extends Connections>({
+/** A run that opens another for each use, and ends its sessions afterwards. */
+function createEphemeralRun<CONNECTIONS extends Connections>({
   provider,
   principal,
 }: Extract<
@@ -116,29 +116,27 @@ function createEphemeralRegistry<CONNECTIONS extends Connections>({
   { ephemeral: true }
 >): ConnectionRun<CONNECTIONS> {
   const { createUnkept, declaredFor } = internalsOf<CONNECTIONS>(provider);
-  const lend = async <T>(use: (registry: ConnectionRun) => Promise<T>): Promise<T> => {
-    const registry = createUnkept(principal);
+  const lend = async <T>(use: (run: ConnectionRun) => Promise<T>): Promise<T> => {
+    const run = createUnkept(principal);
     try {
-      return await use(registry);
+      return await use(run);
     } finally {
-      await registry.dispose();
+      await run.dispose();
     }
   };
   // At once, so that the caller learns what is wrong with the connections or the principal.
   createUnkept(principal);
-  return createRegistryFacade({
-    lend,
-    declared: () => declaredFor(principal),
+  return createLentRun(lend, () => declaredFor(principal), {
     client: async () => refuse("client"),
     fetch: () => refuse("fetch"),
-    dispose: () => Promise.resolve(),
+    dispose: async () => undefined,
   }) as ConnectionRun<any>;
 }
 
 function refuse(method: string): never {
   throw new McpSessionError(
     "CONNECTION_INVALID",
-    `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
+    `${method} outlives a call, and an ephemeral run does not. Use it in run(), or open a run.`,
     { data: { field: "ephemeral" } },
   );
 }

@@ -108,63 +108,7 @@ test("two sub-agents at once have a browser each and share a cart", async () => 
   expect(cart.sessionIds).toHaveLength(1);
 });
 
-const research = (text: string) => () =>
-  withConnections({ browser: { named: "research" } }, async () => {
-    await add("browser", text);
-    return await list("browser");
-  });
-
 describe("a named session", () => {
-  test("is one for all runs of the step that name it, and found again in the next", async () => {
-    const { provider, browser, events } = await startRuns();
-    const first = provider.create({ principal: alice });
-    await first.enter(async () => {
-      await Promise.all([research("a")(), research("b")()]);
-      expect(browser.sessionIds).toHaveLength(1);
-      // Another name, and none, are other sessions.
-      await withConnections({ browser: { named: "other" } }, () => add("browser", "x"));
-      await add("browser", "unnamed");
-    });
-    const { state } = JSON.parse(JSON.stringify(provider.commit(first, {}))) as { state: unknown };
-    const second = provider.create({ state, principal: alice });
-    const notes = await second.enter(research("c"));
-    expect(notes.split(", ").toSorted()).toEqual(["a", "b", "c"]);
-    expect(browser.sessionIds).toHaveLength(3);
-    expect(browser.liveSessions()).toBe(3);
-    expect(events.filter(({ type }) => type === "resumed")).toEqual([
-      expect.objectContaining({ connection: "browser", name: "research" }),
-    ]);
-  });
-
-  test("is another one for another principal", async () => {
-    const { provider, browser } = await startRuns();
-    const registry = provider.create({ principal: alice });
-    const all = { named: "research" };
-    await registry.enter(async () => {
-      await withConnections({ browser: all }, () => add("browser", "alice's"));
-      const modes = { browser: all, cart: "isolate", plain: "isolate" } as const;
-      await withConnections(modes, async () => expect(await list("browser")).toBe(""), {
-        principal: bob,
-      });
-    });
-    expect(browser.sessionIds).toHaveLength(2);
-  });
-
-  test("of durable sessions is kept in the store", async () => {
-    const { provider, cart } = await startRuns();
-    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-    const step = (text: string) =>
-      sessions.run("chat-1", { principal: alice }, () =>
-        withConnections({ cart: { named: "wishes" } }, async () => {
-          await add("cart", text);
-          return await list("cart");
-        }),
-      );
-    expect(await step("a")).toBe("a");
-    expect(await step("b")).toBe("a, b");
-    expect(cart.sessionIds).toHaveLength(2); // One that tools() made for the connection itself.
-  });
-
   test("is not for what is not stateful", async () => {
     const { create, plain } = await startRuns();
     const run = create().enter(() =>
@@ -233,25 +177,6 @@ describe("three deep", () => {
     expect(cart.liveSessions()).toBe(1);
     await expect(registry.tools()).rejects.toMatchObject(isOver);
   });
-
-  test.each(depths)(
-    "an error that is caught at level %i leaves the rest at work",
-    async (broken) => {
-      const { create, browser } = await startRuns();
-      await create().enter(async () => {
-        const level = async (depth: number): Promise<void> => {
-          await withConnections(modes, async () => {
-            await add("browser", `level ${depth}`);
-            if (depth < broken) return await level(depth + 1);
-            throw new Error("The agent broke.");
-          }).catch(() => undefined);
-          await add("browser", "goes on");
-        };
-        await level(1);
-        expect(browser.liveSessions()).toBe(1);
-      });
-    },
-  );
 
   test.each(depths)(
     "an abort at level %i closes it and what is below, not what is around",

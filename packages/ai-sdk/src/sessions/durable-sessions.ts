@@ -6,8 +6,8 @@ import type {
   ConnectionProviderOptions,
   UnavailableOptions,
 } from "./connection-provider.ts";
-import type { StoredAutoSessionOptions } from "../run/auto-session.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { StoredAutoSessionOptions } from "../run/run-options.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import type { WaitingSessions } from "./waiting-sessions.ts";
 import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
 import type { OpenRun } from "./open-run.ts";

@@ -5,7 +5,7 @@ import { startProcess } from "../../test/durable-process.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 
 const ofAlice = { principal: alice };
 const hint = { of: "a later release" };

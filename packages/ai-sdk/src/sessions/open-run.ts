@@ -1,6 +1,5 @@
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
-import { registerRegistryInternals, registryInternalsOf } from "../run/use-connections.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import { readToEnd, type Streamed } from "../run/read-to-end.ts";
 
 /**
@@ -78,6 +77,5 @@ export function createOpenRun<CONNECTIONS extends Connections>(
     },
     [Symbol.asyncDispose]: () => open.dispose(),
   };
-  registerRegistryInternals(open, registryInternalsOf(run));
   return open;
 }

@@ -4,10 +4,10 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
-import { registryInternalsOf } from "../run/use-connections.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
+import { runInternalsOf } from "../run/use-connections.ts";
 import { ownSlot } from "../slots/step-slot.ts";
-import type { Successor } from "../run/idle-loan.ts";
+import type { Successor } from "../run/auto-session.ts";
 import { runToEndOfStream } from "../run/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";
@@ -26,7 +26,7 @@ export async function openSession(
   const use = { principal, abortSignal, listsTools: true };
   const { registry, close } = await openRegistry(context, sessionId, use);
   try {
-    await registryInternalsOf(registry)(({ begin }) => begin(onUnavailable));
+    await runInternalsOf(registry)(({ begin }) => begin(onUnavailable));
     return createOpenRun<any>(sessionId, registry, abortSignal, close);
   } catch (error) {
     await close();

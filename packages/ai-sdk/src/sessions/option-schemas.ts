@@ -12,7 +12,7 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
-import { autoSessionFields } from "../run/option-schemas.ts";
+import { autoSessionFields } from "../run/run-options.ts";
 import { answerFields } from "../waiting/waiting-registry.ts";
 import { ownProviderFields, selectionFields } from "./provider-option-schemas.ts";
 

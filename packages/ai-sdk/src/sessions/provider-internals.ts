@@ -5,10 +5,10 @@ import type { Connections } from "../connection/mcp-connection.ts";
 import { createTeller } from "../events/connection-telemetry.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
-import { createProcessPool } from "../pool/process-pool.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
-import { createStepRegistry, type StepRegistryOptions } from "../run/step-registry.ts";
-import type { Successor } from "../run/idle-loan.ts";
+import { createProcessPool } from "../run/process-pool.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
+import { createStepRun, type StepRunOptions } from "../run/step-run.ts";
+import type { Successor } from "../run/auto-session.ts";
 import { noNamedSlots } from "../slots/named-slots.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { ConnectionProviderOptions } from "./connection-provider.ts";
@@ -33,10 +33,10 @@ export function createInternals<CONNECTIONS extends Connections>(
     checkConnections(declared);
     return declared;
   };
-  const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
+  const createRegistry = (step: StepRunOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
     const factory = { declaredFor, telemetry, now, track, closeTimeoutMs };
-    const registry = createStepRegistry(factory, step);
+    const registry = createStepRun(factory, step);
     return registry as ConnectionRun<any> as ConnectionRun<CONNECTIONS>;
   };
   let namespaces = 0;

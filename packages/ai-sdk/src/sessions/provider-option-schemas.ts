@@ -11,8 +11,8 @@ import {
   text,
   timeout,
 } from "../base/check-options.ts";
-import { poolSchema } from "../pool/process-pool.ts";
-import { autoSessionSchema } from "../run/option-schemas.ts";
+import { poolSchema } from "../run/process-pool.ts";
+import { autoSessionSchema } from "../run/run-options.ts";
 import { answerFields } from "../waiting/waiting-registry.ts";
 
 // The options of a provider, and of its functions.

@@ -8,7 +8,7 @@ import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import { currentConnections } from "./current-connections.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";

@@ -4,7 +4,7 @@ import {
   type SessionStore,
   type StoredRecord,
 } from "@durable-mcp/core";
-import type { ConnectionHeaders } from "../connection/connection-options.ts";
+import type { ConnectionHeaders } from "../connection/credential-options.ts";
 import {
   defineMcpClientConnection,
   type McpClientConnection,

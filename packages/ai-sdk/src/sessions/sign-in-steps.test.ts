@@ -17,7 +17,7 @@ import { yes } from "../../test/asking-server.ts";
 import { answer } from "../../test/notebook-server.ts";
 import { bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
-import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
+import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-options.ts";
 
 const look = (item: string) => ({ tool: "work__look", input: { item } });
 const lockedDoor = {

@@ -1,7 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
-import { registryInternalsOf } from "../run/use-connections.ts";
+import { runInternalsOf } from "../run/use-connections.ts";
 import { createNamedInStore } from "./named-in-store.ts";
 import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
 import { createStateContext, type StepContext } from "./sessions-context.ts";
@@ -78,7 +78,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       };
       const result = await registry.enter(
         async () => {
-          await registryInternalsOf(registry)(({ begin }) => begin(onUnavailable));
+          await runInternalsOf(registry)(({ begin }) => begin(onUnavailable));
           return await step(registry);
         },
         { onClose: save },

@@ -5,7 +5,7 @@ import { createHeldStore } from "../../test/held-store.ts";
 import { type NotebookServerOptions, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, outdateTools } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
 
 const use = { principal: alice };

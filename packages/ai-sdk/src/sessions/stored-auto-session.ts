@@ -1,4 +1,5 @@
-import { startAutoSession, type StoredAutoSessionOptions } from "../run/auto-session.ts";
+import { startAutoSession } from "../run/auto-session.ts";
+import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 import type { DurableSessions, SharedId } from "./durable-sessions.ts";
 import { openRegistry } from "./open-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
@@ -8,9 +9,9 @@ import { checkSessionId } from "./slot-record.ts";
 type Management = Pick<DurableSessions<any>, "restart" | "clearTools" | "end" | "endAll">;
 
 /**
- * Makes the implicit registry of a script on an agent session in the store.
+ * Makes the implicit run of a script on an agent session in the store.
  *
- * @returns a management that closes the registry before it changes its sessions; the next use opens
+ * @returns a management that closes the run before it changes its sessions; the next use opens
  *   another
  * @throws {McpSessionError} as `startAutoSession`
  */
@@ -22,20 +23,16 @@ export function startStoredAutoSession<MANAGEMENT extends Management>(
   const { provider, tell, work } = context;
   const { sessionId, principal } = options;
   checkSessionId(sessionId);
-  /** Settles when the registry before has saved all. */
-  let closed = Promise.resolve();
   const implicit = startAutoSession(options, {
     declared: () => provider.declaredFor(principal),
     async open(successor) {
-      await closed;
-      const { registry, close } = await openRegistry(context, sessionId, { principal }, successor);
-      return {
-        registry,
-        async close() {
-          closed = close();
-          await closed;
-        },
-      };
+      const { registry: run, close } = await openRegistry(
+        context,
+        sessionId,
+        { principal },
+        successor,
+      );
+      return { run, close };
     },
     emit: tell,
     tracks: [provider.work.track, work.track],

@@ -11,7 +11,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 import { currentConnections, withConnections } from "./current-connections.ts";
 
 type Model = ReturnType<typeof streamingModel>;

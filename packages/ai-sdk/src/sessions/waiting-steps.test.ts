@@ -8,7 +8,7 @@ import { toolResults, type Turn } from "../../test/scripted-model.ts";
 import { alice } from "../../test/step.ts";
 import { majors, modelOfBoth } from "../../test/waiting-tool.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { PausingInput } from "../connection/input-options.ts";
+import type { PausingInput } from "../connection/connection-options.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
 

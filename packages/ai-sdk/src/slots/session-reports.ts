@@ -1,5 +1,5 @@
 import type { Principal, SessionEnd } from "@durable-mcp/core";
-import type { ConnectionState, ServerCheck } from "../connection/connection-management.ts";
+import type { ConnectionState, ServerCheck } from "../connection/live-connection.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { SlotName } from "./step-slot.ts";
 

@@ -1,6 +1,9 @@
 import { abortable, within, withTimeLimit } from "@durable-mcp/core/internal";
-import type { ConnectionManagement } from "../connection/connection-management.ts";
-import type { LiveProcess, ProcessStatus } from "../connection/live-connection.ts";
+import type {
+  ConnectionManagement,
+  LiveProcess,
+  ProcessStatus,
+} from "../connection/live-connection.ts";
 import { closeServers, type OpenServer, type StdioParts } from "./stdio-server.ts";
 
 /**

@@ -5,7 +5,7 @@ import {
   connectionFields,
   replacementFields,
   timeoutFields,
-} from "../connection/option-schemas.ts";
+} from "../connection/connection-schemas.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "../connection/tool-options.ts";
 import {
   type McpStdioConnection,
@@ -31,7 +31,12 @@ const optionsSchema = z.strictObject({
   cwd: z.optional(text),
   reuse: z.optional(flag),
   ...connectionFields,
-  session: z.optional(z.strictObject(replacementFields)),
+  session: z.optional(
+    z.strictObject({
+      ...replacementFields,
+      onLoss: z.optional(z.literal(["replace", "report"], 'must be "replace" or "report"')),
+    }),
+  ),
   timeouts: z.optional(z.strictObject({ ...timeoutFields, closeMs: z.optional(timeout) })),
 });
 

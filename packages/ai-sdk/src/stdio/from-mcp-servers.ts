@@ -1,4 +1,4 @@
-import { type McpServersOptions, readMcpServers } from "../configuration/read-mcp-servers.ts";
+import { type McpServersOptions, readMcpServers } from "../configuration/from-mcp-servers.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";

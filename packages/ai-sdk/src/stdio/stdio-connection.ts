@@ -4,7 +4,7 @@ import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionStart } from "../connection/connection-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import { toolMayRunTwice } from "../connection/may-run-twice.ts";
+import { mayRunTwice } from "../connection/define-connection.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
@@ -139,8 +139,8 @@ function restoreStdioError({ failures }: Pick<StdioParts, "failures">, error: un
 async function openNext(parts: StdioParts): Promise<OpenServer> {
   const { options, context, errors, life } = parts;
   const wasLost = life.isLost();
-  if (wasLost && options.session?.recover === false) {
-    throw errors.lost("ended, and its state is lost. It is not started again (recover: false).");
+  if (wasLost && options.session?.onLoss === "report") {
+    throw errors.lost("ended, and its state is lost. It is not started again (onLoss: report).");
   }
   if (life.takeSecondLoss()) {
     throw errors.lost(
@@ -239,7 +239,6 @@ function mayRepeat(
   failure: unknown,
 ): boolean {
   if (!McpSessionError.isInstance(failure) || failure.code !== "OUTCOME_UNKNOWN") return false;
-  const { resend = "safe" } = session;
-  if (resend !== "safe") return resend === "always";
-  return tool === undefined || toolMayRunTwice(tool, session);
+  const { resend } = session;
+  return tool === undefined ? resend !== "never" : mayRunTwice(tool, resend);
 }

@@ -71,39 +71,6 @@ test.each([
   expect(server.log).toEqual([]);
 });
 
-test("ends a call that takes too long, on the server as well", async () => {
-  const { step, server } = await startUsed();
-  await step({}, async (registry) => {
-    await registry.ready("notes");
-    const call = registry.call("notes", "wait", {}, { timeoutMs: 1_000 });
-    await expect(call).rejects.toMatchObject({
-      code: "OUTCOME_UNKNOWN",
-      data: { connection: "notes" },
-    });
-    await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]), patient);
-    expect(
-      await registry.call("notes", "add_note", { text: "a" }, { timeoutMs: 20_000 }),
-    ).toBeDefined();
-  });
-});
-
-test("fails when the caller aborts, and cancels the call on the server", async () => {
-  const { step, server } = await startUsed();
-  await step({}, async (registry) => {
-    const aborting = new AbortController();
-    const { signal: abortSignal } = aborting;
-    const call = registry.call("notes", "wait", {}, { abortSignal });
-    await vi.waitFor(() => expect(server.waits).toEqual(["started"]), patient);
-    aborting.abort();
-    await expect(call).rejects.toThrow("aborted");
-    await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]), patient);
-    const never = registry.call("notes", "add_note", { text: "a" }, { abortSignal });
-    await expect(never).rejects.toMatchObject({ name: "AbortError" });
-  });
-  const added = server.requests.filter(({ message }) => message?.params?.name === "add_note");
-  expect(added).toEqual([]);
-});
-
 test("does not give up a handshake that others wait for", async () => {
   const { step, server } = await startUsed();
   const held = Promise.withResolvers<"next">();
@@ -151,18 +118,3 @@ test("names a tool that the server does not have in the server's words", async (
     expect(JSON.stringify(result.content ?? result.message)).toContain("unknown_tool");
   });
 });
-
-// Some of these a timer takes for 1 ms, others it refuses with an error of its own.
-test.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
-  "refuses a time of %d, and sends nothing",
-  async (timeoutMs) => {
-    const { server, step } = await startUsed();
-    await step({}, async (registry) => {
-      await expect(registry.call("notes", "list_notes", {}, { timeoutMs })).rejects.toMatchObject({
-        code: "CONNECTION_INVALID",
-        data: { field: "timeoutMs" },
-      });
-    });
-    expect(server.log).toEqual([]);
-  },
-);

@@ -25,7 +25,7 @@ import { hiding } from "../connection/hidden-values.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import type { ConnectionOperationDetails } from "../events/connection-telemetry.ts";
-import { withSessionErrors } from "../events/client-errors.ts";
+import { withOwnMethods, withSessionErrors } from "../events/client-errors.ts";
 import { authorizationRequired, callTimedOut } from "../events/connection-error.ts";
 import { scrubError, scrubResult } from "../events/scrub-secrets.ts";
 import { withProvided } from "./provided-arguments.ts";
@@ -222,18 +222,10 @@ export function clientForUse(
       }),
     listTools: (options) => trace({ operation: "list" }, () => client.listTools(options)),
   };
-  const inUse = withSessionErrors(
-    new Proxy(client, {
-      get(target, key) {
-        const owner = Object.hasOwn(traced, key) ? traced : target;
-        return Reflect.get(owner, key, owner) as unknown;
-      },
-    }),
-    (error) => {
-      tell(error);
-      return error;
-    },
-  );
+  const inUse = withSessionErrors(withOwnMethods(client, traced), (error) => {
+    tell(error);
+    return error;
+  });
   clientsInUse.set(client, inUse);
   return inUse;
 }

@@ -155,9 +155,8 @@ describe("a definition", () => {
         return Promise.resolve(tool);
       },
     };
-    const providedArgumentsByTool = { add: { fixed: undefined } };
     const common = { url, description: "x" };
-    defineMcpClientConnection({ ...common, providedArguments, providedArgumentsByTool });
+    defineMcpClientConnection({ ...common, providedArguments });
     defineMcpClientConnection({ ...common, providedArguments: undefined });
     // @ts-expect-error a date is no JSON
     defineMcpClientConnection({ ...common, providedArguments: { at: new Date() } });

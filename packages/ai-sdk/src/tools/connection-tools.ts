@@ -4,15 +4,13 @@ import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
-import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
+import { reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../events/connection-error.ts";
 import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
-import { withPreliminaryResults } from "./preliminary-results.ts";
-import { isProvided, modelSchema } from "./provided-arguments.ts";
-import { plainModelOutput } from "./model-output.ts";
-import { acceptWaiting, waitingModelOutput } from "./model-output.ts";
+import { modelSchema } from "./provided-arguments.ts";
+import { acceptWaiting, plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import { createToolApproval, whileAllowed } from "./tool-approval.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
@@ -53,7 +51,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     const plainName = plainToolName(name, serverName, options);
     const ownName = plainName ?? (await toolName(name, serverName, options));
     // Made of the whole schema, because the client reads in it which arguments go into headers.
-    const inputSchema = isProvided(options, serverName)
+    const inputSchema = options.providedArguments
       ? await modelSchema(connection, serverName, tool.inputSchema)
       : tool.inputSchema;
     const parts = { called, tool: tool as Tool, inputSchema, boundNow };
@@ -76,15 +74,10 @@ function createTool(
   connection: LiveConnection,
   { called, tool, inputSchema, boundNow }: ToolParts,
 ): Tool {
-  const { preliminaryResults, schemas } = connection.definition.options;
   const { fixed, denial } = createToolApproval(connection, called);
-  const isPreliminary = preliminaryResults && schemas?.[called.name]?.outputSchema === undefined;
-  const execute: Execute = (input, use) => {
-    const call = createCall(connection, called, boundNow);
-    const run = async (observe?: ObserveProgress) =>
-      (await denial(input, use)) ?? (await call(input, use, observe));
-    return isPreliminary ? withPreliminaryResults(run) : run();
-  };
+  const call = createCall(connection, called, boundNow);
+  const execute: Execute = async (input, use) =>
+    (await denial(input, use)) ?? (await call(input, use));
   const toModelOutput = modelOutput(connection, tool);
   const waiting = mayWait(connection) && {
     ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
@@ -106,17 +99,17 @@ type BoundTools = (
   signal: AbortSignal | undefined,
 ) => Promise<{ readonly client: MCPClient; readonly tools: ToolSet }>;
 
-/** Calls one tool. @param observe gets its progress, beside the connection's `onProgress` */
+/** Calls one tool. */
 function createCall(
   connection: LiveConnection,
   tool: { readonly name: string; readonly annotations?: unknown },
   boundNow: BoundTools,
 ) {
   const { lossNotices, signIn } = connection;
-  return async (input: unknown, use: CallUse = {}, observe?: ObserveProgress) => {
+  return async (input: unknown, use: CallUse = {}) => {
     const { toolCallId, abortSignal } = use;
-    const observers = [progressObserver(connection, tool.name, toolCallId), observe];
     const { name, annotations } = tool;
+    const observers = [progressObserver(connection, name, toolCallId)];
     const park = async () =>
       toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId }));
     const allowed = whileAllowed(connection, tool, { input, use });

@@ -14,7 +14,7 @@ export function offeredTools<TOOL extends { readonly name: string; readonly exec
   listed: readonly TOOL[],
 ): TOOL[] {
   const { options } = connection.definition;
-  const { tools: filter = { block: [] }, schemas, providedArgumentsByTool = {} } = options;
+  const { tools: filter = { block: [] }, schemas } = options;
   const [option, named] =
     "allow" in filter
       ? (["tools.allow", filter.allow] as const)
@@ -24,8 +24,6 @@ export function offeredTools<TOOL extends { readonly name: string; readonly exec
     compared.add(connection);
     tellUnmatched(connection, option, named, listed);
     tellUnmatched(connection, "schemas", Object.keys(schemas ?? {}), listed);
-    const provided = Object.keys(providedArgumentsByTool);
-    tellUnmatched(connection, "providedArgumentsByTool", provided, listed);
     const tools = listed.filter(needsTask).map(({ name }) => name);
     if (tools.length > 0) connection.emit({ type, connection: connection.name, tools });
   }
@@ -42,7 +40,7 @@ const needsTask = ({ execution }: { readonly execution?: unknown }) =>
 
 function tellUnmatched(
   { name: connection, emit }: LiveConnection,
-  option: "tools.allow" | "tools.block" | "schemas" | "providedArgumentsByTool",
+  option: "tools.allow" | "tools.block" | "schemas",
   named: readonly string[],
   listed: readonly { readonly name: string }[],
 ): void {

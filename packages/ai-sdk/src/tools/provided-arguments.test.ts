@@ -98,26 +98,6 @@ describe("provided arguments", () => {
     },
   );
 
-  test("are those of the tool before those of all tools, and none where they are undefined", async () => {
-    const server = await startShop();
-    const byTool = { add_item: { token: "for-this-tool" }, find: { workspaceId: undefined } };
-    const { step, events } = startApplication({
-      shop: shop(server, { providedArgumentsByTool: { ...byTool, finnd: {} } }),
-    });
-    await step({}, async (registry) => {
-      const tools = await registry.tools();
-      expect(await schemaOf(tools, "shop__find")).toHaveProperty("properties.workspaceId");
-      await callTool(tools, "shop__find", { workspaceId: "w2" });
-      await callTool(tools, "shop__add_item", {});
-    });
-    expect(sent(server).map(({ message }) => message.params.arguments)).toEqual([
-      { workspaceId: "w2", token: secret },
-      { workspaceId: "w1", token: "for-this-tool" },
-    ]);
-    const unmatched = { connection: "shop", option: "providedArgumentsByTool", tools: ["finnd"] };
-    expect(events).toContainEqual({ type: "tools-unmatched", ...unmatched });
-  });
-
   test("are asked once for a call, even for one that is sent again, with principal, session and tool", async () => {
     const server = await startShop();
     const contexts: ProvidedArgumentContext[] = [];

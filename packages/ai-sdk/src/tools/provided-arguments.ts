@@ -3,39 +3,12 @@ import { anySignal, isRecord } from "@durable-mcp/core/internal";
 import type { WaitingAnswer, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { FlexibleSchema, Tool } from "ai";
 import { isJson } from "../base/check-options.ts";
-import type { ProvidedArgument, ToolOptions } from "../connection/tool-options.ts";
+import type { ToolOptions } from "../connection/tool-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../events/connection-error.ts";
 import { scrubResult } from "../events/scrub-secrets.ts";
 
-type Provides = Pick<ToolOptions<any, any>, "providedArguments" | "providedArgumentsByTool">;
-
-/** One argument that the application supplies. */
-interface Provided {
-  readonly name: string;
-  /** Its place in the definition. */
-  readonly field: string;
-  readonly value: ProvidedArgument;
-}
-
-/** The arguments of a tool that the application supplies. Those for the tool alone come first. */
-function providedFor(
-  { providedArguments = {}, providedArgumentsByTool = {} }: Provides,
-  tool: string,
-): Provided[] {
-  const own = Object.hasOwn(providedArgumentsByTool, tool) ? providedArgumentsByTool[tool]! : {};
-  const fields = [
-    ...Object.keys(own).map(
-      (name) => [`providedArgumentsByTool.${tool}`, name, own[name]] as const,
-    ),
-    ...Object.keys(providedArguments)
-      .filter((name) => !Object.hasOwn(own, name))
-      .map((name) => ["providedArguments", name, providedArguments[name]] as const),
-  ];
-  return fields.flatMap(([path, name, value]) =>
-    value === undefined ? [] : [{ name, field: `${path}.${name}`, value }],
-  );
-}
+type Provides = Pick<ToolOptions<any, any>, "providedArguments">;
 
 /**
  * Adds the application's arguments to a call's input, in place of the model's. Functions are called, each
@@ -51,13 +24,13 @@ export async function withProvided(
   callers: AbortSignal | undefined,
 ): Promise<{ input: unknown; secrets: string[] }> {
   const { name, definition, principal, sessionId, abortSignal } = connection;
-  const provided = providedFor(definition.options, tool);
-  if (provided.length === 0) return { input, secrets: [] };
+  const { providedArguments } = definition.options;
+  if (providedArguments === undefined) return { input, secrets: [] };
   if (abortSignal.aborted) throw registryDisposed(name);
   const signal = callers === undefined ? abortSignal : anySignal(callers, abortSignal);
   const context = { principal, connection: name, sessionId, tool, toolCallId };
-  const asking = provided.map(async ({ name: argument, field, value }) => {
-    const about = { connection: name, tool, field };
+  const asking = Object.entries(providedArguments).map(async ([argument, value]) => {
+    const about = { connection: name, tool, field: `providedArguments.${argument}` };
     if (typeof value !== "function") return [argument, value] as const;
     let answer: unknown;
     try {
@@ -117,12 +90,11 @@ function textsIn(value: unknown): string[] {
 
 /** A tool's JSON Schema for the model, without the arguments that the application supplies. */
 export function withoutProvided<SCHEMA extends object>(
-  options: Provides,
-  tool: string,
+  { providedArguments }: Provides,
   schema: SCHEMA,
 ): SCHEMA {
-  const names = new Set(providedFor(options, tool).map(({ name }) => name));
-  return names.size === 0 ? schema : (omit(schema, names) as SCHEMA);
+  if (providedArguments === undefined) return schema;
+  return omit(schema, new Set(Object.keys(providedArguments))) as SCHEMA;
 }
 
 /** Keywords whose schemas are about the same object. */
@@ -150,11 +122,6 @@ function omit(schema: unknown, names: ReadonlySet<string>): unknown {
   return Object.fromEntries(entries) as unknown;
 }
 
-/** Whether the application supplies arguments of a tool. */
-export function isProvided(options: Provides, tool: string): boolean {
-  return providedFor(options, tool).length > 0;
-}
-
 /**
  * The schema of a tool's input for the model, of a tool that `@ai-sdk/mcp` made.
  *
@@ -165,24 +132,26 @@ export async function modelSchema(
   tool: string,
   inputSchema: Tool["inputSchema"],
 ): Promise<Tool["inputSchema"]> {
-  const provided = providedFor(options, tool);
-  if (provided.length === 0) return inputSchema;
+  const { providedArguments } = options;
+  if (providedArguments === undefined) return inputSchema;
   if (options.schemas === undefined) {
     const schema = inputSchema as { readonly jsonSchema: object | PromiseLike<object> };
     return {
       ...schema,
-      jsonSchema: withoutProvided(options, tool, await schema.jsonSchema),
+      jsonSchema: withoutProvided(options, await schema.jsonSchema),
     } as never;
   }
   // AI SDK is a third of what this package loads.
   const { asSchema } = await import("ai");
   const { properties } = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
-  const shown = provided.find(({ name }) => Object.hasOwn(properties ?? {}, name));
+  const shown = Object.keys(providedArguments).find((name) =>
+    Object.hasOwn(properties ?? {}, name),
+  );
   if (shown === undefined) return inputSchema;
   const field = `schemas.${tool}.inputSchema`;
   throw new McpSessionError(
     "CONNECTION_INVALID",
-    `Connection ${connection}: ${field} has ${shown.name}, which ${shown.field} supplies. Leave it out of the schema.`,
+    `Connection ${connection}: ${field} has ${shown}, which providedArguments.${shown} supplies. Leave it out of the schema.`,
     { data: { field, connection } },
   );
 }

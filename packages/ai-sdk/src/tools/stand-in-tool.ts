@@ -3,8 +3,7 @@ import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { Tool, ToolSet } from "ai";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { waitingModelOutput } from "./model-output.ts";
-import { plainModelOutput } from "./model-output.ts";
+import { plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import type { Execute } from "./connection-tools.ts";
 import { toolName } from "./tool-name.ts";
 

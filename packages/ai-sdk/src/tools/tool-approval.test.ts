@@ -19,7 +19,7 @@ import type {
   ToolApprovalCall,
   ToolApprovalStatus,
   ToolCallOptions,
-} from "../connection/tool-call-options.ts";
+} from "../connection/tool-options.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 
 const use = { principal: alice };

@@ -3,7 +3,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { Tool } from "ai";
 import { type CallEnvelope, isSameTool, type JudgedTool } from "../connection/call-envelope.ts";
-import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
+import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
 

@@ -1,15 +1,12 @@
 /** A call's progress, on its way from the server to the application. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { createMemoryStore } from "@durable-mcp/core";
-import { generateText, isStepCount, streamText } from "ai";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { startHttpServer } from "../../test/http-server.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { describingProgram } from "../../test/describing-program.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
@@ -17,7 +14,7 @@ import type { ToolProgress } from "../connection/call-progress.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
 
-/** A tool that reports these, and a typed one. */
+/** A tool that reports these, */
 function registerReports(mcp: McpServer, reports: readonly object[]) {
   const report = async (extra: any) => {
     const progressToken = extra["_meta"]?.progressToken;
@@ -30,14 +27,6 @@ function registerReports(mcp: McpServer, reports: readonly object[]) {
   };
   mcp.registerTool("count", { description: "Counts." }, async (extra) =>
     answer(await report(extra)),
-  );
-  mcp.registerTool(
-    "sum",
-    { inputSchema: { a: z.number() }, outputSchema: { sum: z.number() } },
-    async ({ a }, extra) => {
-      await report(extra);
-      return { content: [], structuredContent: { sum: a } };
-    },
   );
 }
 
@@ -69,7 +58,6 @@ async function startCounter(options: Options = {}, sent: readonly object[] = rep
 }
 
 const text = "asked";
-const once = { stopWhen: isStepCount(3), prompt: "Count." };
 
 describe.each(["stateful", "stateless"] as const)("onProgress on a %s connection", (session) => {
   test("gets what the server reports, before the result, and not the token", async () => {
@@ -178,67 +166,6 @@ test("a call that is sent again in a new session goes on to report", async () =>
   const result = await callTool(tools, "notes__count");
   expect(result.content).toEqual([{ type: "text", text }]);
   expect(seen.map(([each]) => each)).toEqual(reports);
-});
-
-describe("preliminary results", () => {
-  const preliminaryResults = true;
-  const told = { "durable-mcp/progress": reports[0] };
-
-  test("come in a stream before the result, and the model gets the result alone", async () => {
-    const { server, registry } = await startCounter({ preliminaryResults });
-    const tools = await registry.tools();
-    server.forgetSessions();
-    const model = scriptedModel([{ tool: "notes__count" }], "done");
-    const chunks: any[] = [];
-    for await (const chunk of streamText({ model, tools, ...once }).toUIMessageStream()) {
-      chunks.push(chunk);
-    }
-    const outputs = chunks.filter((chunk) => chunk.type === "tool-output-available");
-    expect(outputs[0]).toMatchObject({
-      preliminary: true,
-      output: { content: [{ type: "text", text: "one" }], _meta: told },
-    });
-    expect(outputs.map(({ preliminary = false }) => preliminary)).toEqual([
-      ...outputs.slice(1).map(() => true),
-      false,
-    ]);
-    expect(outputs.at(-1).output).toMatchObject(answer(text));
-    expect(toolResults(model)).toEqual([expect.stringMatching(/had lost the session[^]*\nasked$/)]);
-  });
-
-  test("are none for generateText, and for callers that await the result", async () => {
-    const { registry } = await startCounter({ preliminaryResults });
-    const tools = await registry.tools();
-    const model = scriptedModel([{ tool: "notes__count" }], "done");
-    const { steps } = await generateText({ model, tools, ...once });
-    expect(steps[0]!.toolResults).toMatchObject([{ output: answer(text) }]);
-    expect(await callTool(tools, "notes__count")).toMatchObject(answer(text));
-  });
-
-  test("pass on a failure, once", async () => {
-    const { server, registry } = await startCounter({ preliminaryResults });
-    const tools = await registry.tools();
-    await server.close();
-    const model = scriptedModel([{ tool: "notes__count" }], "done");
-    const { steps } = await generateText({ model, tools, ...once });
-    expect(steps[0]!.content.map(({ type }) => type)).toEqual(["tool-call", "tool-error"]);
-    await expect(callTool(tools, "notes__count")).rejects.toMatchObject({
-      code: "CONNECTION_UNAVAILABLE",
-    });
-  });
-
-  test("are none for tools with an outputSchema, whose output has a type", async () => {
-    const outputSchema = z.object({ sum: z.number() });
-    const sum = { inputSchema: z.object({ a: z.number() }), outputSchema };
-    const { registry, seen } = await startCounter({ preliminaryResults, schemas: { sum } });
-    const result = (await registry.tools())["notes__sum"]!.execute!(
-      { a: 2 },
-      { toolCallId: "call-1", messages: [], context: {} },
-    );
-    expect(Symbol.asyncIterator in (result as object)).toBe(false);
-    expect(await result).toEqual({ sum: 2 });
-    expect(seen).toHaveLength(2);
-  });
 });
 
 test("a process that stays in a pool reports to each run that uses it", async () => {

@@ -98,8 +98,6 @@ async function carryOutCall(
 const notCarriedOut: ReadonlySet<string> = new Set([
   "AUTHORIZATION_REQUIRED",
   "CONNECTION_INVALID",
-  "ERA_UNSUPPORTED",
-  "FETCH_REQUIRED",
   "PRINCIPAL_REQUIRED",
   "SESSION_LOST",
 ]);
@@ -116,8 +114,12 @@ function failedCall(error: unknown): ClaimedOutcome {
     };
   }
   if (!McpSessionError.isInstance(error)) return { type: "unknown", error };
+  const { code, cause, data } = error;
+  // A server may answer a call that it has carried out with a redirect.
   const isRefused =
-    error.code === "CONNECTION_UNAVAILABLE" && !requestFailure(error.cause)?.mayHaveRun;
-  const isCertain = isRefused || notCarriedOut.has(error.code);
+    code === "CONNECTION_UNAVAILABLE" &&
+    data.reason !== "redirect" &&
+    !requestFailure(cause)?.mayHaveRun;
+  const isCertain = isRefused || notCarriedOut.has(code);
   return { type: isCertain ? "not-sent" : "unknown", error };
 }

@@ -2,8 +2,11 @@ import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingAuthorization } from "@durable-mcp/core/waiting";
 import type { AuthorizationUse, GetToken } from "../connection/credential-options.ts";
-import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
-import { pausingInput } from "../connection/input-options.ts";
+import {
+  endpointOf,
+  type McpClientConnection,
+  pausingInput,
+} from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   clientConnections,

@@ -14,7 +14,7 @@ import {
   withConnections,
 } from "../index.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
-import type { ConnectionRun } from "../run/connection-registry.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
 
 const use = { principal: alice };
 

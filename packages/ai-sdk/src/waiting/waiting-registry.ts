@@ -15,7 +15,7 @@ import {
   someObject,
   wholeNumber,
 } from "../base/check-options.ts";
-import { pausingInput } from "../connection/input-options.ts";
+import { pausingInput } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { findResults, placesIn } from "./find-results.ts";

@@ -1,7 +1,7 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { invalid } from "@durable-mcp/core/internal";
 import type { ClaimLeg } from "@durable-mcp/core/waiting";
-import { pausingInput } from "../connection/input-options.ts";
+import { pausingInput } from "../connection/define-connection.ts";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
 
 /** Where the waiting calls of an agent session are kept. */

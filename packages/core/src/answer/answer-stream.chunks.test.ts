@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { eventText } from "../../test/mcp-server.ts";
 import { eventMessages } from "../../test/rpc-client.ts";
+import { startRestoring } from "../../test/answer-restorer.ts";
 import { createEventAnswerStream } from "./answer-stream.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
-import { createRequestIds, type PendingRequest, type RequestIds } from "../wire/request-ids.ts";
-import { createAnswerRestorer } from "./restore-answer.ts";
+import type { PendingRequest } from "../wire/request-ids.ts";
 
 /** Bytes that arrive in chunks of these sizes; the rest is the last chunk. */
 function chunks(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -22,16 +22,16 @@ function chunks(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array<A
 }
 
 /** The messages that the client gets of an SSE stream in which `owner` is answered. */
-async function restore(text: string, sizes: number[], ids: RequestIds, owner: PendingRequest) {
+async function restore(
+  text: string,
+  sizes: number[],
+  { ids, restorerOf }: ReturnType<typeof startRestoring>,
+  owner: PendingRequest,
+) {
   const stream = createEventAnswerStream({
     body: chunks(new TextEncoder().encode(text), sizes),
-    restorer: createAnswerRestorer({
-      ids,
-      // Several requests share the stream here; that of one request would keep the others back.
-      pending: undefined,
-      observe: () => {},
-      toClient: (received) => received,
-    }),
+    // Several requests share the stream here; that of one request would keep the others back.
+    restore: restorerOf(),
     signal: undefined,
     answered: () => ids.find(owner.wireId) === undefined,
     failure: () => "no answer",
@@ -77,10 +77,10 @@ test("restores the ids of several requests on one stream and nothing else, howev
         maxLength: 40,
       }),
       async (answers, newline, sizes) => {
-        const ids = createRequestIds();
+        const restoring = startRestoring();
         const waiting = answers.map((entry, n) => {
           const id = n % 2 === 0 ? n : `id-${n}`;
-          return { entry, id, ...ids.send({ jsonrpc: "2.0", id, method: "tools/call" }) };
+          return { entry, id, ...restoring.ids.send({ jsonrpc: "2.0", id, method: "tools/call" }) };
         });
         const decoy = waiting[0]!.pending.wireId;
         const text = waiting
@@ -94,7 +94,7 @@ test("restores the ids of several requests on one stream and nothing else, howev
             return [...entry.otherLine, ...dataLines, "", ""].join(newline);
           })
           .join("");
-        expect(await restore(text, sizes, ids, waiting.at(-1)!.pending)).toEqual(
+        expect(await restore(text, sizes, restoring, waiting.at(-1)!.pending)).toEqual(
           waiting.map(({ entry, id }) => message(entry, id, decoy)),
         );
       },
@@ -110,17 +110,17 @@ const progress = (progressToken: unknown) => ({
 });
 
 test("restores a small stream in chunks of every size", async () => {
-  const ids = createRequestIds();
+  const restoring = startRestoring();
   for (let size = 1; size < 40; size += 1) {
     const params = { _meta: { progressToken: "t" } };
-    const { pending } = ids.send({ jsonrpc: "2.0", id: 5, method: "a", params });
+    const { pending } = restoring.ids.send({ jsonrpc: "2.0", id: 5, method: "a", params });
     const text = [
       ": hi\r\n\r\n",
       eventText(progress(pending.wireId), "1"),
       `data: {"jsonrpc":"2.0",\r\ndata: "id":"${pending.wireId}","result":{"t":"ä"}}\r\n\r\n`,
     ].join("");
     const sizes = Array.from({ length: text.length * 2 }, () => size);
-    expect(await restore(text, sizes, ids, pending)).toEqual([
+    expect(await restore(text, sizes, restoring, pending)).toEqual([
       progress("t"),
       { jsonrpc: "2.0", id: 5, result: { t: "ä" } },
     ]);

@@ -14,7 +14,7 @@ import type { AnswerRestorer, MessageEdit } from "./restore-answer.ts";
 
 export interface EventStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
-  readonly restorer: AnswerRestorer;
+  readonly restore: AnswerRestorer;
   readonly signal: AbortSignal | undefined;
   /** Aborts when nobody waits for the answer any longer. It then counts as lost on the way. */
   readonly timeout?: AnswerTimeout;
@@ -39,7 +39,7 @@ export type AnswerStreamOptions = EventStreamOptions &
 
 /** An `application/json` answer: one message, held until it is whole. */
 export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
-  const { restorer, answered } = options;
+  const { restore, answered } = options;
   const held = createPartCollector();
   return createStream(options, {
     print: (failure) => failure,
@@ -50,7 +50,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
     end(end, send) {
       options.signal?.throwIfAborted();
       const { parts, length } = held;
-      const edit = end.failed ? undefined : restorer.restore(parts, 0, length);
+      const edit = end.failed ? undefined : restore(parts, 0, length);
       if (!answered()) return end.failed ? end : { cause: new UnusableAnswer() };
       send(edited(parts, edit));
       return "over";
@@ -64,7 +64,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
  * long as `resume` returns another.
  */
 export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { restorer, answered = () => true, failure, resume } = options;
+  const { restore, answered = () => true, failure, resume } = options;
   const isOpenEnded = failure === undefined;
   const splitter = createEventSplitter();
   const goOn = async (end: ReadEnd): Promise<Progress> => {
@@ -77,7 +77,7 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
   return createStream(options, {
     print: (text) => `event: message\ndata: ${text}\n\n`,
     push(chunk, send) {
-      for (const event of splitter.push(chunk)) send(restoreEvent(event, restorer));
+      for (const event of splitter.push(chunk)) send(restoreEvent(event, restore));
       if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge();
     },
     end(end, send) {
@@ -85,7 +85,7 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
       const rest = splitter.finish();
       if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
         // Some servers forget the blank line after the last event. It counts if it is the answer.
-        const restored = restoreEvent(rest, restorer);
+        const restored = restoreEvent(rest, restore);
         if (answered()) send([...restored, utf8("\n\n")]);
       }
       return answered() && !isOpenEnded ? "over" : goOn(end);
@@ -211,16 +211,16 @@ function edited(parts: ByteParts, edit: MessageEdit): ByteParts {
   return edit ? replaceBytes(parts, edit) : parts;
 }
 
-function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
+function restoreEvent(event: EventBytes, restore: AnswerRestorer): ByteParts {
   if (event.type !== "" && event.type !== "message") return event.parts;
   if (event.data !== undefined) {
     const { start, end } = event.data;
-    return edited(event.parts, restorer.restore(event.parts, start, end));
+    return edited(event.parts, restore(event.parts, start, end));
   }
   if (event.multiline === undefined) return event.parts;
   const { data, otherLines } = event.multiline;
   const bytes = utf8(data);
-  const edit = restorer.restore([bytes], 0, bytes.length);
+  const edit = restore([bytes], 0, bytes.length);
   if (edit === undefined || edit === "drop") return edited(event.parts, edit);
   if (edit.end - edit.start === bytes.length) {
     return [utf8([...otherLines, `data: ${edit.text}`, "", ""].join("\n"))];

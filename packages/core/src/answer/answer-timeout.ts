@@ -1,19 +1,8 @@
 import { onAbort, startLimit } from "../base/bounded-wait.ts";
 
-/** Limits the time without a word from the server while a request waits for its answer. */
-export interface AnswerTimeout {
-  /** Aborts with the caller's signal, and when nothing was read from the server for too long. */
-  readonly signal: AbortSignal;
-  /** How long nothing was read, if that aborted the signal, in milliseconds. */
-  readonly silentMs: number | undefined;
-  /** Restarts the time, because something came from the server. */
-  readonly heard: () => void;
-  /** Called with the reason when the signal aborts: whoever waits sets it. A listener would cost more. */
-  interrupt: ((reason: unknown) => void) | undefined;
-  readonly stop: () => void;
-}
-
 /**
+ * Limits the time without a word from the server while a request waits for its answer.
+ *
  * @param isOver whether the answer has come; a stream may stay open after it
  * @param onLeave called when the signal aborts later than now
  */
@@ -22,7 +11,7 @@ export function createAnswerTimeout(
   callerSignal: AbortSignal | undefined,
   isOver: () => boolean,
   onLeave: () => void,
-): AnswerTimeout {
+) {
   const controller = new AbortController();
   const { signal } = controller;
   let heardAt = performance.now();
@@ -51,15 +40,19 @@ export function createAnswerTimeout(
   if (callerSignal?.aborted) controller.abort(callerSignal.reason);
   const stopListening = callerSignal && onAbort(callerSignal, () => leave(callerSignal.reason));
 
-  const timeout: AnswerTimeout = {
+  const timeout = {
+    /** Aborts with the caller's signal, and when nothing was read from the server for too long. */
     signal,
+    /** How long nothing was read, if that aborted the signal, in milliseconds. */
     get silentMs() {
       return silentMs;
     },
+    /** Restarts the time, because something came from the server. */
     heard() {
       heardAt = performance.now();
     },
-    interrupt: undefined,
+    /** Called with the reason when the signal aborts: whoever waits sets it. A listener would cost more. */
+    interrupt: undefined as ((reason: unknown) => void) | undefined,
     stop() {
       stopTimer();
       stopListening?.();
@@ -67,3 +60,5 @@ export function createAnswerTimeout(
   };
   return timeout;
 }
+
+export type AnswerTimeout = ReturnType<typeof createAnswerTimeout>;

@@ -15,38 +15,18 @@ const streams: [name: string, text: (id: string) => string, seen: string][] = [
   ["CRLF", (id) => `data: ${result(id)}\r\n\r\n`, "result"],
   ["CR", (id) => `data: ${result(id)}\r\r`, "result"],
   [
-    "CR, with what comes before and after",
-    (id) => `: hi\r\rdata: ${note}\r\rdata: ${result(id)}\r\rdata: ${note}\r\r`,
-    "result",
-  ],
-  ["mixed line ends", (id) => `id: 1\rdata: ${note}\n\r\ndata: ${result(id)}\r\n\n`, "result"],
-  [
     "CR between the lines of a message",
     (id) => `data: {"jsonrpc":"2.0",\rdata: "id":"${id}",\rdata: "result":{}}\r\r`,
     "result",
   ],
   ["a batch", (id) => `id: 1\ndata: [${note},${result(id)}]\n\n`, "result"],
-  ["a batch of lines", (id) => `data: [${note},\ndata: ${result(id)}]\nid: 1\n\n`, "result"],
   // The end.
   ["no blank line at the end", (id) => `data: ${result(id)}\n`, "result"],
-  ["no line end at the end", (id) => `data: ${result(id)}`, "result"],
   ["half a message at the end", (id) => `data: ${result(id).slice(0, -2)}`, "OUTCOME_UNKNOWN"],
-  [
-    "half a message, and a blank line",
-    (id) => `data: ${result(id).slice(0, -2)}\n\n`,
-    "OUTCOME_UNKNOWN",
-  ],
   ["nothing", () => "", "OUTCOME_UNKNOWN"],
   ["a message of another and no more", () => `data: ${note}\n\n`, "OUTCOME_UNKNOWN"],
   // Fields.
-  ["a field without a colon", (id) => `nonsense\ndata: ${result(id)}\n\n`, "result"],
-  ["data without a colon before it", (id) => `data\n\ndata: ${result(id)}\n\n`, "result"],
-  ["no space after the colon", (id) => `data:${result(id)}\n\n`, "result"],
-  ["two spaces after the colon", (id) => `data:  ${result(id)}\n\n`, "result"],
-  ["a colon and nothing else", (id) => `:\n:\n\n:\ndata: ${result(id)}\n\n`, "result"],
-  ["DATA in capitals", (id) => `DATA: ${result(id)}\n\n`, "OUTCOME_UNKNOWN"],
   ["a space before data", (id) => ` data: ${result(id)}\n\n`, "OUTCOME_UNKNOWN"],
-  ["an event without data", (id) => `event: message\n\nid: 1\n\ndata: ${result(id)}\n\n`, "result"],
   ["an event of another type", (id) => `event: other\ndata: ${result(id)}\n\n`, "OUTCOME_UNKNOWN"],
   [
     "an event field that is too long",
@@ -58,24 +38,10 @@ const streams: [name: string, text: (id: string) => string, seen: string][] = [
     (id) => `data: ${note}\ndata: ${result(id)}\n\n`,
     "OUTCOME_UNKNOWN",
   ],
-  [
-    "a message over many lines",
-    (id) => `data: ${result(id).replaceAll(",", ",\ndata: ")}\n\n`,
-    "result",
-  ],
-  [
-    "garbage for retry",
-    (id) => `retry: -1\nretry: 1e3\nretry: ∞\nretry:\ndata: ${result(id)}\n\n`,
-    "result",
-  ],
-  ["NUL in an id", (id) => `id: a\u0000b\ndata: ${result(id)}\n\n`, "result"],
-  ["NUL between events", (id) => `\u0000\n\ndata: ${result(id)}\n\n`, "result"],
   ["NUL before data", (id) => `\u0000data: ${result(id)}\n\n`, "OUTCOME_UNKNOWN"],
   ["NUL after a message", (id) => `data: ${result(id)}\u0000\n\n`, "OUTCOME_UNKNOWN"],
-  ["a byte order mark", (id) => `\uFEFFdata: ${result(id)}\n\n`, "result"],
   ["a byte order mark in the data", (id) => `data: \uFEFF${result(id)}\n\n`, "result"],
   ["HTML", () => "<!doctype html>\n\n<title>Sign in</title>", "OUTCOME_UNKNOWN"],
-  ["JSON", (id) => result(id), "OUTCOME_UNKNOWN"],
   // Answers.
   ["its answer twice", (id) => `data: ${result(id)}\n\n`.repeat(2), "result"],
   [
@@ -97,11 +63,6 @@ const streams: [name: string, text: (id: string) => string, seen: string][] = [
     "a very deep notification",
     (id) =>
       `data: {"jsonrpc":"2.0","method":"x","params":${deep(50_000)}}\n\ndata: ${result(id)}\n\n`,
-    "result",
-  ],
-  [
-    "empty data a hundred times",
-    (id) => `${"data:\n\n".repeat(100)}data: ${result(id)}\n\n`,
     "result",
   ],
   ["ten thousand comments", (id) => `${": x\n\n".repeat(10_000)}data: ${result(id)}\n\n`, "result"],

@@ -34,14 +34,6 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
   ],
   ["brackets that never close", () => "[".repeat(1_000_000), "OUTCOME_UNKNOWN"],
   // Size.
-  ["a text of 5 MB", (id) => json(result(id, { text: "x".repeat(5_000_000) })), "result"],
-  [
-    "a hundred thousand members",
-    (id) =>
-      `{"jsonrpc":"2.0","id":"${id}","result":{${Array.from({ length: 100_000 }, (_, n) => `"${n}":0`).join(",")}}}`,
-    "result",
-  ],
-  ["a key of 1 MB", (id) => json(result(id, { ["k".repeat(1_000_000)]: 1 })), "result"],
   // Keys that are special in JavaScript.
   [
     "__proto__ in the result",
@@ -85,10 +77,8 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
     "error",
   ],
   ["its id as a list", (id) => json(result([id])), "OUTCOME_UNKNOWN"],
-  ["its id as an object", (id) => json(result({ toString: id })), "OUTCOME_UNKNOWN"],
   ["the number in its id", (id) => json(result(Number(id.split(".")[1]))), "OUTCOME_UNKNOWN"],
   ["the client's id, which it cannot know", () => json(result(0)), "OUTCOME_UNKNOWN"],
-  ["an id beside its own", (id) => json(result(`${id}0`)), "OUTCOME_UNKNOWN"],
   ["its id in other letters", (id) => json(result(id.toUpperCase())), "OUTCOME_UNKNOWN"],
   [
     "its id escaped",
@@ -97,14 +87,9 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
     "result",
   ],
   // Types.
-  ["true", () => "true", "OUTCOME_UNKNOWN"],
   ["null", () => "null", "OUTCOME_UNKNOWN"],
-  ["a number", () => "1e999", "OUTCOME_UNKNOWN"],
   ["a text", () => '"Session not found"', "OUTCOME_UNKNOWN"],
-  ["an empty object", () => "{}", "OUTCOME_UNKNOWN"],
-  ["no version", (id) => json({ id, result: {} }), "OUTCOME_UNKNOWN"],
   ["another version", (id) => json({ jsonrpc: "1.0", id, result: {} }), "OUTCOME_UNKNOWN"],
-  ["a result that is a list", (id) => json(result(id, [])), "OUTCOME_UNKNOWN"],
   ["a result that is null", (id) => json(result(id, null)), "OUTCOME_UNKNOWN"],
   ["neither result nor error", (id) => json({ jsonrpc: "2.0", id }), "OUTCOME_UNKNOWN"],
   [
@@ -113,7 +98,6 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
     "OUTCOME_UNKNOWN",
   ],
   ["an error that is a text", (id) => json({ jsonrpc: "2.0", id, error: "no" }), "OUTCOME_UNKNOWN"],
-  ["an error that is null", (id) => json({ jsonrpc: "2.0", id, error: null }), "OUTCOME_UNKNOWN"],
   [
     "an error of odd types",
     (id) => json({ jsonrpc: "2.0", id, error: { code: "x", message: 1, data: [] } }),
@@ -122,11 +106,6 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
   [
     "a request instead of an answer",
     (id) => json({ jsonrpc: "2.0", id, method: "ping" }),
-    "OUTCOME_UNKNOWN",
-  ],
-  [
-    "a notification instead of an answer",
-    () => json({ jsonrpc: "2.0", method: "x" }),
     "OUTCOME_UNKNOWN",
   ],
   [
@@ -145,7 +124,6 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
   ],
   // Text.
   ["a byte order mark", (id) => `\uFEFF${json(result(id))}`, "result"],
-  ["two byte order marks", (id) => `\uFEFF\uFEFF${json(result(id))}`, "OUTCOME_UNKNOWN"],
   ["two answers after each other", (id) => json(result(id)).repeat(2), "OUTCOME_UNKNOWN"],
   ["half an answer", (id) => json(result(id)).slice(0, -1), "OUTCOME_UNKNOWN"],
   [
@@ -158,7 +136,6 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
     (id) => `{"jsonrpc":"2.0","id":"${id}","result":{"t":"\u0000"}}`,
     "OUTCOME_UNKNOWN",
   ],
-  ["white space only", () => " \n\t ", "OUTCOME_UNKNOWN"],
   ["nothing", () => "", "OUTCOME_UNKNOWN"],
   ["HTML", () => "<!doctype html><title>Sign in</title>", "OUTCOME_UNKNOWN"],
 ];

@@ -3,7 +3,7 @@ import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { waitForLive } from "../session/session-life.ts";
 import { type LiveSession, sameSession } from "../session/slot-state.ts";
-import { lastEventIdHeader } from "../wire/event-id.ts";
+import { lastEventIdHeader } from "./resume-stream.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
 import { emptyStream, isEventStream, letGo } from "../wire/read-answer.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
@@ -57,7 +57,7 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
     if (!isEventStream(first)) letGo(first);
     const body = createEventAnswerStream({
       body: opened,
-      restorer: createRestorer(context, undefined, stream.session),
+      restore: createRestorer(context, undefined, stream.session),
       signal: request.signal,
       resume: stream.next,
       onEnd,

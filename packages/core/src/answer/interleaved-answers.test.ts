@@ -2,22 +2,20 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { eventText } from "../../test/mcp-server.ts";
 import { eventMessages } from "../../test/rpc-client.ts";
+import { startRestoring } from "../../test/answer-restorer.ts";
 import { createEventAnswerStream } from "./answer-stream.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
-import { createRequestIds, type PendingRequest, type RequestIds } from "../wire/request-ids.ts";
-import { createAnswerRestorer } from "./restore-answer.ts";
+import type { PendingRequest } from "../wire/request-ids.ts";
 
 /** The stream of one request, and the end that its chunks are put in at. */
-function openStream(ids: RequestIds, pending: PendingRequest) {
+function openStream(
+  { ids, restorerOf }: ReturnType<typeof startRestoring>,
+  pending: PendingRequest,
+) {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const stream = createEventAnswerStream({
     body: readable,
-    restorer: createAnswerRestorer({
-      ids,
-      pending,
-      observe: () => {},
-      toClient: (message) => message,
-    }),
+    restore: restorerOf(pending),
     signal: undefined,
     answered: () => ids.find(pending.wireId) === undefined,
     failure: () => JSON.stringify({ id: pending.request.id, error: "no answer" }),
@@ -49,10 +47,10 @@ test("restores ids on many streams at once, at every chunk boundary and interlea
       fc.array(plan, { minLength: 2, maxLength: 5 }),
       fc.scheduler(),
       async (plans, scheduler) => {
-        const ids = createRequestIds();
+        const restoring = startRestoring();
         const calls = plans.map(({ clientId }, number) => {
           const params = { _meta: { progressToken: `token-${number}` } };
-          return ids.send({ jsonrpc: "2.0", id: clientId, method: "tools/call", params });
+          return restoring.ids.send({ jsonrpc: "2.0", id: clientId, method: "tools/call", params });
         });
         const answers = Promise.all(
           plans.map(async ({ before, after, newline, cuts }, number) => {
@@ -71,7 +69,7 @@ test("restores ids on many streams at once, at every chunk boundary and interlea
             ].join("");
             const bytes = new TextEncoder().encode(text.replaceAll("\n", newline));
             const ends = [...new Set([...cuts.map((cut) => cut % bytes.length), bytes.length])];
-            const stream = openStream(ids, pending);
+            const stream = openStream(restoring, pending);
             let start = 0;
             for (const end of ends.toSorted((a, b) => a - b)) {
               const chunk = bytes.slice(start, end);

@@ -50,7 +50,7 @@ export function openAnswer(
   let resume: AnswerStreamOptions["resume"];
   const options = {
     body: response.body ?? emptyStream(),
-    restorer: createRestorer(
+    restore: createRestorer(
       context,
       pending,
       () => session,

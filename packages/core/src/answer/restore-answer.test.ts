@@ -1,37 +1,28 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { startRestoring } from "../../test/answer-restorer.ts";
 import { partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
 import { type JsonRpcId, type JsonRpcRequest, UnusableAnswer } from "../wire/json-rpc.ts";
-import { createRequestIds, type PendingRequest } from "../wire/request-ids.ts";
-import { createAnswerRestorer } from "./restore-answer.ts";
+import { listedTools } from "../tools/manage-slot.ts";
 
 const large = "ä".repeat(10_000); // 20,000 bytes: more than is parsed.
 
 function setUp({ id = 7, method = "tools/call" }: { id?: JsonRpcId; method?: string } = {}) {
-  const ids = createRequestIds();
+  const { ids, slot, events, restorerOf } = startRestoring();
   const request: JsonRpcRequest = { jsonrpc: "2.0", id, method };
   const { pending } = ids.send(request);
-  const observed: { message: unknown; request: PendingRequest | undefined }[] = [];
-  const restorer = createAnswerRestorer({
-    ids,
-    pending,
-    observe: (message, of) => observed.push({ message, request: of }),
-    toClient: (message) =>
-      "error" in message
-        ? JSON.parse(JSON.stringify(message).replaceAll("secret", "[session id]"))
-        : message,
-  });
+  const restoreIn = restorerOf(pending);
   /** What the client gets of a message, in text; `undefined` when it is kept back. */
   const restore = (text: string, cuts: number[] = []) => {
     const bytes = new TextEncoder().encode(text);
     const parts = [0, ...cuts].map((cut, index) => bytes.subarray(cut, cuts[index]));
-    const edit = restorer.restore(parts, 0, bytes.length);
+    const edit = restoreIn(parts, 0, bytes.length);
     if (edit === "drop") return undefined;
     const result = edit ? replaceBytes(parts, edit) : parts;
     return partsText(result, 0, partsLength(result));
   };
   const isSettled = () => ids.find(pending.wireId) === undefined;
-  return { ids, pending, wireId: pending.wireId, observed, restore, isSettled };
+  return { ids, slot, events, restoreIn, wireId: pending.wireId, restore, isSettled };
 }
 
 describe.each([
@@ -83,7 +74,7 @@ describe.each([
   test("scrubs an error, wherever it stands", () => {
     for (const place of ["first", "last"]) {
       const { wireId, restore } = setUp();
-      const error = { code: -32000, message: `no secret here ${text}` };
+      const error = { code: -32000, message: `no secret-session here ${text}` };
       const message =
         place === "first"
           ? { error, jsonrpc: "2.0", id: wireId }
@@ -124,11 +115,11 @@ describe.each([
     expect(isSettled()).toBe(false);
   });
 
-  test("shows the answer to tools/list whole to the observer", () => {
-    const { wireId, restore, observed, pending } = setUp({ method: "tools/list" });
-    const message = { jsonrpc: "2.0", id: wireId, result: { tools: [{ name: text }] } };
-    restore(JSON.stringify(message));
-    expect(observed).toMatchObject([{ message: { result: message.result }, request: pending }]);
+  test("reads the answer to tools/list as a whole", () => {
+    const { wireId, restore, slot } = setUp({ method: "tools/list" });
+    const tools = [{ name: text }];
+    restore(JSON.stringify({ jsonrpc: "2.0", id: wireId, result: { tools } }));
+    expect(listedTools(slot)).toEqual(tools);
   });
 
   test("takes a message that was cut off for no answer", () => {
@@ -140,16 +131,10 @@ describe.each([
 });
 
 test("passes the bulk of a large message on without a copy", () => {
-  const { ids, pending } = setUp();
-  const restorer = createAnswerRestorer({
-    ids,
-    pending,
-    observe: () => undefined,
-    toClient: (message) => message,
-  });
-  const message = { jsonrpc: "2.0", id: pending.wireId, result: { text: large } };
+  const { wireId, restoreIn } = setUp();
+  const message = { jsonrpc: "2.0", id: wireId, result: { text: large } };
   const bytes = new TextEncoder().encode(JSON.stringify(message));
-  const edit = restorer.restore([bytes], 0, bytes.length);
+  const edit = restoreIn([bytes], 0, bytes.length);
   if (edit === undefined || edit === "drop") throw new Error("was not restored");
   const parts = replaceBytes([bytes], edit);
   expect(parts.at(-1)?.buffer).toBe(bytes.buffer);
@@ -159,16 +144,10 @@ const answerText = (id: string, text: string) =>
   `{"result":{"t":"${text}ä"},"jsonrpc":"2.0","id":"${id}"}`;
 
 test("restores a message in the middle of other bytes, at any chunk boundary", () => {
-  const { ids } = setUp();
+  const { ids, restorerOf } = startRestoring();
   fc.assert(
     fc.property(fc.boolean(), fc.array(fc.nat(30_000)), (isLarge, cuts) => {
       const { pending } = ids.send({ jsonrpc: "2.0", id: 7, method: "tools/call" });
-      const restorer = createAnswerRestorer({
-        ids,
-        pending,
-        observe: () => undefined,
-        toClient: (message) => message,
-      });
       const text = isLarge ? large : "😀";
       const bytes = new TextEncoder().encode(`data: ${answerText(pending.wireId, text)}\n\n`);
       const ends = [
@@ -178,7 +157,7 @@ test("restores a message in the middle of other bytes, at any chunk boundary", (
       const parts = ends.map((end, index) =>
         bytes.subarray(index === 0 ? 0 : ends[index - 1], end),
       );
-      const edit = restorer.restore(parts, 6, bytes.length - 2);
+      const edit = restorerOf(pending)(parts, 6, bytes.length - 2);
       if (edit === undefined || edit === "drop") throw new Error("was not restored");
       const received = replaceBytes(parts, edit);
       const [, json = ""] =
@@ -244,11 +223,14 @@ test("gives an error without an id to the request whose answer it came in", () =
   }
 });
 
-test("tells the observer of notifications, and of no request with them", () => {
-  const { restore, observed } = setUp();
-  const message = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
-  restore(JSON.stringify(message));
-  expect(observed).toEqual([{ message, request: undefined }]);
+test("reads notifications, and tells of them", () => {
+  const { restore, events } = setUp();
+  const method = "notifications/tools/list_changed";
+  restore(JSON.stringify({ jsonrpc: "2.0", method }));
+  expect(events).toEqual([
+    { type: "tools-changed", reason: "list-changed" },
+    { type: "notification", method, params: undefined },
+  ]);
 });
 
 test.each(["small", large])("restores a message after a byte order mark, %#", (text) => {

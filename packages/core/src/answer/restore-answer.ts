@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
-import { refusesInside } from "../session/kept-handshake.ts";
+import { refusesInside } from "../session/buffered-answer.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
 import { observeStandingRequests } from "../session/standing-requests.ts";
@@ -34,26 +34,8 @@ import { receiveMessage } from "./server-requests.ts";
 /** The edit of a message from the server: a replaced part, withholding it, or none. */
 export type MessageEdit = Replacement | "drop" | undefined;
 
-export interface AnswerRestorer {
-  /** Decides on the message in `parts` from `start` to `end`, and settles its request. */
-  restore(parts: ByteParts, start: number, end: number): MessageEdit;
-}
-
-interface AnswerRestorerOptions {
-  readonly ids: RequestIds;
-  /** The request of the HTTP answer, if there is one. An answer to another request is withheld. */
-  readonly pending: PendingRequest | undefined;
-  /** Gets each parsed message, and the request that it answers. */
-  readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
-  /** Bounds the pages of a list, and refuses tasks. */
-  readonly bound?: (message: JsonRpcResponse, request: JsonRpcRequest) => JsonRpcResponse;
-  /** Makes the other changes to a message for the client. The same object, if there are none. */
-  readonly toClient: (message: JsonRpcMessage) => JsonRpcMessage;
-  /** Whether each message is an event of a stream. */
-  readonly inEvents?: boolean;
-  /** Gets each notification, in its form for the client. */
-  readonly notify?: (message: JsonRpcNotification) => void;
-}
+/** Decides on the message in `parts` from `start` to `end`, and settles its request. */
+export type AnswerRestorer = (parts: ByteParts, start: number, end: number) => MessageEdit;
 
 /** A message up to this size, in bytes, is printed again. In a larger one the id is replaced, if it can be. */
 const printedUpTo = 16_384;
@@ -103,30 +85,34 @@ function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
 const unrefused = (text: string) => (mayBeRefused.test(text) ? undefined : parseMessage(text));
 
 /** Messages as clients take them: from a stream, no batch. */
-function print(messages: readonly JsonRpcMessage[], isBatch: boolean, inEvents = false): string {
+function print(messages: readonly JsonRpcMessage[], isBatch: boolean, inEvents: boolean): string {
   const texts = messages.map((message) => withoutRefused(JSON.stringify(message)));
   if (inEvents) return texts.join("\n\ndata: ");
   return isBatch ? `[${texts.join()}]` : (texts[0] ?? "");
 }
 
 /**
- * Puts the client's request ids back into the messages of an answer, as bytes, and settles a request with an answer
- * that its client can use.
+ * Turns a session's messages into messages for the client: with the client's request ids, as bytes, and without the
+ * session id. It settles a request with an answer that its client can use, and notes news about tools, and
+ * notifications.
  *
  * Servers print the id as the first or the last member of the message (beside `jsonrpc`), so in a large message it
  * is replaced there, and the rest passes unchanged. What the client will read is parsed before it counts.
+ *
+ * @param owner the request of the HTTP answer, if there is one. An answer to another request is withheld
+ * @param namedId the session id in the header of the answer
+ * @param inEvents whether each message is an event of a stream
  */
-export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRestorer {
-  const { ids, pending: owner, observe, bound, toClient, inEvents, notify } = options;
+export function createRestorer(
+  context: SessionContext,
+  owner: PendingRequest | undefined,
+  session: () => LiveSession,
+  namedId: string | null = null,
+  inEvents = true,
+): AnswerRestorer {
+  const { ids } = context;
   const { find, findAtEnd } = createFinder(ids, owner);
-
-  /** The answer for the client; the same object if nothing but its id is ours. */
-  const restoreResponse = (message: JsonRpcResponse, pending: PendingRequest) => {
-    if (!isUsable(message)) throw new UnusableAnswer();
-    const page = bound?.(message, pending.request) ?? message;
-    observe(page, pending);
-    return toClient(page);
-  };
+  const reader = createReader(context, session, namedId);
 
   /** The edit of a large message whose id is at one of its ends, if the client finds its own id there. */
   const restoreAtEnd = (parts: ByteParts, start: number, end: number): MessageEdit => {
@@ -138,7 +124,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     // A second id may be anywhere in between.
     const isAnswer = message && !("method" in message) && message.id === pending.request.id;
     if (!isAnswer) return undefined;
-    const restored = restoreResponse(message, pending);
+    const restored = reader.readAnswer(message, pending);
     const printed = restored === message ? undefined : JSON.stringify(restored);
     ids.settle(pending);
     return printed === undefined ? edit : { start, end, text: printed };
@@ -149,12 +135,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     message: JsonRpcMessage,
     answered: Set<PendingRequest>,
   ): JsonRpcMessage | undefined => {
-    if ("method" in message) {
-      observe(message, undefined);
-      const forClient = restoreProgress(message, { ...ids, find }) ?? toClient(message);
-      if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
-      return forClient;
-    }
+    if ("method" in message) return reader.readOther(message, find);
     const unnamed = message.id == null;
     // If a server could not read the request, its error has no id.
     const pending = find(unnamed && isRecord(message.error) ? owner?.wireId : message.id);
@@ -162,7 +143,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
-    const restored = restoreResponse(message, pending);
+    const restored = reader.readAnswer(message, pending);
     answered.add(pending);
     return { ...restored, id: pending.request.id };
   };
@@ -180,35 +161,23 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     return kept.length === 0 ? "drop" : { start, end, text };
   };
 
-  return {
-    restore(parts, start, end) {
-      try {
-        const atEnd = end - start > printedUpTo ? restoreAtEnd(parts, start, end) : undefined;
-        const edit = atEnd ?? restoreParsed(parts, start, end);
-        if ((edit ?? "drop") === "drop" && findAtEnd(parts, start, end)) throw new UnusableAnswer();
-        return edit;
-      } catch (error) {
-        if (error instanceof UnusableAnswer && owner !== undefined) throw error;
-        // A message nested deeper than the stack is of no use, and does not count as an answer.
-        if (error instanceof UnusableAnswer || error instanceof RangeError) return "drop";
-        throw error;
-      }
-    },
+  return (parts, start, end) => {
+    try {
+      const atEnd = end - start > printedUpTo ? restoreAtEnd(parts, start, end) : undefined;
+      const edit = atEnd ?? restoreParsed(parts, start, end);
+      if ((edit ?? "drop") === "drop" && findAtEnd(parts, start, end)) throw new UnusableAnswer();
+      return edit;
+    } catch (error) {
+      if (error instanceof UnusableAnswer && owner !== undefined) throw error;
+      // A message nested deeper than the stack is of no use, and does not count as an answer.
+      if (error instanceof UnusableAnswer || error instanceof RangeError) return "drop";
+      throw error;
+    }
   };
 }
 
-/**
- * Turns a session's messages into messages for the client: with the client's request ids, without the
- * session id. It also notes news about tools, and notifications. `pending` is the request that they
- * answer, if there is one, and `namedId` the session id in the header of their answer.
- */
-export function createRestorer(
-  context: SessionContext,
-  pending: PendingRequest | undefined,
-  session: () => LiveSession,
-  namedId: string | null = null,
-  inEvents = true,
-): AnswerRestorer {
+/** Reads the messages of a session for the fetch, and gives their form for the client: the same object, if nothing is ours. */
+function createReader(context: SessionContext, session: () => LiveSession, namedId: string | null) {
   const { state, ids, emit, onEvent } = context;
   /** The ids of the session and of the one that the answer named, which may be another. */
   const secrets = (): string[] => {
@@ -216,35 +185,39 @@ export function createRestorer(
     const sessionIds = [namedId, from.kind === "session" ? from.sessionId : null];
     return [...new Set(sessionIds)].filter((id) => id !== null && id !== "") as string[];
   };
-  return createAnswerRestorer({
-    ids,
-    pending,
-    inEvents,
-    observe(message, answered) {
-      ids.observeTasks(message, answered);
-      const from = session();
-      // A lost session's news about tools does not concern its successor.
-      if (!isCurrent(state, from)) return;
-      // The client gets the error. The next request makes the handshake again.
-      if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
-      observeTools(context, message, answered?.request);
-      if (answered === undefined || "method" in message) return;
-      observeStandingRequests(state, message, answered.request);
+  const observe = (message: JsonRpcMessage, answered?: PendingRequest) => {
+    ids.observeTasks(message, answered);
+    const from = session();
+    // A lost session's news about tools does not concern its successor.
+    if (!isCurrent(state, from)) return;
+    // The client gets the error. The next request makes the handshake again.
+    if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
+    observeTools(context, message, answered?.request);
+    if (answered === undefined || "method" in message) return;
+    observeStandingRequests(state, message, answered.request);
+  };
+  return {
+    /** An answer, with all but its id as the client gets it. */
+    readAnswer(message: JsonRpcResponse, pending: PendingRequest): JsonRpcResponse {
+      if (!isUsable(message)) throw new UnusableAnswer();
+      const { request } = pending;
+      const answer = withoutTask(context, boundPage(context, message, request), request);
+      observe(answer, pending);
+      if (answer.error === undefined) return answer;
+      return { ...answer, error: secrets().reduce(scrubError, answer.error) };
     },
-    bound: (message, request) =>
-      withoutTask(context, boundPage(context, message, request), request),
-    toClient(message) {
-      const from = session();
-      if ("method" in message) return receiveMessage(context, message, from);
-      if (message.error === undefined) return message;
-      return { ...message, error: secrets().reduce(scrubError, message.error) };
-    },
-    notify({ method, params }) {
+    /** A request or a notification of the server. */
+    readOther(message: JsonRpcRequest | JsonRpcNotification, find: RequestIds["find"]) {
+      observe(message);
+      const progress = restoreProgress(message, { ...ids, find });
+      const forClient = progress ?? receiveMessage(context, message, session());
       // Without a listener, notifications need no event.
-      if (onEvent === undefined) return;
-      const said = { method, params };
+      if (onEvent === undefined || isRequest(forClient) || !("method" in forClient))
+        return forClient;
+      const said = { method: forClient.method, params: forClient.params };
       const scrubbed = secrets().reduce<unknown>(scrubStrings, said);
       emit({ type: "notification", ...(scrubbed as typeof said) });
+      return forClient;
     },
-  });
+  };
 }

@@ -4,13 +4,13 @@ import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { headersForClient, headersForMessage } from "../session/session-headers.ts";
 import { liveSession } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import { lastEventIdHeader } from "../wire/event-id.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
 import { isEventStream, letGo } from "../wire/read-answer.ts";
 import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type AnswerStreamOptions, createEventAnswerStream } from "./answer-stream.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
 import { createRestorer } from "./restore-answer.ts";
+import { utf8 } from "../wire/byte-parts.ts";
 
 /**
  * Sends a client's GET that resumes a stream (`Last-Event-ID`). A lost session's stream cannot be resumed
@@ -24,9 +24,9 @@ export async function resumeStream(
   if (live === undefined) return emptyAnswer(405);
   const response = await sendOn(context, live, request);
   if (!isEventStream(response)) return toResponse(await bufferAnswer(response, live));
-  const restorer = createRestorer(context, undefined, () => live);
+  const restore = createRestorer(context, undefined, () => live);
   const { signal } = request;
-  const body = createEventAnswerStream({ body: response.body, restorer, signal });
+  const body = createEventAnswerStream({ body: response.body, restore, signal });
   return new Response(body, { headers: headersForClient(response.headers) });
 }
 
@@ -92,4 +92,18 @@ export function createResumption(
     }
     return undefined;
   };
+}
+
+/** Latin-1 without control characters. HTTP would drop white space at the ends. */
+const carriable = /^(?! )[\x20-\x7E\xA0-\xFF]+(?<! )$/;
+
+/**
+ * The value of the `Last-Event-ID` header: one character for each byte of the id in UTF-8, because a
+ * fetch sends each character of a header as one byte. `undefined` for an id that no header can carry. The
+ * stream cannot be resumed from it.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header
+ */
+export function lastEventIdHeader(id: string): string | undefined {
+  return carriable.test(id) ? String.fromCharCode(...utf8(id)) : undefined;
 }

@@ -8,14 +8,10 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `AUTHORIZATION_REQUIRED`: the user has to sign in at the server's authorization server first.
  * - `CONNECTION_INVALID`: a connection, principal or option does not have the documented shape.
  * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
- * - `ERA_UNSUPPORTED`: the client has sessions and the server none (2026-07-28 and later), or the reverse.
- * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for, or a
- *   request of a sign-in may not go where the server sends it.
  * - `INPUT_INVALID`: the answers do not fit what the server asked; nothing was sent, and the call still waits.
  * - `NOT_WAITING`: no call with this id waits for this principal, or it is being answered, or it is over.
  * - `OUTCOME_UNKNOWN`: the request may have been carried out, and its answer was lost or came too late.
  * - `PRINCIPAL_REQUIRED`: a stateful connection was used without a principal.
- * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
  * - `RUN_REQUIRED`: code that needs a run was called outside of one.
  * - `SESSION_LOST`: the server no longer knows the session and a new one could not take its place.
  * - `STATE_CONFLICT`: another call changed the state of a server's session at the same time.
@@ -26,13 +22,10 @@ export type McpSessionErrorCode =
   | "AUTHORIZATION_REQUIRED"
   | "CONNECTION_INVALID"
   | "CONNECTION_UNAVAILABLE"
-  | "ERA_UNSUPPORTED"
-  | "FETCH_REQUIRED"
   | "INPUT_INVALID"
   | "NOT_WAITING"
   | "OUTCOME_UNKNOWN"
   | "PRINCIPAL_REQUIRED"
-  | "REDIRECT_REFUSED"
   | "RUN_REQUIRED"
   | "SESSION_LOST"
   | "STATE_CONFLICT"
@@ -59,8 +52,18 @@ export type ConnectionFailureReason =
  * - `refused`: with a `status` the server refused the request, without one it took no connection.
  * - `authorization-required`: HTTP 401, or a login that only the user can make.
  * - `not-mcp`: the answer is something else than MCP, such as a page.
+ * - `redirect`: the server answered with a redirect, which could carry the session id elsewhere.
+ * - `other-era`: the client has sessions and the server none (2026-07-28 and later), or the reverse.
+ * - `other-origin`: a request to another origin needs a base `fetch` that the application vouches for, or a
+ *   request of a sign-in may not go where the server sends it.
  */
-export type UnavailableReason = ConnectionFailureReason | "authorization-required" | "not-mcp";
+export type UnavailableReason =
+  | ConnectionFailureReason
+  | "authorization-required"
+  | "not-mcp"
+  | "redirect"
+  | "other-era"
+  | "other-origin";
 
 /** Facts about the failed request. Never an id, a token or a principal. */
 export interface McpSessionErrorData {

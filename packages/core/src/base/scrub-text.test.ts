@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { unescapedLevels } from "./escapes.ts";
-import { createScrubber, scrubJson, scrubText } from "./scrub-text.ts";
+import { createScrubber, scrubJson, scrubText, unescapedLevels } from "./scrub-text.ts";
 
 test("replaces each of several secrets, the longer of two first, and nothing in the placeholder", () => {
   const secrets = ["redacted", "token-1234", "token-1234-and-more"];

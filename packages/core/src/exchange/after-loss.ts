@@ -2,8 +2,7 @@ import { endUnused } from "../handshake/end-session.ts";
 import { ensureOpened, ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
-import { pingOn } from "../session/ping.ts";
-import { lose, type SessionContext } from "../session/session-context.ts";
+import { lose, pingOn, type SessionContext } from "../session/session-context.ts";
 import {
   eraUnsupported,
   notSentAgain,
@@ -61,7 +60,7 @@ export async function decideAfterLoss(
     const isAgain = attempts.isRetried || attempts.isRecovered;
     // Perhaps another replica takes it.
     if (!isAgain && context.resend !== "never") return { ...attempts, isRetried: true };
-    if (context.recover) await ensureOpened(context, request).catch(() => undefined);
+    if (context.onLoss !== "report") await ensureOpened(context, request).catch(() => undefined);
     request.signal?.throwIfAborted();
     if (isCurrent(context.state, session)) return toResponseFor(message.id, refusal);
   }
@@ -74,12 +73,12 @@ export async function decideAfterLoss(
   if (refusal.loss === "definite" && isRestored(context.state, session)) throw kept();
   if (isCurrent(context.state, session)) {
     // Perhaps another replica refused it, which does not know the session.
-    const mayBeOther = context.retrySameId && isFirst;
+    const mayBeOther = context.onLoss === "retry" && isFirst;
     if (mayBeOther && maySend) return { ...attempts, isUncertain, isRetried: true };
     // Words about a session may mean another one: a login, a browser, an upload.
     if (mayBeOther || refusal.loss === "probable") {
       if (await isKnown(context, session, request)) {
-        if (context.retrySameId) throw refusedOnLiveSession(refused);
+        if (context.onLoss === "retry") throw refusedOnLiveSession(refused);
         return toResponseFor(message.id, refusal);
       }
       // If the caller left during the ping, the ping proves nothing about the session.
@@ -90,7 +89,7 @@ export async function decideAfterLoss(
   // Another replica made it, which would keep it.
   if (attempts.isRecovered) endUnused(context, session, request);
   if (attempts.isRecovered && loss === "definite") throw successorLost(refused);
-  if (attempts.isRecovered || !context.recover) throw notSentAgain(refused, loss);
+  if (attempts.isRecovered || context.onLoss === "report") throw notSentAgain(refused, loss);
   if (context.state.phase.name === "stateless" && !isUncertain) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
   await ensureSession(context, request).catch(() => undefined);

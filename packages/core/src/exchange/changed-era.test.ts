@@ -7,7 +7,10 @@ import { saveSession, startStep } from "../../test/step.ts";
 import { createServerMemory } from "../memory/server-memory.ts";
 import { parseSessionSnapshot, type SessionSnapshot } from "../session/session-snapshot.ts";
 
-const changed = { code: "ERA_UNSUPPORTED", message: expect.stringMatching(/not carried out/) };
+const changed = {
+  data: { reason: "other-era" },
+  message: expect.stringMatching(/not carried out/),
+};
 
 /** The next step, in a process of its own. */
 function nextStep(

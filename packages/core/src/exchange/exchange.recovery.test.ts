@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sendResult, sendText, startMcpServer } from "../../test/mcp-server.ts";
 import { within } from "../base/bounded-wait.ts";
-import { createRpcClient } from "../../test/rpc-client.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
 
 const call = (id: unknown = 0) => ({
@@ -249,14 +248,6 @@ test("recovers as often as the server forgets, also a session made in the same s
     "lost",
     "recovered",
   ]);
-});
-
-test("recovers once for two clients that share the fetch", async () => {
-  const { fetch, server } = await startLostStep();
-  const clients = [createRpcClient(fetch, server.url), createRpcClient(fetch, server.url)];
-  const answers = await Promise.all(clients.map((client) => client.request("ping")));
-  expect(answers.every((answer) => "result" in answer)).toBe(true);
-  expect(server.sessionIds).toHaveLength(2);
 });
 
 test("nobody waits for the end of the lost session", async () => {

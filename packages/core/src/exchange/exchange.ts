@@ -2,8 +2,12 @@ import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { type AnswerTimeout, createAnswerTimeout } from "../answer/answer-timeout.ts";
 import { openAnswer } from "../answer/open-answer.ts";
 import { ensureSession } from "../handshake/handshake.ts";
-import { bufferAnswer, isAuthOrOutage, toResponseFor } from "../session/buffered-answer.ts";
-import { readProof } from "../session/kept-handshake.ts";
+import {
+  bufferAnswer,
+  isAuthOrOutage,
+  readProof,
+  toResponseFor,
+} from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
 import {
   announceResumption,
@@ -82,10 +86,10 @@ async function sessionFor(
   request: OutgoingRequest,
   attempts: Attempts,
 ): Promise<LiveSession | Response> {
-  const { state, url, recover } = context;
+  const { state, url, onLoss } = context;
   const { id, method } = message;
   const { signal } = request;
-  if (!recover && liveSession(state) === undefined && lostSession(state) !== undefined) {
+  if (onLoss === "report" && liveSession(state) === undefined && lostSession(state) !== undefined) {
     throw notSentAgain({ method, url }, "definite");
   }
   const ensured = await ensureSession(context, request).catch((error: unknown) => {

@@ -32,7 +32,7 @@ const startBalanced = async (
     if (!isOld || ++hits > wrongHits) return next();
     return sendText(response, ...refusal);
   });
-  return { server, snapshot, ...startStep(server, { snapshot, retrySameId: true, ...options }) };
+  return { server, snapshot, ...startStep(server, { snapshot, onLoss: "retry", ...options }) };
 };
 describe("an application's own classifyLoss", () => {
   test("recovers from what the built-in rule leaves alone, and sees no session id", async () => {

@@ -39,7 +39,7 @@ export async function exchangeOneWay(
   if (answer instanceof Response) return answer;
   if (answer.loss === "none" || answer.isOfVersion) return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
-  const isSure = answer.loss === "definite" && !context.retrySameId;
+  const isSure = answer.loss === "definite" && context.onLoss !== "retry";
   if (isSure) lose(context, session, method, answer.status);
   return emptyAnswer(202);
 }

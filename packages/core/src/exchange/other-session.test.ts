@@ -124,8 +124,8 @@ test("initializes when the server does not know the session that it has named", 
   await expect.poll(() => step.ended.toSorted()).toEqual(["adopted-1", "secret-session-1"]);
 });
 
-test("reports the loss with recover: false, and ends the session that carried the call out", async () => {
-  const step = await startAdoptingStep({ recover: false });
+test("reports the loss that is to be reported, and ends the session that carried the call out", async () => {
+  const step = await startAdoptingStep({ onLoss: "report" });
   expect(await call(step)).toBe(1);
   await expect(step.client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
   await expect.poll(() => step.ended).toEqual(["adopted-1"]);
@@ -147,19 +147,6 @@ test.each([
   await slot.settle();
   expect(slot.snapshot).toEqual(snapshot);
   expect(server.log).toEqual(["POST tools/call"]);
-});
-
-test("ignores a name from another URL of the origin", async () => {
-  const server = await startMcpServer();
-  const snapshot = await saveSession(server);
-  server.use(({ path, message }, response) => {
-    if (path === "/mcp") return void response.writeHead(307, { location: "/other" }).end();
-    return sendResult(response, message.id, {}, { "mcp-session-id": "other-url" });
-  });
-  const { client, slot } = startStep(server, { snapshot, redirect: "same-origin" });
-  expect(await client.request("tools/call")).toHaveProperty("result");
-  await slot.settle();
-  expect(slot.snapshot).toEqual(snapshot);
 });
 
 test("says neither id when the session that carried a call out reports an error", async () => {

@@ -6,7 +6,6 @@ import { compareAndClear, isCurrent, tellNamesIgnored } from "../session/session
 import type { LiveSession, NamedSession } from "../session/slot-state.ts";
 import { isSessionId } from "../session/snapshot-shape.ts";
 import { hasContentType, isEventStream } from "../wire/read-answer.ts";
-import { isSameEndpoint } from "../wire/server-endpoint.ts";
 
 // Some servers never refuse an id that they do not know. They carry the request out in another session,
 // and its id in the answer's header is the only sign. The loss is seen late, and the other session is the
@@ -33,19 +32,17 @@ export function followNamed(
 
 /** The session that the answer names in place of the one that the request went out on. */
 function otherSession(
-  { state, url, emit }: SessionContext,
+  { state, emit }: SessionContext,
   session: LiveSession,
   response: Response,
 ): NamedSession | undefined {
-  const { headers, status, url: answeredBy } = response;
+  const { headers, status } = response;
   const sessionId = headers.get(sessionIdHeader);
   if (session.kind !== "session" || sessionId === null) return undefined;
   if (sessionId === session.sessionId || !isSessionId(sessionId)) return undefined;
   // A page of a proxy is no answer.
   const isMcp = isEventStream(response) || hasContentType(response, "application/json");
   if (!isMcp && status !== 202) return undefined;
-  // Not all fetches tell the answer's URL.
-  if (answeredBy && !isSameEndpoint(new URL(answeredBy), url)) return undefined;
   if (state.ignoresNames) {
     if (tellNamesIgnored(state)) emit({ type: "ids-vary" });
     return undefined;
@@ -65,12 +62,13 @@ function goOnIn(
   lost: { readonly session: LiveSession; readonly method: string; readonly status: number },
   { headers, init }: OwnRequest,
 ): () => void {
-  const { state, emit, recover } = context;
+  const { state, emit, onLoss } = context;
   const { session, method, status } = lost;
   const isFirst = compareAndClear(state, session, named);
   if (isFirst) emit({ type: "lost", method, status });
   // Only the next request waits for it.
-  const ensured = isFirst && recover ? ensureSession(context, { headers, init }) : undefined;
+  const isReplaced = isFirst && onLoss !== "report";
+  const ensured = isReplaced ? ensureSession(context, { headers, init }) : undefined;
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const endUnlessUsed = async () => {
     await Promise.allSettled([over, ensured]);

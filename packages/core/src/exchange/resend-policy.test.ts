@@ -90,15 +90,15 @@ test("sends nothing again with resend: never, but replaces the session", async (
 test.each([
   [everything, "SESSION_LOST", []],
   [gateway, "OUTCOME_UNKNOWN", ["POST ping"]],
-])("reports a loss with recover: false and opens nothing, %#", async (refusal, code, asked) => {
-  const { client, server, slot } = await startRefusedStep(refusal, { recover: false });
+])("reports a loss that is to be reported, and opens nothing, %#", async (refusal, code, asked) => {
+  const { client, server, slot } = await startRefusedStep(refusal, { onLoss: "report" });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code });
   expect(server.log).toEqual(["POST tools/call", ...asked]);
   expect(slot).toMatchObject({ snapshot: { kind: "sessionless", lost: {} }, changed: true });
 });
 
-test("reports the loss to later requests too with recover: false, and opens nothing", async () => {
-  const { client, server } = await startRefusedStep(gateway, { recover: false });
+test("reports such a loss to later requests too, and opens nothing", async () => {
+  const { client, server } = await startRefusedStep(gateway, { onLoss: "report" });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
   expect(server.log).toEqual(["POST tools/call", "POST ping"]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { methodNotFound, probe, probeHeaders } from "../../test/handshake-messages.ts";
 import { sendJson, startMcpServer, type TestMcpServer } from "../../test/mcp-server.ts";
 import { sessionSnapshot, startStep } from "../../test/step.ts";
+import type { McpSessionError } from "../base/mcp-session-error.ts";
 import type { SessionSnapshot } from "../session/session-snapshot.ts";
 
 const day = 86_400_000;
@@ -114,17 +115,20 @@ describe("a server that only speaks revisions without sessions", () => {
     expect(answer).toMatchObject({ result: {} });
   });
 
-  test("cannot be used by a client that never probes: ERA_UNSUPPORTED", async () => {
+  test("cannot be used by a client that never probes", async () => {
     const server = await startModernServer();
     const { client, slot } = startStep(server);
     await expect(client.handshake()).rejects.toMatchObject({
-      code: "ERA_UNSUPPORTED",
-      data: { method: "initialize", origin: server.origin },
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-era", method: "initialize", origin: server.origin },
     });
     expect(slot.snapshot).toMatchObject({ kind: "stateless" });
     // In later steps too, where the verdict is known.
     const later = startStep(server, { snapshot: slot.snapshot! });
-    await expect(later.client.handshake()).rejects.toMatchObject({ code: "ERA_UNSUPPORTED" });
+    await expect(later.client.handshake()).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-era" },
+    });
   });
 });
 
@@ -140,8 +144,8 @@ test.each([true, false])("a lost session leaves its notice, saved as lost: %s", 
   const { client, slot } = startStep(server, { snapshot });
   const seen = isSaved
     ? (await client.post(probe, { headers: probeHeaders })).status
-    : await client.request("tools/call").catch(({ code }: { code: string }) => code);
-  expect(seen).toBe(isSaved ? 400 : "ERA_UNSUPPORTED");
+    : await client.request("tools/call").catch(({ data }: McpSessionError) => data.reason);
+  expect(seen).toBe(isSaved ? 400 : "other-era");
   expect(slot.snapshot).toMatchObject({ kind: "stateless" });
   expect(slot.takeLossNotice()).toBe(true);
   expect(slot.takeLossNotice()).toBe(false);

@@ -30,7 +30,7 @@ const values: [name: string, value: string][] = [
   ["an object that is no text", '{"toString":1,"toJSON":1}'],
 ];
 
-const usual = ["CONNECTION_UNAVAILABLE", "ERA_UNSUPPORTED", "error", "refused", "result"];
+const usual = ["CONNECTION_UNAVAILABLE", "error", "refused", "result"];
 
 describe.each(values)("an initialize answer with %s", (kind, value) => {
   test.each(answers)("in %s", async (_, rest) => {

@@ -82,7 +82,7 @@ describe("without an answer", () => {
     const snapshot = sessionSnapshot(server.url);
     expect(await endSession({ url: server.url, snapshot })).toMatchObject({
       ended: false,
-      cause: { code: "REDIRECT_REFUSED" },
+      cause: { code: "CONNECTION_UNAVAILABLE", data: { reason: "redirect" } },
     });
     expect(server.log).toEqual(["DELETE"]);
   });

@@ -86,7 +86,7 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
     );
   }
   if (snapshot.kind !== "session") return { ended: false, reason: "no-session" };
-  const way = { url: endpoint, fetch, redirect: "refuse" } as const;
+  const way = { url: endpoint, fetch };
   const end = { method: "DELETE", headers: headersForSession(new Headers(headers), snapshot) };
   const late = noAnswer(timeoutMs);
   // Some fetches ignore the signal.

@@ -57,7 +57,7 @@ describe("aroundRecovery", () => {
 
   test("does not run when a lost session is not to be replaced", async () => {
     const { recoveries, aroundRecovery } = watchRecoveries();
-    const { client } = await startLostStep({ aroundRecovery, recover: false });
+    const { client } = await startLostStep({ aroundRecovery, onLoss: "report" });
     await expect(client.request("tools/call", {})).rejects.toMatchObject({ code: "SESSION_LOST" });
     await expect(client.request("tools/call", {})).rejects.toMatchObject({ code: "SESSION_LOST" });
     expect(recoveries).toEqual([]);

@@ -28,24 +28,6 @@ describe("the save point", () => {
     expect(saved).toEqual([slot.snapshot]);
   });
 
-  test("holds the acknowledgement back from the client", async () => {
-    const server = await startMcpServer();
-    const saving = Promise.withResolvers<void>();
-    const { client } = startStep(server, { onSession: () => saving.promise });
-    await client.post(initialize);
-    let isAcknowledged = false;
-    const acknowledged = client.post(initialized).finally(() => {
-      isAcknowledged = true;
-    });
-    await expect.poll(() => server.log.length).toBe(2);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
-    expect(isAcknowledged).toBe(false);
-    saving.resolve();
-    await acknowledged;
-  });
-
   test("wins with the snapshot it returns", async () => {
     const server = await startMcpServer();
     const other = startStep(server);

@@ -1,6 +1,10 @@
 import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-options.ts";
-import type { BoundedRequest, OwnRequest, SessionContext } from "../session/session-context.ts";
-import { pingOn } from "../session/ping.ts";
+import {
+  type BoundedRequest,
+  type OwnRequest,
+  pingOn,
+  type SessionContext,
+} from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
 import {
   enterOpened,
@@ -32,14 +36,14 @@ export async function ensureSession(
   context: SessionContext,
   request: OwnRequest,
 ): Promise<Confirmation> {
-  const { state, aroundRecovery, recover } = context;
+  const { state, aroundRecovery, onLoss } = context;
   const { headers, init } = request;
   const live = liveSession(state);
   if (live !== undefined) return { live };
   const ensured = await state.tasks.ensuring(async (signal, finish) => {
     const isLost = lostSession(state) !== undefined && openedSession(state) === undefined;
     const make = () => makeSession(context, { headers, init, signal }, finish);
-    if (aroundRecovery === undefined || !recover || !isLost) return await make();
+    if (aroundRecovery === undefined || onLoss === "report" || !isLost) return await make();
     return await runAroundRecovery(aroundRecovery, make);
   }, request.signal);
   // The session may have been lost again while others waited for it.

@@ -1,6 +1,6 @@
 import type { MemoryContext } from "../session/session-context.ts";
 import type { KeptMethod } from "../session/snapshot-shape.ts";
-import { reportsUnknownTool } from "../tools/unknown-tool.ts";
+import { reportsUnknownTool } from "../tools/compare-tools.ts";
 import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { KeptResults, ResultKey } from "./kept-results.ts";
 import { observeAnswer } from "./observe-answer.ts";

@@ -103,6 +103,9 @@ describe("options", () => {
     const { slot } = startStep({ url: "http://127.0.0.1:9/mcp" });
     const options = { session: "stateless", memory: createServerMemory() } as const;
     const fetch = createSessionFetch({ url: "http://127.0.0.1:9/mcp", slot, ...options });
-    await expect(fetch("http://localhost:9/")).rejects.toMatchObject({ code: "FETCH_REQUIRED" });
+    await expect(fetch("http://localhost:9/")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin" },
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
-import type { JsonRpcId } from "../wire/json-rpc.ts";
-import { readRefusal } from "../wire/read-answer.ts";
+import { type JsonRpcId, type JsonRpcMessage, parseMessage } from "../wire/json-rpc.ts";
+import { hasContentType, MAX_MESSAGE_BYTES, readRefusal, readText } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import {
   type BufferedAnswer,
@@ -69,4 +69,40 @@ export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
 /** Whether the client or the application handles it. Such an answer never means a loss. */
 export function isAuthOrOutage({ status }: BufferedAnswer): boolean {
   return status === 401 || status === 403 || status === 429 || status >= 500;
+}
+
+// A server without sessions keeps nothing of a handshake, so a later step goes on with its result. One that
+// keeps something all the same, for all of its clients together, refuses after a restart.
+
+/** Whether an answer with status 2xx is an error that refuses a handshake without a session. */
+export function refusesInside(session: LiveSession, message: JsonRpcMessage | undefined): boolean {
+  if (session.kind !== "sessionless" || message === undefined || !("error" in message))
+    return false;
+  // As if the server had answered with a status for it.
+  return refusesHandshake({ status: 400, body: message.error?.message ?? "" });
+}
+
+/** Handshakes without a session that have answered something else than a refusal. */
+const proven = new WeakSet<LiveSession>();
+
+/**
+ * Reads the first JSON answer after a handshake without a session: some servers refuse with status 200. Of an
+ * answer stream only the error is read, on its way to the client.
+ *
+ * @returns the refusal, or an answer like the given one
+ */
+export async function readProof(
+  response: Response,
+  session: LiveSession,
+): Promise<Response | BufferedAnswer> {
+  const isToRead = session.kind === "sessionless" && !proven.has(session);
+  if (!isToRead || !hasContentType(response, "application/json")) return response;
+  const { status, headers } = response;
+  const body = await readText(response, MAX_MESSAGE_BYTES);
+  if (refusesInside(session, parseMessage(body))) {
+    return { status, headers: headersForClient(headers), body, loss: "definite" };
+  }
+  proven.add(session);
+  // With some statuses there can be no body.
+  return new Response(body === "" ? null : body, { status, headers });
 }

@@ -23,16 +23,6 @@ const length = (body: string) => `content-length: ${body.length}`;
 /** Answers whose head or framing is wrong, and what the client sees: "rejected" is `fetch`'s own error. */
 const answers: [name: string, answer: HostileAnswer, seen: string][] = [
   [
-    "a hundred headers",
-    raw((body) => [
-      ok,
-      type,
-      length(body),
-      ...Array.from({ length: 100 }, (_, n) => `x-${n}: ${n}`),
-    ]),
-    "result",
-  ],
-  [
     "ten thousand headers",
     raw((body) => [
       ok,
@@ -43,18 +33,8 @@ const answers: [name: string, answer: HostileAnswer, seen: string][] = [
     "OUTCOME_UNKNOWN",
   ],
   [
-    "the same header a thousand times",
-    raw((body) => [ok, type, length(body), ...Array.from({ length: 1_000 }, () => "x-a: 1")]),
-    "result",
-  ],
-  [
     "a header of 100 KB",
     raw((body) => [ok, type, length(body), `x-a: ${"a".repeat(100_000)}`]),
-    "OUTCOME_UNKNOWN",
-  ],
-  [
-    "a header without a colon",
-    raw((body) => [ok, type, length(body), "nonsense"]),
     "OUTCOME_UNKNOWN",
   ],
   [
@@ -62,7 +42,6 @@ const answers: [name: string, answer: HostileAnswer, seen: string][] = [
     raw((body) => [ok, type, "content-type: text/html", length(body)]),
     "unanswered",
   ],
-  ["two lengths", raw((body) => [ok, type, length(body), "content-length: 5"]), "OUTCOME_UNKNOWN"],
   [
     "a length that is too large",
     raw((body) => [ok, type, `content-length: ${body.length + 9}`]),
@@ -73,33 +52,19 @@ const answers: [name: string, answer: HostileAnswer, seen: string][] = [
     raw((body) => [ok, type, `content-length: ${body.length - 9}`]),
     "OUTCOME_UNKNOWN",
   ],
-  ["a length that is none", raw(() => [ok, type, "content-length: x"]), "OUTCOME_UNKNOWN"],
-  ["no length", raw(() => [ok, type, "connection: close"]), "result"],
   [
     "an encoding that it has not",
     raw((body) => [ok, type, length(body), "content-encoding: gzip"]),
     "OUTCOME_UNKNOWN",
   ],
-  [
-    "an encoding that nobody knows",
-    raw((body) => [ok, type, length(body), "content-encoding: x"]),
-    "result",
-  ],
   ["chunks that are none", raw(() => [ok, type, "transfer-encoding: chunked"]), "OUTCOME_UNKNOWN"],
-  [
-    "a second answer behind it",
-    raw((body) => [ok, type, length(body)], `${ok}\r\n${type}\r\ncontent-length: 2\r\n\r\n{}`),
-    "result",
-  ],
   [
     "an interim answer before it",
     raw((body) => ["HTTP/1.1 103 Early Hints", "link: </a>", "", ok, type, length(body)]),
     "result",
   ],
-  ["status 299", raw((body) => ["HTTP/1.1 299 Odd", type, length(body)]), "result"],
   ["status 600", raw((body) => ["HTTP/1.1 600 Odd", type, length(body)]), "rejected"],
   ["no status", raw(() => ["nonsense"]), "OUTCOME_UNKNOWN"],
-  ["nothing at all", (response) => void response.socket?.destroy(), "OUTCOME_UNKNOWN"],
 ];
 
 describe("an answer with", () => {

@@ -97,13 +97,6 @@ describe("a refusal has another meaning", () => {
   });
 });
 
-test.each([200, 202, 301, 401, 403, 408, 429, 500, 502, 503])(
-  "%i is no loss, whatever it says",
-  (status) => {
-    expect(classifyLoss({ status, body: error(-32001, "Session not found") })).toBe("none");
-  },
-);
-
 test("never takes an answer of the application for a loss, and never fails", () => {
   const words = fc.constantFrom("session", "not found", "expired", "No valid session ID provided");
   const body = fc.oneof(

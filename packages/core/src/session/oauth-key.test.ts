@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { isOAuthKey, oauthKey, parseOAuthKey } from "./oauth-key.ts";
-import { sessionKey } from "./principal.ts";
+import { isOAuthKey, oauthKey, parseOAuthKey, sessionKey } from "./principal.ts";
 
 const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
 

@@ -1,9 +1,15 @@
 import type { JsonRpcId, JsonRpcMessage } from "../wire/json-rpc.ts";
-import { type Endpoint, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
+import {
+  answerOrReason,
+  type Endpoint,
+  type OutgoingRequest,
+  sendToEndpoint,
+} from "../wire/server-endpoint.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
 import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
+  LossPolicy,
   MemoryFeature,
   ResendPolicy,
   SessionFetchOptions,
@@ -12,6 +18,7 @@ import type {
 import { headersForMessage, nameSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
 import type { LiveSession, SlotState } from "./slot-state.ts";
+import { timeLimited } from "../base/bounded-wait.ts";
 
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */
 export interface SessionContext
@@ -20,7 +27,7 @@ export interface SessionContext
     Readonly<
       Omit<
         SessionFetchOptions,
-        keyof Endpoint | "memory" | "now" | "recover" | "resend" | "session" | "toolList"
+        keyof Endpoint | "memory" | "now" | "onLoss" | "resend" | "session" | "toolList"
       >
     > {
   readonly state: SlotState;
@@ -33,7 +40,7 @@ export interface SessionContext
   readonly memory: MemoryParts | undefined;
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
-  readonly recover: boolean;
+  readonly onLoss: LossPolicy;
   readonly resend: ResendPolicy;
   readonly toolList: ToolListOptions;
   readonly initializeMs: number;
@@ -167,4 +174,25 @@ async function send(
   } catch (cause) {
     throw request.signal?.aborted ? cause : connectionBroke({ method, url: context.url, cause });
   }
+}
+
+const timeoutMs = 5_000;
+
+/**
+ * Pings the server on a session.
+ *
+ * @returns what `read` makes of the answer; `undefined` without an answer within 5 seconds
+ */
+export async function pingOn<T>(
+  context: SessionContext,
+  session: LiveSession,
+  request: OwnRequest,
+  read: (response: Response) => T | Promise<T>,
+): Promise<T | undefined> {
+  const ping = { method: "ping", id: context.ids.next() };
+  const asking = timeLimited(timeoutMs, request.signal, async (signal) => {
+    const sending = sendOwn(context, session, ping, { ...request, signal });
+    return await read(await answerOrReason(sending, signal));
+  });
+  return await asking.catch(() => undefined);
 }

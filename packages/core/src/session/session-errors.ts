@@ -42,7 +42,7 @@ const triesAgain = "The next request tries again.";
 const checkFirst =
   "Whether the request was carried out is unknown; check before you send it again.";
 const unknownWhenNew =
-  "the server does not know the session that it has just made. Probably a load balancer spreads the requests over replicas that do not share sessions. Send all requests of a session to one replica (sticky routing), or set retrySameId.";
+  'the server does not know the session that it has just made. Probably a load balancer spreads the requests over replicas that do not share sessions. Send all requests of a session to one replica (sticky routing), or set onLoss: "retry".';
 
 /** The server no longer knows the session, and no other could take its place. */
 export const sessionLost = always(
@@ -87,8 +87,9 @@ export function handshakeTimedOut(request: Failed, timeoutMs: number): McpSessio
 
 /** The server speaks revisions with sessions, and the client those without, or the reverse. */
 export const eraUnsupported = always(
-  "ERA_UNSUPPORTED",
+  "CONNECTION_UNAVAILABLE",
   'this client speaks other revisions than the server does now: with sessions (2025-11-25 and earlier), or without (2026-07-28 and later). The request was not carried out. Connect a new client, one that probes (server/discover): @ai-sdk/mcp 2, or @modelcontextprotocol/client with versionNegotiation: { mode: "auto" }.',
+  "other-era",
 );
 
 export function notSentAgain(request: Failed, loss: "definite" | "probable"): McpSessionError {

@@ -24,12 +24,10 @@ export interface SessionFetchOptions {
   /** Holds the session; from `createSessionSlot`. */
   slot: SessionSlot;
   /**
-   * Sends the requests. If you pass one, you also vouch for requests to other origins (OAuth), which fail with
-   * `FETCH_REQUIRED` otherwise. @default globalThis.fetch
+   * Sends the requests. If you pass one, you also vouch for requests to other origins (OAuth), which are refused
+   * otherwise. @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Whether redirects within the origin are followed. @default "refuse" */
-  redirect?: "refuse" | "same-origin" | undefined;
   /**
    * Whether clients may open a stream of server messages (GET). Clients that declare sampling, elicitation or
    * roots need it. A step is too short to listen otherwise. @default false
@@ -45,12 +43,8 @@ export interface SessionFetchOptions {
    * effort). A function is called at each abort. @default false
    */
   cancelOnAbort?: boolean | (() => boolean) | undefined;
-  /**
-   * Whether a lost session is replaced. Otherwise the loss is reported (`SESSION_LOST`, or
-   * `OUTCOME_UNKNOWN` if it is only probable), for callers that open the next session elsewhere.
-   * @default true
-   */
-  recover?: boolean | undefined;
+  /** What follows the loss of a session. @default "replace" */
+  onLoss?: LossPolicy | undefined;
   /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
   resend?: ResendPolicy | undefined;
   /**
@@ -58,12 +52,6 @@ export interface SessionFetchOptions {
    * `undefined` leaves it to the built-in rule.
    */
   classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
-  /**
-   * Whether a request that met a lost session is first tried once more with the same id, for load
-   * balancers that sometimes pick the wrong replica. If `resend` forbids sending the request again, a
-   * ping is sent instead. @default false
-   */
-  retrySameId?: boolean | undefined;
   /** Sends some requests to a second session. @default none */
   except?: SecondSession | undefined;
   readonly timeouts?:
@@ -152,6 +140,17 @@ export interface MemoryFeature {
 }
 
 /**
+ * What follows the loss of a session.
+ *
+ * - `"replace"`: a new session takes its place.
+ * - `"retry"`: the request is first tried once more with the same id, for load balancers that sometimes
+ *   pick the wrong replica. If `resend` forbids sending the request again, a ping is sent instead.
+ * - `"report"`: it is reported (`SESSION_LOST`, or `OUTCOME_UNKNOWN` if it is only probable), for callers
+ *   that open the next session elsewhere.
+ */
+export type LossPolicy = "replace" | "retry" | "report";
+
+/**
  * Whether a request that met a lost session is sent again on the replacement.
  *
  * - `"safe"`: after a definite loss always, because the server refused it unprocessed; after a probable
@@ -208,14 +207,12 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   url: checkedLater,
   slot: checkedLater,
   fetch: checkFunction,
-  redirect: oneOf("refuse", "same-origin"),
   listening: flag,
   firstList: flag,
   cancelOnAbort: flagOrFunction,
-  recover: flag,
+  onLoss: oneOf("replace", "retry", "report"),
   resend: policyOrFunction,
   classifyLoss: checkFunction,
-  retrySameId: flag,
   except: anyException,
   timeouts: group({ initializeMs: checkMs, answerMs: checkMs, startMs: checkMs }),
   toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0) }),

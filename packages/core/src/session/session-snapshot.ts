@@ -1,12 +1,13 @@
 import { invalidOption } from "../base/check-option.ts";
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { isNewerFormat, newerFormat } from "./newer-format.ts";
 import {
   anyInitializeResult,
   anySnapshot,
+  isNewerFormat,
   isSessionId,
   type KeptMethod,
+  newerFormat,
 } from "./snapshot-shape.ts";
 
 /** The newest protocol revision that has sessions; offered when the fetch initializes by itself. */

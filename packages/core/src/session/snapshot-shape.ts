@@ -1,14 +1,55 @@
-import {
-  anyNumber,
-  anyRecord,
-  anyText,
-  exactly,
-  listOf,
-  recordOf,
-  type Shape,
-  when,
-} from "../base/json-shape.ts";
 import { isRecord } from "../base/json-values.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+
+/**
+ * The expected form of a value of JSON. Gives the path of the first wrong field, which is empty for the
+ * value itself, or `undefined` if nothing is wrong. It changes nothing, reads own fields only, and looks
+ * no deeper than its parts say.
+ */
+export type Shape = (value: unknown) => readonly string[] | undefined;
+
+/** A value that passes a test. */
+export function when(isRight: (value: unknown) => boolean): Shape {
+  return (value) => (isRight(value) ? undefined : []);
+}
+
+export const anyText = when((value) => typeof value === "string");
+export const anyNumber = when(Number.isFinite);
+export const anyRecord = when(isRecord);
+
+export function exactly(expected: string | number | boolean): Shape {
+  return when((value) => value === expected);
+}
+
+export function listOf(item: Shape): Shape {
+  return (value) => {
+    if (!Array.isArray(value)) return [];
+    for (const [index, part] of value.entries()) {
+      const wrong = item(part);
+      if (wrong) return [`${index}`, ...wrong];
+    }
+    return undefined;
+  };
+}
+
+/**
+ * An object with these fields. The name of an optional field ends in `?`.
+ *
+ * @param isOpen whether it may have other fields too @default false
+ */
+export function recordOf(shapes: Readonly<Record<string, Shape>>, isOpen = false): Shape {
+  return (value) => {
+    if (!isRecord(value)) return [];
+    const others = new Set(Object.keys(value));
+    for (const [name, shape] of Object.entries(shapes)) {
+      const key = name.replace("?", "");
+      const field = others.delete(key) ? value[key] : undefined;
+      const wrong = field === undefined && key !== name ? undefined : shape(field);
+      if (wrong) return [key, ...wrong];
+    }
+    return isOpen || others.size === 0 ? undefined : [];
+  };
+}
 
 /** The first protocol revision without sessions. Results of this and later revisions are never saved. */
 export const FIRST_STATELESS_VERSION = "2026-07-28";
@@ -106,3 +147,19 @@ export const anySnapshot: Shape = (value) => {
   const shape = typeof kind === "string" && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
   return shape ? shape(value) : ["kind"];
 };
+
+/** Whether a later release wrote a value: this one only knows version 1. */
+export function isNewerFormat(value: unknown): boolean {
+  if (!isRecord(value) || !Object.hasOwn(value, "version")) return false;
+  const { version } = value;
+  return Number.isSafeInteger(version) && (version as number) > 1;
+}
+
+/** @param what begins the sentence: `"The session snapshot"` */
+export function newerFormat(what: string, connection?: string): McpSessionError {
+  return new McpSessionError(
+    "STATE_INVALID",
+    `${what} has a newer format: a later release of durable-mcp wrote it, and this one must not replace it. Upgrade this process.`,
+    { data: { field: "version", ...(connection !== undefined && { connection }) } },
+  );
+}

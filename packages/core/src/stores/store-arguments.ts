@@ -1,5 +1,5 @@
 import { checkWhole, invalidOption } from "../base/check-option.ts";
-import { pooledToken } from "../base/pooled-token.ts";
+import { randomToken } from "../base/random-token.ts";
 import type { StoreBatchStep, StorePosition, StoreSelection, StoreWrite } from "./driver.ts";
 import type {
   JsonValue,
@@ -39,7 +39,7 @@ export function readPut(
     throw invalidOption("leaveFree", "must be a number from 0 to 1");
   }
   const text = printValue(value, `${path}value`);
-  return { key, text, revision: pooledToken(), ifRevision, owner, expiresAt, leaveFree };
+  return { key, text, revision: randomToken(), ifRevision, owner, expiresAt, leaveFree };
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` or `STATE_INVALID`, naming the write */

@@ -1,5 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
 import type { ToolChanges } from "../session/session-event.ts";
+import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 
 interface Named {
   readonly name: string;
@@ -39,4 +40,19 @@ function sorted(_: string, value: unknown): unknown {
   if (!isRecord(value)) return value;
   const names = Object.keys(value).toSorted();
   return Object.fromEntries(names.map((name) => [name, value[name]]));
+}
+
+const unknownTool =
+  /unknown tool|no such tool|tool\b.{0,200}\b(not found|does not exist|unknown)/is;
+
+/**
+ * Whether an answer says that there is no such tool. Servers report it as an error or, like the official
+ * SDK now, as a result with `isError`.
+ */
+export function reportsUnknownTool({ error, result }: JsonRpcResponse, name: unknown): boolean {
+  const content = result?.["isError"] === true ? result["content"] : undefined;
+  const first: unknown = Array.isArray(content) ? content[0] : undefined;
+  const text: unknown = error?.message ?? (isRecord(first) ? first["text"] : undefined);
+  if (typeof text !== "string" || typeof name !== "string" || !text.includes(name)) return false;
+  return unknownTool.test(text);
 }

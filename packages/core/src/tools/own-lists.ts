@@ -70,9 +70,9 @@ export async function relistTools(
   if (before === undefined) return;
   try {
     if (keptList(context) === undefined) {
-      await askForTools(context, liveSession(state), request, {
-        onPage: (page, message) => observeTools(context, page, message),
-      });
+      await askForTools(context, liveSession(state), request, (page, message) =>
+        observeTools(context, page, message),
+      );
     }
   } catch {
     return;
@@ -84,21 +84,17 @@ export async function relistTools(
 /** For all pages, in milliseconds. */
 const listTimeoutMs = 10_000;
 
-interface ToolsQuery {
-  /** Called for each page, with its request. */
-  readonly onPage?: (page: JsonRpcResponse, message: JsonRpcRequest) => void;
-}
-
 /**
  * Asks a session for all pages of its tool list.
  *
+ * @param onPage called for each page, with its request
  * @throws when the server does not give them in time
  */
 async function askForTools(
   context: SessionContext,
   session: LiveSession | undefined,
   request: BoundedRequest,
-  { onPage }: ToolsQuery = {},
+  onPage?: (page: JsonRpcResponse, message: JsonRpcRequest) => void,
 ): Promise<ToolDefinition[]> {
   const list = async (cursor: string | undefined, signal: AbortSignal) => {
     const id = context.ids.next();

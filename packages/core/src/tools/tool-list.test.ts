@@ -28,6 +28,16 @@ function serveTools(server: TestMcpServer, pages: object[][]) {
   });
 }
 
+/** Says in the answers to calls that the list has changed. */
+function tellOfChanges(server: TestMcpServer) {
+  server.use(({ message }, response, next) => {
+    if (message?.method !== "tools/call") return next();
+    startEvents(response);
+    response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
+    response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
+  });
+}
+
 async function listAll(client: ReturnType<typeof createRpcClient>): Promise<any[]> {
   const tools: unknown[] = [];
   for (let cursor: string | undefined; ;) {
@@ -191,12 +201,7 @@ describe("a kept list is not used", () => {
 
   test("after a list_changed, which is an event", async () => {
     const { client, server, slot, events } = await startListedStep();
-    server.use(({ message }, response, next) => {
-      if (message?.method !== "tools/call") return next();
-      startEvents(response);
-      response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
-      response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
-    });
+    tellOfChanges(server);
     await client.request("tools/call", { name: "a" });
     expect(slot.snapshot).toMatchObject({ toolList: { listedAt: -1 } });
     expect(events).toContainEqual({ type: "tools-changed", reason: "list-changed" });
@@ -211,12 +216,7 @@ describe("a kept list is not used", () => {
     await client.handshake();
     await client.request("tools/list");
     const other = createRpcClient(createSessionFetch({ url: server.url, slot }), server.url);
-    server.use(({ message }, response, next) => {
-      if (message?.method !== "tools/call") return next();
-      startEvents(response);
-      response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
-      response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
-    });
+    tellOfChanges(server);
     await other.request("tools/call", { name: "a" });
     await client.request("tools/list");
     expect(server.log.filter((entry) => entry === list)).toHaveLength(2);
@@ -286,12 +286,7 @@ describe("a list that differs from the one before is an event with the tools' na
 
   test("in a later step, after a list_changed in this one", async () => {
     const step = await startListedStep(before);
-    step.server.use(({ message }, response, next) => {
-      if (message?.method !== "tools/call") return next();
-      startEvents(response);
-      response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
-      response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
-    });
+    tellOfChanges(step.server);
     await step.client.request("tools/call", { name: "a" });
     serveTools(step.server, [[evil, toolDefinition("c")]]);
     const later = laterStep(step, {
@@ -333,67 +328,6 @@ describe("a list that is not saved", () => {
     expect(slot).toMatchObject({ snapshot, changed: false });
     expect((await client.request("tools/list")).result).toEqual({ tools: [tool] });
     expect(server.log).toEqual([list]);
-  });
-
-  describe("because it is far too long", () => {
-    const tools = [{ ...toolDefinition("a"), description: "x".repeat(450_000) }];
-    const startLong = async (json: string = JSON.stringify(tools)) => {
-      const server = await startMcpServer();
-      const step = startStep(server, { snapshot: await saveSession(server) });
-      server.use(({ message }, response, next) => {
-        if (message?.method !== "tools/list") return next();
-        const id = JSON.stringify(message.id);
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(`{"result": ${json}, "jsonrpc":"2.0","id":${id}}`);
-      });
-      return { ...step, server };
-    };
-
-    test("reaches the client as the server printed it, but for the id", async () => {
-      const { client } = await startLong(`{ "tools" : ${JSON.stringify(tools)} }`);
-      const response = await client.post({ jsonrpc: "2.0", id: 7, method: "tools/list" });
-      const text = `{"result": { "tools" : ${JSON.stringify(tools)} }, "jsonrpc":"2.0","id":7}`;
-      expect((await response.text()) === text).toBe(true);
-    });
-
-    test("answers the next one in the process", async () => {
-      const { client, server, slot } = await startLong(JSON.stringify({ tools }));
-      await client.request("tools/list");
-      expect((await client.request("tools/list")).result).toEqual({ tools });
-      expect(server.log).toEqual([list]);
-      expect(slot.changed).toBe(false);
-    });
-
-    test.each(["nextCursor", "next\\u0043ursor"])("is no whole list with a %s", async (name) => {
-      const { client, server } = await startLong(
-        `{"${name}":"cursor-1","tools":${JSON.stringify(tools)}}`,
-      );
-      await client.request("tools/list");
-      await client.request("tools/list");
-      expect(server.log).toEqual([list, list]);
-    });
-
-    test("is compared with the next one", async () => {
-      const step = await startLong(JSON.stringify({ tools }));
-      await step.client.request("tools/list");
-      step.server.use(({ message }, response, next) => {
-        if (message?.method !== "tools/call") return next();
-        startEvents(response);
-        response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
-        response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
-      });
-      await step.client.request("tools/call", { name: "a" });
-      serveTools(step.server, [[toolDefinition("b")]]);
-      await step.client.request("tools/list");
-      expect(step.events.at(-1)).toMatchObject({ added: ["b"], removed: ["a"], changed: [] });
-    });
-
-    test("and of no form answers nobody else", async () => {
-      const { client, server } = await startLong(JSON.stringify({ toolz: tools }));
-      await client.request("tools/list");
-      await client.request("tools/list");
-      expect(server.log).toEqual([list, list]);
-    });
   });
 
   test.each<[string, unknown]>([

@@ -10,15 +10,10 @@ import {
   type ToolDefinition,
   type ToolList,
 } from "../session/session-snapshot.ts";
-import {
-  type JsonRpcMessage,
-  type JsonRpcRequest,
-  type JsonRpcResponse,
-} from "../wire/json-rpc.ts";
+import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { scrubStrings } from "../wire/scrub-session-id.ts";
-import { compareTools } from "./compare-tools.ts";
+import { compareTools, reportsUnknownTool } from "./compare-tools.ts";
 import { uniqueTools } from "./list-pages.ts";
-import { reportsUnknownTool } from "./unknown-tool.ts";
 
 /** The kept tools of a complete `tools/list`, of this step or an earlier one, if they can answer it. */
 export function toolsFor(

@@ -1,8 +1,7 @@
-import { detach } from "../base/bounded-wait.ts";
+import { detach, tryInsistently } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
-import { tryInsistently } from "../base/try-insistently.ts";
 import { notKept, notWaiting, sessionEnded } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { claims, over } from "./waiting-life.ts";

@@ -61,7 +61,7 @@ export async function sendLeg(
   let response: Response | undefined;
   try {
     const sending = sendToEndpoint(
-      { url, fetch, redirect: "refuse" },
+      { url, fetch },
       { method: "POST", headers: legHeaders(headers), body, signal },
     );
     response = await (signal ? answerOrReason(sending, signal) : sending);

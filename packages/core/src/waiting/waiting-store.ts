@@ -1,7 +1,7 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { principalParts } from "../session/principal.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
-import { isNewerFormat, newerFormat } from "../session/newer-format.ts";
+import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
 import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
 import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 

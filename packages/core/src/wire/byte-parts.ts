@@ -8,19 +8,11 @@ export function partsLength(parts: ByteParts): number {
 /** Smaller pieces are copied into a block of at least this many bytes, which doubles up to the second. */
 const blockLengths = [1_024, 65_536] as const;
 
-/** Collects the pieces of something that arrives. */
-export interface PartCollector {
-  readonly parts: Uint8Array[];
-  /** The collected bytes. */
-  readonly length: number;
-  add(piece: Uint8Array): void;
-}
-
 /**
  * Collects bytes. Large pieces stay as they are. Small ones are copied together, once each, so that the
  * number of parts stays small beside the bytes, and a server that sends single bytes costs no more.
  */
-export function createPartCollector(): PartCollector {
+export function createPartCollector() {
   const parts: Uint8Array[] = [];
   let length = 0;
   let block: Uint8Array | undefined;
@@ -28,10 +20,11 @@ export function createPartCollector(): PartCollector {
   let [blockLength] = blockLengths as readonly [number, number];
   return {
     parts,
+    /** How many bytes were collected. */
     get length() {
       return length;
     },
-    add(piece) {
+    add(piece: Uint8Array) {
       if (piece.length === 0) return;
       length += piece.length;
       // The first piece is often the only one.
@@ -52,6 +45,8 @@ export function createPartCollector(): PartCollector {
     },
   };
 }
+
+export type PartCollector = ReturnType<typeof createPartCollector>;
 
 /** The bytes from `start` to `end` as views into the pieces; nothing is copied. */
 export function partsBetween(parts: ByteParts, start: number, end: number): Uint8Array[] {

@@ -175,34 +175,6 @@ test("gives the unfinished event at the end as if it were complete", () => {
   expect(splitter.finish()).toBeUndefined();
 });
 
-test("joins several data lines and keeps the other lines apart", () => {
-  const [event] = createEventSplitter().push(
-    encode("id: 1\r\ndata: a\r\ndata\r\n: c\r\ndata:b\r\n\r\n"),
-  );
-  expect(event?.data).toBeUndefined();
-  expect(event?.multiline).toEqual({ data: "a\n\nb", otherLines: ["id: 1", ": c"] });
-});
-
-describe("a CRLF cut in two", () => {
-  test("ends its line once, in the middle of an event", () => {
-    const splitter = createEventSplitter();
-    expect(splitter.push(encode("id: 1\r"))).toEqual([]);
-    const [event, ...others] = splitter.push(encode("\ndata: a\r\n\r\n"));
-    expect(event && dataOf(event)).toBe("a");
-    expect(others).toEqual([]);
-  });
-
-  test("hands the event on at its CR, as CRLF, and does not repeat the LF", () => {
-    const splitter = createEventSplitter();
-    const first = splitter.push(encode("data: a\r\n\r"));
-    const second = splitter.push(encode("\ndata: b\r\n\r\n"));
-    expect(first.map(dataOf)).toEqual(["a"]);
-    expect(second.map(dataOf)).toEqual(["b"]);
-    const passedOn = [...first, ...second].flatMap(({ parts }) => parts);
-    expect(Buffer.concat(passedOn).toString()).toBe("data: a\r\n\r\ndata: b\r\n\r\n");
-  });
-});
-
 test("reads an event of very many lines in very many chunks, each line once", () => {
   const splitter = createEventSplitter();
   const comment = encode(": ping\n");
@@ -250,10 +222,4 @@ test("holds very small chunks in few parts", () => {
   );
   expect(event?.parts.length).toBeLessThan(20);
   expect(event && dataOf(event)?.length).toBe(200_000);
-});
-
-test("does not take an event of a type that is too long to read for a message", () => {
-  const [event] = createEventSplitter().push(encode(`event: ${"x".repeat(5_000)}\ndata: a\n\n`));
-  expect(event?.type).not.toBe("");
-  expect(event?.type).not.toBe("message");
 });

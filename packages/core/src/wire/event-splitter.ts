@@ -25,26 +25,6 @@ export function eventText({ parts, data, multiline }: EventBytes): string {
   return data ? partsText(parts, data.start, data.end) : (multiline?.data ?? "");
 }
 
-/**
- * Cuts an SSE stream into events without decoding them. The bulk of an answer is one `data` line, and it
- * is passed on unchanged. (Parsing and printing each event with a library costs several times as much;
- * see docs/reports/benchmarks.md.) Lines end with LF, CRLF or CR. An event that ends with a CR is passed on with CRLF.
- *
- * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
- */
-export interface EventSplitter {
-  /** The events that `chunk` completes. */
-  push(chunk: Uint8Array): EventBytes[];
-  /** The rest after the last complete event, as if it were complete. Starts anew. */
-  finish(): EventBytes | undefined;
-  /** The `id` of the last complete event that had one. The stream can be resumed from it. */
-  readonly lastEventId: string | undefined;
-  /** The held bytes of an incomplete event. */
-  readonly pendingBytes: number;
-  /** The last `retry` seen, in milliseconds. */
-  readonly retryMs: number | undefined;
-}
-
 const lineFeed = 10;
 const carriageReturn = 13;
 /** UTF-8 for U+FEFF. */
@@ -57,8 +37,15 @@ const noBytes = new Uint8Array();
 /** Field lines other than `data` are short. A longer one is passed on unread. */
 const maxFieldLength = 4096;
 
+/**
+ * Cuts an SSE stream into events without decoding them. The bulk of an answer is one `data` line, and it
+ * is passed on unchanged. (Parsing and printing each event with a library costs several times as much;
+ * see docs/reports/benchmarks.md.) Lines end with LF, CRLF or CR. An event that ends with a CR is passed on with CRLF.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ */
 // oxlint-disable-next-line max-lines-per-function -- one pass over the bytes: its parts share each variable
-export function createEventSplitter(): EventSplitter {
+export function createEventSplitter() {
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
   /** The stream's first bytes, as long as they may become a byte order mark. */
@@ -128,16 +115,20 @@ export function createEventSplitter(): EventSplitter {
   };
 
   return {
+    /** The `id` of the last complete event that had one. The stream can be resumed from it. */
     get lastEventId() {
       return lastEventId;
     },
+    /** The held bytes of an incomplete event. */
     get pendingBytes() {
       return held.length;
     },
+    /** The last `retry` seen, in milliseconds. */
     get retryMs() {
       return retryMs;
     },
-    push(received) {
+    /** The events that a chunk completes. */
+    push(received: Uint8Array) {
       const chunk = withoutMark(received);
       const events: EventBytes[] = [];
       /** The parts of the chunk that belong to the event and the line under way begin here. */
@@ -187,6 +178,7 @@ export function createEventSplitter(): EventSplitter {
       if (eventStart < chunk.length) held.add(chunk.subarray(eventStart));
       return events;
     },
+    /** The rest after the last complete event, as if it were complete. Starts anew. */
     finish() {
       // What comes next is another stream.
       start = noBytes;
@@ -198,6 +190,8 @@ export function createEventSplitter(): EventSplitter {
     },
   };
 }
+
+export type EventSplitter = ReturnType<typeof createEventSplitter>;
 
 /** The parts of an event whose data are several lines. */
 function joinDataLines(text: string): NonNullable<EventBytes["multiline"]> {

@@ -29,8 +29,8 @@ describe("another path on the same origin", () => {
       response.writeHead(302, { location: "/elsewhere" }).end();
     });
     await expect(startStep(server).fetch(`${server.origin}/token`)).rejects.toMatchObject({
-      code: "REDIRECT_REFUSED",
-      data: { method: "GET", origin: server.origin, status: 302 },
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "redirect", method: "GET", origin: server.origin, status: 302 },
     });
     expect(server.log).toEqual(["GET"]);
   });
@@ -52,8 +52,8 @@ describe("another origin", () => {
     const { fetch } = startStep(server);
     for (const input of [other.origin, new URL(other.origin), new Request(other.origin)]) {
       await expect(fetch(input)).rejects.toMatchObject({
-        code: "FETCH_REQUIRED",
-        data: { method: "GET", origin: other.origin },
+        code: "CONNECTION_UNAVAILABLE",
+        data: { reason: "other-origin", method: "GET", origin: other.origin },
       });
     }
     expect(other.requests).toEqual([]);
@@ -66,7 +66,10 @@ describe("another origin", () => {
       "http://127.0.0.1:8081/mcp",
       "http://localhost:8080/mcp",
     ]) {
-      await expect(fetch(url)).rejects.toMatchObject({ code: "FETCH_REQUIRED" });
+      await expect(fetch(url)).rejects.toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { reason: "other-origin" },
+      });
     }
   });
 

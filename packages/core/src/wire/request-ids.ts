@@ -7,7 +7,7 @@ import {
   methodOf,
   paramsOf,
 } from "./json-rpc.ts";
-import { createdTaskId, createTaskTokens } from "./task-tokens.ts";
+import { setBounded } from "../base/bounded-map.ts";
 
 /** A client's request that went out under an id of ours and has no answer yet. */
 export interface PendingRequest {
@@ -26,26 +26,7 @@ export interface PendingRequest {
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic#requests (ids MUST NOT repeat within a session)
  */
-export interface RequestIds {
-  /** All ids of this fetch start with it; empty until the first request. */
-  readonly prefix: string;
-  /** Registers a client's request and returns its form on the wire. */
-  send(request: JsonRpcRequest): { pending: PendingRequest; message: JsonRpcRequest };
-  /** The request with this id on the wire, if it waits for its answer. */
-  find(wireId: unknown): PendingRequest | undefined;
-  /** The one waiting request with this id of a client; `undefined` if two clients use it. */
-  findByClientId(id: unknown): PendingRequest | undefined;
-  /** The client's progress token, if the request with this id on the wire made a task that goes on. */
-  findTaskToken(wireId: unknown): JsonRpcId | undefined;
-  /** Reads what a message says about tasks. `pending` is the request that it answers. */
-  observeTasks(message: JsonRpcMessage, pending: PendingRequest | undefined): void;
-  /** Notes that the request was answered, or never will be. */
-  settle(pending: PendingRequest): void;
-  /** A fresh id for a request that the fetch itself sends. */
-  next(): string;
-}
-
-export function createRequestIds(): RequestIds {
+export function createRequestIds() {
   // It is made with the first request, because some edge runtimes have no randomness before that.
   let prefix = "";
   let count = 0;
@@ -59,11 +40,14 @@ export function createRequestIds(): RequestIds {
   };
 
   return {
+    /** All ids of this fetch start with it; empty until the first request. */
     get prefix() {
       return prefix;
     },
+    /** A fresh id for a request that the fetch itself sends. */
     next,
-    send(request) {
+    /** Registers a client's request and returns its form on the wire. */
+    send(request: JsonRpcRequest): { pending: PendingRequest; message: JsonRpcRequest } {
       const wireId = next();
       const pending = { wireId, request };
       pendingByWireId.set(wireId, pending);
@@ -73,23 +57,29 @@ export function createRequestIds(): RequestIds {
       const params = { ...request.params, _meta: meta };
       return { pending, message: { ...message, params } };
     },
-    find: (wireId) => pendingByWireId.get(wireId),
-    findByClientId(id) {
+    /** The request with this id on the wire, if it waits for its answer. */
+    find: (wireId: unknown): PendingRequest | undefined => pendingByWireId.get(wireId),
+    /** The one waiting request with this id of a client; `undefined` if two clients use it. */
+    findByClientId(id: unknown) {
       const matches = [...pendingByWireId.values()].filter(({ request }) => request.id === id);
       return matches.length === 1 ? matches[0] : undefined;
     },
+    /** The client's progress token, if the request with this id on the wire made a task that goes on. */
     findTaskToken: tasks.find,
-    observeTasks(message, pending) {
-      const { request } = pending ?? {};
-      tasks.observe(message, request);
+    /** Reads what a message says about tasks. `pending` is the request that it answers. */
+    observeTasks(message: JsonRpcMessage, pending: PendingRequest | undefined) {
+      tasks.observe(message, pending?.request);
       if (pending === undefined || "method" in message) return;
       const token = progressTokenOf(pending.request);
       const taskId = createdTaskId(pending.request, message.result);
       if (token !== undefined && taskId !== undefined) tasks.keep(pending.wireId, token, taskId);
     },
-    settle: ({ wireId }) => void pendingByWireId.delete(wireId),
+    /** Notes that the request was answered, or never will be. */
+    settle: ({ wireId }: PendingRequest) => void pendingByWireId.delete(wireId),
   };
 }
+
+export type RequestIds = ReturnType<typeof createRequestIds>;
 
 function progressTokenOf({ params }: JsonRpcRequest): JsonRpcId | undefined {
   const meta = params?.["_meta"];
@@ -109,4 +99,48 @@ export function restoreProgress(
   const progressToken = pending ? progressTokenOf(pending.request) : ids.findTaskToken(wireId);
   if (progressToken === undefined) return undefined;
   return { ...message, params: { ...params, progressToken } };
+}
+
+/** A session has fewer tasks under way than this. The oldest one is dropped. */
+const maxTasks = 1_000;
+const terminal: readonly unknown[] = ["completed", "failed", "cancelled"];
+
+/**
+ * The progress tokens of task-augmented requests. They stay valid after the `CreateTaskResult`, until the
+ * task has a terminal status.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-progress-notifications
+ */
+export function createTaskTokens() {
+  const tokens = new Map<unknown, { readonly token: JsonRpcId; readonly taskId: unknown }>();
+  const end = (ended: unknown) => {
+    for (const [wireId, { taskId }] of tokens) if (taskId === ended) tokens.delete(wireId);
+  };
+  const endIfTerminal = (task: Record<string, unknown> = {}) => {
+    if (terminal.includes(task["status"])) end(task["taskId"]);
+  };
+  return {
+    /** The client's token, if the task of the request with this id on the wire goes on. */
+    find: (wireId: unknown): JsonRpcId | undefined => tokens.get(wireId)?.token,
+    /** Notes that a request's answer is a task with this progress token. */
+    keep(wireId: string, token: JsonRpcId, taskId: unknown): void {
+      setBounded(tokens, wireId, { token, taskId }, maxTasks);
+    },
+    /** Reads news about tasks: a notification, or the answer to a request about one. */
+    observe(message: JsonRpcMessage, request: JsonRpcRequest | undefined): void {
+      if ("method" in message) {
+        if (methodOf(message) === "notifications/tasks/status") endIfTerminal(paramsOf(message));
+      } else if (message.result !== undefined && request?.method.startsWith("tasks/")) {
+        if (request.method === "tasks/result") end(request.params?.["taskId"]);
+        else endIfTerminal(message.result);
+      }
+    },
+  };
+}
+
+/** The id of the task that a task-augmented request made. */
+export function createdTaskId(request: JsonRpcRequest, result: unknown): unknown {
+  const isAugmented = request.params?.["task"] !== undefined;
+  const task = isAugmented && isRecord(result) ? result["task"] : undefined;
+  return isRecord(task) ? task["taskId"] : undefined;
 }

@@ -17,27 +17,19 @@ const call = {
 /** Node's own fetch refuses without a status; any other is asked for the redirect itself. */
 const own: typeof fetch = (...request) => fetch(...request);
 
-describe.each([
-  ["refuse", undefined],
-  ["refuse", own],
-  ["same-origin", undefined],
-] as const)("with redirect: %j and the fetch %o", (redirect, given) => {
+describe.each([undefined, own])("with the fetch %o", (given) => {
   test.each(statuses)(
     "a %i to another origin is refused and never carries the id there",
     async (status) => {
       const other = await startHttpServer((_, response) => sendText(response, 200, "stolen"));
       const server = await startMcpServer();
-      const { client, fetch } = startStep(server, {
-        snapshot: await saveSession(server),
-        redirect,
-        fetch: given,
-      });
+      const snapshot = await saveSession(server);
+      const { client, fetch } = startStep(server, { snapshot, fetch: given });
       server.use(
         (_, response) => void response.writeHead(status, { location: other.origin }).end(),
       );
-      const isByNode = redirect === "refuse" && given === undefined;
-      const data = { origin: server.origin, ...(!isByNode && { status }) };
-      const refused = { code: "REDIRECT_REFUSED", data };
+      const data = { reason: "redirect", origin: server.origin, ...(given && { status }) };
+      const refused = { code: "CONNECTION_UNAVAILABLE", data };
       await expect(client.post(call)).rejects.toMatchObject(refused);
       await expect(fetch(server.url, { headers: { "last-event-id": "1" } })).rejects.toMatchObject(
         refused,
@@ -48,68 +40,20 @@ describe.each([
   );
 });
 
-test.each(statuses)("a %i within the origin is refused without the opt-in", async (status) => {
+test.each([
+  ["/new", undefined],
+  ["//user:hunter2@", own],
+  [undefined, own],
+])("one within the origin to %s is refused, and nothing repeats it", async (target, given) => {
   const server = await startMcpServer();
-  const { client } = startStep(server, { snapshot: await saveSession(server) });
-  server.use((_, response) => void response.writeHead(status, { location: "/new" }).end());
-  await expect(client.post(call)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  const { client } = startStep(server, { snapshot: await saveSession(server), fetch: given });
+  const location =
+    target === undefined ? {} : { location: server.url.replace(/\/\/|\/mcp/, target) };
+  server.use((_, response) => void response.writeHead(307, location).end());
+  const error: unknown = await client.post(call).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "CONNECTION_UNAVAILABLE", data: { reason: "redirect" } });
+  expect(inspect(error, { depth: null })).not.toContain("hunter2");
   expect(server.log).toEqual(["POST tools/call"]);
-});
-
-describe("within the origin, with the opt-in", () => {
-  test.each([307, 308])("a %i is followed with method, body and id", async (status) => {
-    const server = await startMcpServer();
-    const snapshot = await saveSession(server);
-    const { client } = startStep(server, { snapshot, redirect: "same-origin" });
-    server.use(({ path }, response, next) => {
-      if (path !== "/mcp") return next();
-      response.writeHead(status, { location: "/new" }).end();
-    });
-    expect(await client.request("tools/call", call.params)).toMatchObject({
-      result: { content: [{ text: '{"a":1}' }] },
-    });
-    expect(server.requests.map(({ path }) => path)).toEqual(["/mcp", "/new"]);
-    expect(server.requests[1]).toMatchObject({
-      method: "POST",
-      headers: { "mcp-session-id": snapshot.sessionId },
-      message: { params: call.params },
-    });
-  });
-
-  test.each([301, 302, 303])("a %i to a POST is refused: it would become a GET", async (status) => {
-    const server = await startMcpServer();
-    const snapshot = await saveSession(server);
-    const { client } = startStep(server, { snapshot, redirect: "same-origin" });
-    server.use((_, response) => void response.writeHead(status, { location: "/new" }).end());
-    await expect(client.post(call)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test("one with credentials in its URL is refused, and nothing repeats them", async () => {
-    const server = await startMcpServer();
-    const snapshot = await saveSession(server);
-    const { client } = startStep(server, { snapshot, redirect: "same-origin" });
-    const location = server.url.replace("//", "//user:hunter2@");
-    server.use((_, response) => void response.writeHead(307, { location }).end());
-    const error: unknown = await client.post(call).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: "REDIRECT_REFUSED" });
-    expect(inspect(error, { depth: null })).not.toContain("hunter2");
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test("an endless chain and a missing target are refused", async () => {
-    const server = await startHttpServer(({ path }, response) => {
-      response.writeHead(307, path === "/loop" ? { location: "/loop" } : {}).end();
-    });
-    const send = (path: string) =>
-      sendToEndpoint(
-        { url: new URL(path, server.origin), fetch, redirect: "same-origin" },
-        { method: "GET", headers: new Headers() },
-      );
-    await expect(send("/loop")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
-    expect(server.requests).toHaveLength(6);
-    await expect(send("/nowhere")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
-  });
 });
 
 test("refuses a redirect during the handshake, too", async () => {
@@ -118,7 +62,10 @@ test("refuses a redirect during the handshake, too", async () => {
     response.writeHead(307, { location: other.origin }).end();
   });
   const { client, slot } = startStep(server);
-  await expect(client.handshake()).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  await expect(client.handshake()).rejects.toMatchObject({
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "redirect" },
+  });
   expect(other.requests).toEqual([]);
   expect(slot.snapshot).toBeUndefined();
 });
@@ -133,10 +80,8 @@ test("asks Node's own fetch to refuse, which copies nothing of the request", asy
   });
   const { client } = startStep(server, { snapshot });
   await client.post(call, { redirect: "follow" }).catch(() => undefined);
-  const within = startStep(server, { snapshot, redirect: "same-origin" });
-  await within.client.post(call).catch(() => undefined);
   watch.mockRestore();
-  expect(seen).toEqual(["error", "manual"]);
+  expect(seen).toEqual(["error"]);
 });
 
 test.each([
@@ -146,12 +91,15 @@ test.each([
   const server = await startHttpServer((__, response) => {
     response.writeHead(307, { location: "/new" }).end();
   });
-  const endpoint = { url: new URL(server.origin), fetch: given, redirect: "refuse" } as const;
+  const endpoint = { url: new URL(server.origin), fetch: given };
   const sending = sendToEndpoint(
     { ...endpoint, refusal: "error" },
     { method: "POST", headers: new Headers(), body: "{}" },
   );
-  const refused = { code: "REDIRECT_REFUSED", data: { method: "POST", origin: server.origin } };
+  const refused = {
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "redirect", method: "POST", origin: server.origin },
+  };
   await expect(sending).rejects.toMatchObject(refused);
   expect(server.requests).toHaveLength(1);
 });

@@ -59,55 +59,31 @@ export interface Endpoint {
   readonly url: URL;
   /** The application's fetch, or the runtime's. */
   readonly fetch: typeof globalThis.fetch;
-  readonly redirect: "refuse" | "same-origin";
   /** How `fetch` is told to refuse a redirect. @default "manual", which every `fetch` understands */
   readonly refusal?: RefusalMode;
 }
 
-const maxRedirects = 5;
-
 /**
  * Sends to the URL and refuses redirects, because `fetch` would send `Mcp-Session-Id` to another origin.
- * With `"same-origin"`, redirects within the origin are followed; unless the request is a GET, only 307 and
- * 308, because they keep method and body.
  *
- * @throws {McpSessionError} `REDIRECT_REFUSED`
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
 export async function sendToEndpoint(
-  { url, fetch, redirect, refusal = "manual" }: Endpoint,
+  { url, fetch, refusal = "manual" }: Endpoint,
   { method, headers, body, signal, init }: OutgoingRequest,
 ): Promise<Response> {
-  let target = url;
-  for (let redirects = 0; ; redirects += 1) {
-    const outgoing = {
-      ...init,
-      method,
-      headers,
-      redirect: redirect === "refuse" ? refusal : "manual",
-    } satisfies RequestInit as RequestInit;
-    if (body !== undefined) outgoing.body = body;
-    if (signal !== undefined) outgoing.signal = signal;
-    let response;
-    try {
-      response = await fetch(target.href, outgoing);
-    } catch (error) {
-      throw isRedirectError(error) ? redirectRefused(method, url) : error;
-    }
-    if (!isRedirect(response)) return response;
-    letGo(response);
-    const { status } = response;
-    const location = response.headers.get("location");
-    const isUrl = location !== null && URL.canParse(location, target);
-    const next = isUrl ? new URL(location, target) : undefined;
-    // The error of `fetch` for a URL with credentials repeats them.
-    const isPlain = next?.username === "" && next.password === "";
-    const isAllowed = redirect === "same-origin" && next?.origin === url.origin && isPlain;
-    const keepsMethod = method === "GET" || status === 307 || status === 308;
-    if (!isAllowed || !keepsMethod || redirects === maxRedirects) {
-      throw redirectRefused(method, url, status);
-    }
-    target = next;
+  const outgoing = { ...init, method, headers, redirect: refusal } as RequestInit;
+  if (body !== undefined) outgoing.body = body;
+  if (signal !== undefined) outgoing.signal = signal;
+  let response;
+  try {
+    response = await fetch(url.href, outgoing);
+  } catch (error) {
+    throw isRedirectError(error) ? redirectRefused(method, url) : error;
   }
+  if (!isRedirect(response)) return response;
+  letGo(response);
+  throw redirectRefused(method, url, response.status);
 }
 
 /**
@@ -117,7 +93,7 @@ export async function sendToEndpoint(
  * `@ai-sdk/mcp` assumes that any custom fetch guards against foreign hosts, and drops its own check. So
  * requests to other origins are refused, unless the application passed a base fetch of its own.
  *
- * @throws {McpSessionError} `FETCH_REQUIRED`, `REDIRECT_REFUSED`
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
 export async function fetchOtherUrl(
   { url: { origin }, fetch }: Endpoint,
@@ -133,9 +109,9 @@ export async function fetchOtherUrl(
   const method = init.method ?? request?.method ?? "GET";
   if (url.origin !== origin) {
     throw new McpSessionError(
-      "FETCH_REQUIRED",
+      "CONNECTION_UNAVAILABLE",
       `A request to ${url.origin} was refused: this connection only goes to ${origin}. To allow other origins, such as an authorization server, pass your own \`fetch\` that checks where requests go.`,
-      { data: { method, origin: url.origin } },
+      { data: { reason: "other-origin", method, origin: url.origin } },
     );
   }
   const response = await fetch(input, { ...init, headers, redirect: "manual" });
@@ -192,9 +168,16 @@ export function isRedirectError(error: unknown): boolean {
 
 function redirectRefused(method: string, url: URL, status?: number): McpSessionError {
   return new McpSessionError(
-    "REDIRECT_REFUSED",
-    `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
-    { data: { method, origin: url.origin, ...(status !== undefined && { status }) } },
+    "CONNECTION_UNAVAILABLE",
+    `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
+    {
+      data: {
+        reason: "redirect",
+        method,
+        origin: url.origin,
+        ...(status !== undefined && { status }),
+      },
+    },
   );
 }
 

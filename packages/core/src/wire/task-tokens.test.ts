@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTaskTokens } from "./task-tokens.ts";
+import { createTaskTokens } from "./request-ids.ts";
 
 test("keeps the tokens of a thousand tasks at most", () => {
   const tokens = createTaskTokens();

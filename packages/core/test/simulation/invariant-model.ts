@@ -1,4 +1,4 @@
-import type { ResendPolicy } from "../../src/session/session-fetch-options.ts";
+import type { LossPolicy, ResendPolicy } from "../../src/session/session-fetch-options.ts";
 
 /** Every session id of the simulation contains this, so that a leaked one is found. */
 export const idMarker = "canary-";
@@ -73,7 +73,7 @@ export interface SlotModel {
   readonly heldId: () => string | undefined;
   readonly hasSavePoint: boolean;
   readonly resend: ResendPolicy;
-  readonly retrySameId: boolean;
+  readonly onLoss: LossPolicy;
   /** Whether core itself gives up requests. */
   readonly mayTimeOut: boolean;
   /** Whether `onStart` runs: on a session that is acknowledged and not yet saved. */

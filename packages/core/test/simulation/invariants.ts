@@ -95,7 +95,7 @@ export function createInvariantChecks() {
 
     addSlot(
       name: string,
-      options: Pick<SlotModel, "heldId" | "hasSavePoint" | "resend" | "retrySameId" | "mayTimeOut">,
+      options: Pick<SlotModel, "heldId" | "hasSavePoint" | "resend" | "onLoss" | "mayTimeOut">,
     ) {
       const current = options.heldId();
       slots.set(name, {
@@ -132,8 +132,8 @@ export function createInvariantChecks() {
       if (call === undefined) return;
       call.sent += 1;
       if (call.sent === 2) count("call sent again");
-      const { resend, retrySameId } = model(slot);
-      const most = resend === "never" ? 1 : retrySameId ? 3 : 2;
+      const { resend, onLoss } = model(slot);
+      const most = resend === "never" ? 1 : onLoss === "retry" ? 3 : 2;
       if (call.sent > most) violate("one-run", `${slot} sent ${nonce} ${call.sent} times`);
     },
 

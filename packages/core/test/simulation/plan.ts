@@ -1,5 +1,5 @@
 import type { Principal } from "../../src/session/principal.ts";
-import type { ResendPolicy } from "../../src/session/session-fetch-options.ts";
+import type { LossPolicy, ResendPolicy } from "../../src/session/session-fetch-options.ts";
 import { createRandom } from "./random.ts";
 import { createWaitingPlan, type WaitingPlan } from "./waiting-plan.ts";
 
@@ -57,9 +57,8 @@ export interface ProcessPlan {
   /** How many turns after the beginning it starts. */
   readonly startsAfter: number;
   readonly resend: ResendPolicy;
-  readonly recover: boolean;
+  readonly onLoss: LossPolicy;
   readonly cancelOnAbort: boolean;
-  readonly retrySameId: boolean;
   /** Whether new sessions are prepared by `onStart`. */
   readonly hasStartHook: boolean;
   /** A time-out for everything, in virtual milliseconds: short, so that it may strike at any turn. */
@@ -142,9 +141,8 @@ export function createPlan(seed: number): Plan {
     principal: random.pick(people),
     startsAfter: random.below(30),
     resend: random.pick(["safe", "safe", "safe", "always", "never"] as const),
-    recover: !random.chance(0.08),
+    onLoss: random.chance(0.08) ? "report" : random.chance(0.1) ? "retry" : "replace",
     cancelOnAbort: random.chance(0.5),
-    retrySameId: random.chance(0.1),
     hasStartHook: random.chance(0.25),
     timeoutMs: random.chance(0.1) ? 500 : undefined,
     clients: Array.from({ length: 1 + random.below(2) }, (_, index) =>

@@ -25,7 +25,7 @@ const exercised = [
   "told OUTCOME_UNKNOWN",
   "told SESSION_LOST",
   "told CONNECTION_UNAVAILABLE",
-  "told REDIRECT_REFUSED",
+  "told redirect",
   ...[
     "network",
     "outage",

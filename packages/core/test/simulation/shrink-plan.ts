@@ -65,7 +65,7 @@ function* smallerActors(actor: ActorPlan): Generator<ActorPlan> {
 
 function* smallerProcesses(process: ProcessPlan): Generator<ProcessPlan> {
   for (const clients of withoutOne(process.clients)) yield { ...process, clients };
-  if (process.retrySameId) yield { ...process, retrySameId: false };
+  if (process.onLoss !== "replace") yield { ...process, onLoss: "replace" };
   if (process.hasStartHook) yield { ...process, hasStartHook: false };
   if (process.timeoutMs !== undefined) yield { ...process, timeoutMs: undefined };
   if (process.startsAfter > 0) yield { ...process, startsAfter: 0 };

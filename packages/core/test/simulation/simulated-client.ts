@@ -14,6 +14,12 @@ interface Waiting {
   answers: number;
 }
 
+/** What an error says of itself, thrown or as an answer. */
+interface FailureData {
+  readonly code?: unknown;
+  readonly reason?: unknown;
+}
+
 const meta = (nonce: string, progressToken: number) => ({ _meta: { nonce, progressToken } });
 
 /** An MCP client as they all are: its ids start at 0, and it routes answers by them. */
@@ -102,12 +108,12 @@ export function createSimulatedClient({
         `${plan.name} of ${owner} at ${url} was given the tools of ${tool.description}`,
       );
     }
-    noteFailure(error?.data?.code, request);
+    noteFailure(error?.data, request);
   };
 
-  const noteFailure = (code: unknown, request: Waiting) => {
+  const noteFailure = ({ code, reason }: FailureData = {}, request: Waiting) => {
     if (typeof code !== "string") return;
-    checks.count(`told ${code}`);
+    checks.count(`told ${reason === "redirect" ? reason : code}`);
     if (code === "SESSION_LOST" && request.isCall) checks.reportedNotCarriedOut(request.nonce);
   };
 
@@ -190,7 +196,10 @@ export function createSimulatedClient({
       else if (leave.signal.aborted) checks.count("call cancelled by its client");
       else {
         checkError(error);
-        noteFailure(McpSessionError.isInstance(error) ? error.code : undefined, waiting);
+        noteFailure(
+          McpSessionError.isInstance(error) ? { ...error.data, code: error.code } : undefined,
+          waiting,
+        );
         if (
           !McpSessionError.isInstance(error) &&
           !(error instanceof TypeError) &&

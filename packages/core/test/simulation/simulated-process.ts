@@ -121,9 +121,8 @@ export async function runSimulatedProcess({
       slot,
       fetch,
       resend: plan.resend === "safe" ? isRead : plan.resend,
-      recover: plan.recover,
+      onLoss: plan.onLoss,
       cancelOnAbort: plan.cancelOnAbort,
-      retrySameId: plan.retrySameId,
       now: scheduler.now,
       onEvent: (event) => {
         checks.count(`event: ${event.type}`);
@@ -139,7 +138,7 @@ export async function runSimulatedProcess({
     heldId,
     hasSavePoint,
     resend: plan.resend,
-    retrySameId: plan.retrySameId,
+    onLoss: plan.onLoss,
     mayTimeOut: plan.timeoutMs !== undefined,
   });
 

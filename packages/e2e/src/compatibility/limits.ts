@@ -24,8 +24,8 @@ const consequences: Consequence[] = [
     says: "answered with a status that does not concern the session; the client reported it and no new session was started",
   },
   {
-    seen: /^ERA_UNSUPPORTED/,
-    says: "refused `initialize`; a client that does not probe for the new revision failed with `ERA_UNSUPPORTED`",
+    seen: /^other-era/,
+    says: "refused `initialize`; a client that does not probe for the new revision failed with `CONNECTION_UNAVAILABLE` (`other-era`)",
   },
   {
     seen: /^no usable answer to initialize/,

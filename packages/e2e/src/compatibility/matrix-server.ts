@@ -83,7 +83,7 @@ export function expectedOutcome(
 
 function whyUnusable({ kind }: MatrixServer, client: ClientName): string | undefined {
   if (kind === "unreadable") return "no usable answer to initialize";
-  return kind === "modern only" && !probes(client) ? "ERA_UNSUPPORTED" : undefined;
+  return kind === "modern only" && !probes(client) ? "other-era" : undefined;
 }
 
 function whenUsable({ kind }: MatrixServer, scenario: ScenarioName): string {

@@ -92,8 +92,8 @@ const draining = (status: number): Work => {
 
 const shareNothing: Fault<BalancerWorld>[] = [
   balancerFault("two replicas in turn", spread),
-  balancerFault("two replicas in turn, with retrySameId", spread, {
-    session: { mode: "stateful", retrySameId: true },
+  balancerFault("two replicas in turn, with a retry", spread, {
+    session: { mode: "stateful", onLoss: "retry" },
   }),
   balancerFault(
     "sticky, a replica is killed, 502 to its sessions",

@@ -212,8 +212,8 @@ describe("a server that dies between calls", () => {
     expect(reasons).toEqual(["started", "recovered"]);
   });
 
-  test("is SESSION_LOST with recover: false", async () => {
-    await using fixture = await startAndLose({ session: { recover: false } });
+  test("is SESSION_LOST with onLoss: report", async () => {
+    await using fixture = await startAndLose({ session: { onLoss: "report" } });
     await expect(callTool(fixture.tools, "list_notes")).rejects.toMatchObject({
       code: "SESSION_LOST",
     });
@@ -259,8 +259,7 @@ describe("a server that dies in the middle of a call", () => {
   });
 
   test.each([
-    ["safeTools", { safeTools: ["look"] }],
-    ["trustAnnotations", { trustAnnotations: true }],
+    ["a list", { resend: ["look"] }],
     ["resend: always", { resend: "always" }],
   ] as const)("runs a call again that may run twice: %s", async (_, session) => {
     await inFolder(async (folder) => {
@@ -277,7 +276,7 @@ describe("a server that dies in the middle of a call", () => {
 
   test.each([
     ["by default, whatever the server says of the tool", {}],
-    ["with resend: never", { resend: "never", safeTools: ["look"] }],
+    ["with resend: never", { resend: "never" }],
   ] as const)("does not run it again %s", async (_, session) => {
     await inFolder(async (folder) => {
       await using fixture = openFixture({ session });

@@ -147,7 +147,7 @@ function describeError(thrown: unknown): StepError {
     name: error.name,
     message: error.message,
     code,
-    ...(ours && { sessionCode: ours.code }),
+    ...(ours && { sessionCode: ours.data.reason === "other-era" ? ours.data.reason : ours.code }),
     printed: inspect(thrown, { depth: 8 }),
   };
 }

@@ -25,7 +25,7 @@ const runAgent = registerAgentWorkflow({
       cart: defineMcpClientConnection({
         url,
         description: "The user's shopping cart.",
-        session: { mode: "stateful", safeTools },
+        session: { mode: "stateful", resend: safeTools },
       }),
     },
     // What becomes of the sessions. The others come in every step.

@@ -74,8 +74,8 @@ function redirectRefused(method: string, url: URL, response: Response): McpSessi
   const isHttp = hop?.protocol === "https:" || hop?.protocol === "http:";
   const target = isHttp ? ` to ${hop.origin}` : "";
   return new McpSessionError(
-    "REDIRECT_REFUSED",
+    "CONNECTION_UNAVAILABLE",
     `${method} ${url.origin} was answered with a redirect${target}. No request of a sign-in follows one, because it could carry a code or a token elsewhere. The metadata of the server must name its final URLs.`,
-    { data: { method, origin: url.origin, status: response.status } },
+    { data: { reason: "redirect", method, origin: url.origin, status: response.status } },
   );
 }

@@ -67,13 +67,16 @@ test("asks allowed origins in an edge runtime, and refuses others", async () => 
   expect(await answer.json()).toEqual({ method: "POST" });
   expect(answer.headers.has("set-cookie")).toBe(false);
   await expect(guard.fetch(`${server.origin}/moved`)).rejects.toMatchObject({
-    code: "REDIRECT_REFUSED",
+    data: { reason: "redirect" },
   });
   const outside = createGuardedFetch({ resource: new URL("https://mcp.example") });
   outside.allow(server.origin);
   for (const target of [server.origin, "https://mcp.internal", "https://169.254.169.254"]) {
     outside.allow(target);
-    await expect(outside.fetch(target)).rejects.toMatchObject({ code: "FETCH_REQUIRED" });
+    await expect(outside.fetch(target)).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin" },
+    });
   }
   expect(server.requests).toHaveLength(2);
 });

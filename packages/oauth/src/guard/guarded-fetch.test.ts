@@ -29,7 +29,7 @@ async function connects(resource: string, target: string, options: Partial<Guard
   const url = `${target}:${server.port}`;
   guard.allow(url);
   const error = await refusalOf(guard.fetch(url));
-  expect(server.connections() === 0).toBe(error.code === "FETCH_REQUIRED");
+  expect(server.connections() === 0).toBe(error.data?.reason === "other-origin");
   return server.connections() > 0;
 }
 
@@ -41,7 +41,7 @@ async function refusalOf(sending: Promise<Response>) {
   );
   expect(error).toBeInstanceOf(Error);
   expect(JSON.stringify([error, (error as Error).message])).not.toContain("secret");
-  return error as Error & { code: string; data: { origin?: string } };
+  return error as Error & { code: string; data?: { reason?: string } };
 }
 
 const json = (value: unknown) => (_: unknown, response: ServerResponse) => {
@@ -95,8 +95,8 @@ describe("refuses, before it connects,", () => {
     const guard = guardOf(resource, { resolve });
     const error = await refusalOf(guard.fetch(`${target}/secret?secret`));
     expect(error).toMatchObject({
-      code: "FETCH_REQUIRED",
-      data: { method: "GET", origin: target },
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin", method: "GET", origin: target },
     });
     expect(asked).toEqual([]);
   });
@@ -119,7 +119,10 @@ describe("refuses, before it connects,", () => {
     guard.allow(target);
     const error = await refusalOf(guard.fetch(`${target}/secret?secret`));
     const { origin } = new URL(target);
-    expect(error).toMatchObject({ code: "FETCH_REQUIRED", data: { origin } });
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin", origin },
+    });
   });
 
   test.each(["data:,secret", "file:///secret", "secret", "ftp://a.example/secret"])(
@@ -128,14 +131,20 @@ describe("refuses, before it connects,", () => {
       const guard = guardOf("https://mcp.example/mcp");
       guard.allow(target);
       guard.allow("data:,other");
-      expect(await refusalOf(guard.fetch(target))).toMatchObject({ code: "FETCH_REQUIRED" });
+      expect(await refusalOf(guard.fetch(target))).toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { reason: "other-origin" },
+      });
     },
   );
 
   test("a URL with credentials", async () => {
     const guard = guardOf("https://mcp.example/mcp");
     const error = await refusalOf(guard.fetch("https://secret:secret@mcp.example/"));
-    expect(error).toMatchObject({ code: "FETCH_REQUIRED" });
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin" },
+    });
   });
 });
 
@@ -153,7 +162,10 @@ describe("refuses, when it connects,", () => {
     const url = `https://login.example:${server.port}`;
     guard.allow(url);
     const error = await refusalOf(guard.fetch(`${url}/secret`, { method: "POST", body: "secret" }));
-    expect(error).toMatchObject({ code: "FETCH_REQUIRED", data: { method: "POST", origin: url } });
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin", method: "POST", origin: url },
+    });
     expect(asked).toEqual(["login.example"]);
     expect(server.connections()).toBe(0);
   });
@@ -163,7 +175,10 @@ describe("refuses, when it connects,", () => {
     const error = await refusalOf(
       guardOf("http://a.localhost/mcp", { resolve }).fetch("http://a.localhost"),
     );
-    expect(error).toMatchObject({ code: "FETCH_REQUIRED", data: { origin: "http://a.localhost" } });
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin", origin: "http://a.localhost" },
+    });
   });
 });
 
@@ -187,7 +202,10 @@ describe("connects to what it has checked:", () => {
     const origin = `http://a.localhost:${server.port}`;
     const { fetch } = guardOf(origin, { resolve });
     expect((await fetch(origin)).ok).toBe(true);
-    expect(await refusalOf(fetch(origin))).toMatchObject({ code: "FETCH_REQUIRED" });
+    expect(await refusalOf(fetch(origin))).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "other-origin" },
+    });
     expect(server.connections()).toBe(1);
   });
 
@@ -235,7 +253,10 @@ describe("private addresses", () => {
     const guard = guardOf("https://mcp.example/mcp", options);
     for (const url of ["https://login.example", "https://169.254.169.254"]) {
       guard.allow(url);
-      expect(await refusalOf(guard.fetch(url))).toMatchObject({ code: "FETCH_REQUIRED" });
+      expect(await refusalOf(guard.fetch(url))).toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { reason: "other-origin" },
+      });
     }
   });
 
@@ -244,7 +265,10 @@ describe("private addresses", () => {
     const guard = guardOf("https://mcp.example/mcp", { allowPrivateAddresses: true });
     for (const url of ["http://10.0.0.1", server.origin]) {
       guard.allow(url);
-      expect(await refusalOf(guard.fetch(url))).toMatchObject({ code: "FETCH_REQUIRED" });
+      expect(await refusalOf(guard.fetch(url))).toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { reason: "other-origin" },
+      });
     }
     expect(server.connections()).toBe(0);
   });
@@ -294,7 +318,10 @@ describe("answers:", () => {
     const guard = guardOf(server.origin);
     guard.allow(other.origin);
     const error = await refusalOf(guard.fetch(server.origin, { method: "POST", body: "secret" }));
-    expect(error).toMatchObject({ code: "REDIRECT_REFUSED", data: { status } });
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { reason: "redirect", status },
+    });
     expect(error.message).toContain(other.origin);
     expect(other.requests).toEqual([]);
   });
@@ -308,7 +335,7 @@ describe("answers:", () => {
       fetch: (url, init) => fetch(url, { ...init, redirect: "follow" }),
     });
     const error = await refusalOf(guard.fetch(server.origin));
-    expect(error).toMatchObject({ code: "REDIRECT_REFUSED" });
+    expect(error).toMatchObject({ code: "CONNECTION_UNAVAILABLE", data: { reason: "redirect" } });
   });
 
   test("one of 1 MiB is read, a larger one and an endless one are not", async () => {

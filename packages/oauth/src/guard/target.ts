@@ -6,9 +6,9 @@ import { type Reach, reachOfAddress, reachOfHost } from "./address-reach.ts";
 export interface TargetRules {
   /** Adds the origin of a URL. What is no http(s) URL is left out, so that requests to it are refused. */
   readonly allow: (url: string | URL) => void;
-  /** @throws {McpSessionError} `FETCH_REQUIRED` */
+  /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
   readonly check: (method: string, url: string) => URL;
-  /** @throws {McpSessionError} `FETCH_REQUIRED` */
+  /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
   readonly checkAddress: CheckAddress;
 }
 
@@ -93,8 +93,8 @@ function isHttp(url: URL): boolean {
 /** Nothing but an origin, for paths and queries of a sign-in may be secret. */
 function refusal(origin: string, method: string | undefined, reason: string): McpSessionError {
   return new McpSessionError(
-    "FETCH_REQUIRED",
+    "CONNECTION_UNAVAILABLE",
     `A sign-in request to ${origin} was refused. ${reason}.`,
-    { data: { method, origin } },
+    { data: { reason: "other-origin", method, origin } },
   );
 }

@@ -70,13 +70,16 @@ test("the challenge's URL is asked for the resource's metadata, and no other", a
 });
 
 test.each([
-  ["not a URL", "CONNECTION_UNAVAILABLE"],
-  ["http://127.0.0.2:1/metadata", "FETCH_REQUIRED"],
-  ["http://169.254.169.254/latest", "FETCH_REQUIRED"],
-  ["file:///etc/passwd", "FETCH_REQUIRED"],
-])("a challenge that names %s is refused", async (resourceMetadata, code) => {
+  ["not a URL", "other"],
+  ["http://127.0.0.2:1/metadata", "other-origin"],
+  ["http://169.254.169.254/latest", "other-origin"],
+  ["file:///etc/passwd", "other-origin"],
+])("a challenge that names %s is refused", async (resourceMetadata, reason) => {
   const server = await startAnsweringServer(() => ({}));
-  await expect(find(server.origin, { resourceMetadata })).rejects.toMatchObject({ code });
+  await expect(find(server.origin, { resourceMetadata })).rejects.toMatchObject({
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason },
+  });
   expect(server.paths()).toEqual([]);
 });
 
@@ -251,7 +254,10 @@ test("a redirect is refused", async () => {
   const server = await startAnsweringServer((origin) => ({
     [resourcePath]: (response) => response.writeHead(302, { location: `${origin}/else` }).end(),
   }));
-  await expect(find(server.origin)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  await expect(find(server.origin)).rejects.toMatchObject({
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "redirect" },
+  });
   expect(server.paths()).toEqual([resourcePath]);
 });
 
@@ -263,7 +269,7 @@ test("the endpoints of the chosen issuer may be asked afterwards, and no other o
     [serverPath]: metadata(origin, { token_endpoint: `${tokens.origin}/token` }),
   }));
   const guard = createGuardedFetch({ resource: new URL(server.origin) });
-  const refused = { code: "FETCH_REQUIRED" };
+  const refused = { code: "CONNECTION_UNAVAILABLE", data: { reason: "other-origin" } };
   await expect(guard.fetch(`${tokens.origin}/token`)).rejects.toMatchObject(refused);
   await find(server.origin, { guard });
   expect((await guard.fetch(`${tokens.origin}/token`)).status).toBe(200);

@@ -38,7 +38,7 @@ export interface Discovered {
  * nothing to an issuer that may not be used.
  *
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if there is none, or what names it is wrong;
- *   `FETCH_REQUIRED`, `REDIRECT_REFUSED` from the guard
+ *   `CONNECTION_UNAVAILABLE` from the guard
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery
  */
 export async function discover({

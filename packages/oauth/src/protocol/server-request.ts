@@ -127,8 +127,8 @@ function failed(
 }
 
 /** What the guard says: no answer, a redirect, or an answer that is too large. */
-function sentBefore({ code, data: { status } }: McpSessionError): RequestFailed["sent"] {
-  if (code === "REDIRECT_REFUSED") return "answered";
+function sentBefore({ data: { reason, status } }: McpSessionError): RequestFailed["sent"] {
+  if (reason === "redirect") return "answered";
   if (status === undefined) return "no";
   return status >= 400 && !mayFollowWork(status) ? "answered" : "perhaps";
 }

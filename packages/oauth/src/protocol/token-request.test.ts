@@ -157,7 +157,7 @@ test("a redirect was answered", async () => {
   expect(await refreshAt(moved)).toMatchObject({
     type: "failed",
     sent: "answered",
-    error: { code: "REDIRECT_REFUSED" },
+    error: { code: "CONNECTION_UNAVAILABLE", data: { reason: "redirect" } },
   });
 });
 
@@ -173,7 +173,7 @@ test("what was certainly not sent is known", async () => {
   const elsewhere = { ...server, token_endpoint: "https://as.example/token" };
   expect(await refreshTokens({ ...request, server: elsewhere })).toMatchObject({
     ...no,
-    error: { code: "FETCH_REQUIRED" },
+    error: { code: "CONNECTION_UNAVAILABLE", data: { reason: "other-origin" } },
   });
   const incomplete: Client = { clientId: "a-client", authMethod: "private_key_jwt" };
   expect(await refreshTokens({ ...request, client: incomplete })).toMatchObject({

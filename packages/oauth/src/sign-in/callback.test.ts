@@ -297,7 +297,10 @@ test.each(["https://169.254.169.254/token", "https://[fe80::1]/token"])(
     expect(response.status).toBe(502);
     expect(await expectSafe(response)).not.toContain(new URL(token_endpoint).host);
     const [event] = app.eventsOf("sign-in-refused");
-    expect(event).toMatchObject({ reason: "not-exchanged", error: { code: "FETCH_REQUIRED" } });
+    expect(event).toMatchObject({
+      reason: "not-exchanged",
+      error: { code: "CONNECTION_UNAVAILABLE", data: { reason: "other-origin" } },
+    });
     expect(await app.getToken()).toBeUndefined();
   },
 );

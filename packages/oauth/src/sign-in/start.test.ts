@@ -145,7 +145,7 @@ test.each<[string, Partial<HandMadeRules>, string, string]>([
   [
     "is at a link-local address",
     { resourceMetadata: { authorization_servers: [linkLocal] } },
-    "FETCH_REQUIRED",
+    "CONNECTION_UNAVAILABLE",
     linkLocal,
   ],
   [
@@ -169,7 +169,7 @@ test.each<[string, Partial<HandMadeRules>, string, string]>([
   [
     "redirects",
     { onRequest: (_request, response) => !!response.writeHead(302, { location: linkLocal }).end() },
-    "REDIRECT_REFUSED",
+    "CONNECTION_UNAVAILABLE",
     "redirect",
   ],
   ["does not answer", { onRequest: () => true }, "CONNECTION_UNAVAILABLE", "GET at http"],
@@ -196,8 +196,8 @@ test("asks no address that a challenge names elsewhere", async () => {
     const response = await app.oauth.start(new Request(data.startUrl!), { principal: ada });
     expect(response.status).toBe(502);
   }
-  const codes = app.eventsOf("sign-in-refused").map(({ error }) => error?.code);
-  expect(codes).toEqual(Array(4).fill("FETCH_REQUIRED"));
+  const reasons = app.eventsOf("sign-in-refused").map(({ error }) => error?.data.reason);
+  expect(reasons).toEqual(Array(4).fill("other-origin"));
   expect([...elsewhere.requests, ...server.requests]).toEqual([]);
 });
 

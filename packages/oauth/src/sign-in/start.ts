@@ -21,7 +21,7 @@ export interface SignInStart extends ResourceUse {
  * under a new state.
  *
  * @returns where to send the browser
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, `FETCH_REQUIRED`, `STORE_FAILED`
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, `STORE_FAILED`
  */
 export async function startSignIn(
   context: OAuthContext,

@@ -31,7 +31,7 @@ test.each([
   async ({ when, calls, notes }) => {
     const { server, results } = await dieAround(when, {
       mode: "stateful",
-      safeTools: ["add_note"],
+      resend: ["add_note"],
     });
     expect(textOf(results[2]![0])).toBe(notes);
     expect(callsOf(server, "add_note")).toBe(calls);
@@ -40,7 +40,7 @@ test.each([
 );
 
 test("a call of a safe tool that was interrupted is made again", async () => {
-  const { server, results } = await killDuringCall({ mode: "stateful", safeTools: ["wait"] });
+  const { server, results } = await killDuringCall({ mode: "stateful", resend: ["wait"] });
   expect(textOf(results[1]![0])).toBe("finished");
   expect(textOf(results[2]![0])).toBe("milk");
   expect(callsOf(server, "wait")).toBe(2);

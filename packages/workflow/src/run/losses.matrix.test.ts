@@ -129,8 +129,8 @@ test("the model is told when the key of the session is gone in the middle of a r
 });
 
 /** A run whose first call is refused in words that may mean that the session is lost. */
-async function callRefused(safeTools: string[]) {
-  const server = await startNotes({ safeTools, classifyLoss: () => "probable" });
+async function callRefused(resend: string[]) {
+  const server = await startNotes({ resend, classifyLoss: () => "probable" });
   let isRefused = false;
   server.intercept(
     on("tools/call", (_, response) => {

@@ -81,9 +81,7 @@ test.each([false, true])(
   "the application's arguments are added in the step, and are not in the event log, stored: %s",
   async (isStored) => {
     const server = await startNotes("stateful", {
-      providedArgumentsByTool: {
-        add_note: { text: ({ sessionId, tool }) => `a-secret of ${sessionId}, ${tool}` },
-      },
+      providedArguments: { text: ({ sessionId, tool }) => `a-secret of ${sessionId}, ${tool}` },
     });
     const call = { tool: "notes__add_note" };
     const { results } = await app.scripted({ isStored, sessionId: "chat-1", turns: [[call]] });

@@ -61,11 +61,8 @@ export function sessionOptionsOf({
 }
 
 /** What a definition says of calls that may run twice. */
-export type Repetition = Pick<StatefulSessionOptions, "resend" | "safeTools" | "trustAnnotations">;
-
-export function repetitionOf(definition: McpClientConnection): Repetition | undefined {
-  const { safeTools } = pausingInput(definition.options) ?? {};
-  return safeTools === undefined ? sessionOptionsOf(definition) : { safeTools };
+export function resendOf(definition: McpClientConnection): StatefulSessionOptions["resend"] {
+  return pausingInput(definition.options)?.safeTools ?? sessionOptionsOf(definition)?.resend;
 }
 
 /**
@@ -78,7 +75,12 @@ export function forCalls(definition: McpClientConnection): McpClientConnection {
   return defineMcpClientConnection({
     ...options,
     ...(session && {
-      session: { ...session, recover: false, restartOnNewCapabilities: false, maxAgeMs: undefined },
+      session: {
+        ...session,
+        onLoss: "report",
+        restartOnNewCapabilities: false,
+        maxAgeMs: undefined,
+      },
     }),
   });
 }

@@ -1,7 +1,7 @@
-import { toolMayRunTwice } from "@durable-mcp/ai-sdk/internal";
+import type { StatefulSessionOptions } from "@durable-mcp/ai-sdk";
+import { mayRunTwice } from "@durable-mcp/ai-sdk/internal";
 import type { FlexibleSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
-import type { Repetition } from "./declared-connections.ts";
 
 /** The part of a registry's tool that is used here. */
 interface RegistryTool {
@@ -14,7 +14,7 @@ interface RegistryTool {
 /** The tools of one connection as plain values. */
 export async function offeredTools(
   tools: Record<string, unknown>,
-  repetition: Repetition | undefined,
+  resend: StatefulSessionOptions["resend"],
 ): Promise<OfferedTool[]> {
   const { asSchema } = await import("ai");
   const offered = Object.entries(tools).map(async ([name, value]) => {
@@ -27,17 +27,8 @@ export async function offeredTools(
       ...(title !== undefined && { title }),
       ...(typeof description === "string" && { description }),
       inputSchema: schema as Record<string, unknown>,
-      mayRunTwice: mayRunAgain({ name: tool, annotations: metadata?.annotations }, repetition),
+      mayRunTwice: mayRunTwice({ name: tool, annotations: metadata?.annotations }, resend),
     };
   });
   return await Promise.all(offered);
-}
-
-/** Whether a call of this tool may be made again after an unknown outcome. */
-function mayRunAgain(
-  tool: { readonly name: string; readonly annotations?: unknown },
-  { resend = "safe", ...options }: Repetition = {},
-): boolean {
-  if (resend !== "safe") return resend === "always";
-  return toolMayRunTwice(tool, options);
 }

@@ -1,6 +1,6 @@
 import { isPausing } from "@durable-mcp/ai-sdk/internal";
 import type { OpenedConnection } from "../step-protocol.ts";
-import { repetitionOf } from "./declared-connections.ts";
+import { resendOf } from "./declared-connections.ts";
 import { offeredTools } from "./offered-tools.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
 
@@ -18,7 +18,7 @@ export async function openInStep(
     const tools = await registry.tools({ onUnavailable: "throw" });
     const instructions = await registry.instructions();
     return {
-      tools: await offeredTools(tools, repetitionOf(definition)),
+      tools: await offeredTools(tools, resendOf(definition)),
       instructions: instructions[connection],
       isNew: seen.has("started") || seen.has("recovered"),
       isResumed: seen.has("resumed"),

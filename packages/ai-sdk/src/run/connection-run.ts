@@ -10,16 +10,7 @@ import type {
   SessionStatus,
 } from "../slots/session-reports.ts";
 import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
-import type { ReadyOptions } from "./wait-until-ready.ts";
-
-/** Options of `enter` of a run. */
-export interface RunOptions {
-  /**
-   * Called once when the clients are closed, after success, after failure and on `shutdown` of the provider. Commit
-   * and save here. If it throws, the run rejects with that error, unless the run has already failed.
-   */
-  readonly onClose?: (() => void | Promise<void>) | undefined;
-}
+import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
 /**
  * What a step is given, the run: its tools, and one live client for each connection, built on first use.
@@ -31,7 +22,7 @@ export interface ConnectionRun<
   readonly connections: readonly {
     readonly name: string;
     readonly description: string;
-    /** `"process"`: what the server holds lasts as long as the registry. */
+    /** `"process"`: what the server holds lasts as long as the run. */
     readonly session: "stateful" | "stateless" | "process";
   }[];
   /**
@@ -48,7 +39,7 @@ export interface ConnectionRun<
    * @throws {McpSessionError} with `"throw"`, and for a required connection: `CONNECTION_UNAVAILABLE`, or
    *   the code that says why.
    *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted, or the
-   *   registry disposed of, meanwhile
+   *   run disposed of, meanwhile
    */
   tools(options?: {
     connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
@@ -145,7 +136,7 @@ export interface ConnectionRun<
   clearTools(connection: keyof CONNECTIONS & string): Promise<void>;
   /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
   readonly named: NamedSessions<CONNECTIONS>;
-  /** The agent session's calls that wait for a person (`input: "pause"`), for the registry's principal. */
+  /** The agent session's calls that wait for a person (`input: "pause"`), for the run's principal. */
   readonly waiting: WaitingRegistry;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
@@ -170,7 +161,7 @@ export interface NamedSession {
 }
 
 /**
- * The named sessions of the agent session, for the registry's principal. Each has MCP sessions of
+ * The named sessions of the agent session, for the run's principal. Each has MCP sessions of
  * its own, on one connection or several. It lasts as long as the agent session, and a later step
  * finds it by its name. The process of a stdio server lasts for the step, or as long as a pool keeps it.
  * With durable sessions every method may reject with `STORE_FAILED`.
@@ -201,7 +192,7 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
   list(): Promise<NamedSession[]>;
   /**
    * Runs `use` with the connections of the named session; the others are inherited. It is
-   * `withConnections` for a registry in hand, where the runtime has no `AsyncLocalStorage`. Parts
+   * `withConnections` for a run in hand, where the runtime has no `AsyncLocalStorage`. Parts
    * that were ended are made anew.
    *
    * @returns what `use` returned
@@ -210,7 +201,7 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    */
   run<T>(
     name: string,
-    use: (registry: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+    use: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
     options?: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<T>;
   /**

@@ -1,28 +1,30 @@
-import { createFirstTools } from "./first-tools.ts";
 import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
+import { isStateful } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
+import type { StepTime } from "../connection/step-time.ts";
 import type { ConnectionInfo } from "../slots/session-reports.ts";
-import { runToEndOfStream } from "./read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
-import type { ConnectionRun, RunOptions } from "./connection-registry.ts";
-import { restartSchema, runSchema, statusSchema } from "./option-schemas.ts";
-import type { RegistryLifetime } from "./registry-lifetime.ts";
 import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
+import type { ConnectionRun } from "./connection-run.ts";
+import { runToEndOfStream } from "./read-to-end.ts";
+import type { RunLifetime } from "./run-lifetime.ts";
+import { type RunOptions, runSchema, statusSchema, timeSchema } from "./run-options.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
-import { createInternals, registerRegistryInternals } from "./use-connections.ts";
+import { useConnections, withInternals } from "./use-connections.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
-/** The connections of a registry, and its lifetime. */
-export interface RegistryParts {
+/** The connections of a run, and its lifetime. */
+export interface RunParts {
   /** All connections, also those of a run around it. */
   readonly connections: readonly LiveConnection[];
   readonly declared: Connections;
-  readonly lifetime: RegistryLifetime;
-  /** Whether its owner disposes of the registry, instead of a run of it. */
+  readonly step: StepTime;
+  readonly lifetime: RunLifetime;
+  /** Whether its owner disposes of the run, instead of those who enter it. */
   readonly isLeased: boolean;
   readonly principal: Principal | undefined;
   readonly now: () => number;
@@ -30,26 +32,20 @@ export interface RegistryParts {
   readonly waiting?: WaitingSource | undefined;
 }
 
-export function createConnectionRegistry(
-  parts: RegistryParts,
+export function createRun(
+  parts: RunParts,
   { named, nest }: Pick<ConnectionRun, "named"> & Pick<RunScope, "nest">,
 ): ConnectionRun {
-  const { connections, lifetime } = parts;
-  const allNames = connections.map(({ name }) => name);
+  const { connections, declared, lifetime } = parts;
   const { signal, dispose } = lifetime;
-  const { lookUp, internals } = createInternals(connections, lifetime, allNames);
+  const { lookUp, tools, forgetFirst, internals } = useConnections(connections, lifetime);
   const { find, collect } = internals;
-  const runs = createOverlappingRuns(parts);
-  const management = createRegistryManagement(connections, lifetime, lookUp);
-  const first = createFirstTools(internals, allNames, lifetime.throwIfOver);
+  const entered = createOverlappingRuns(parts);
+  const management = createManagement(connections, lifetime, lookUp);
 
-  const registry: ConnectionRun = {
-    connections: connections.map(({ name, definition, session }) => ({
-      name,
-      description: definition.options.description,
-      session,
-    })),
-    tools: first.tools,
+  const run: ConnectionRun = {
+    connections: describeDeclared(declared),
+    tools,
     async client(name) {
       const connection = find(name);
       // An own connection ends by itself. A shared one continues for the others.
@@ -59,7 +55,8 @@ export function createConnectionRegistry(
     },
     fetch: (name) => lookUp(name).createFetch(),
     async instructions() {
-      const entries = await collect(allNames, instructionsOf, "omit");
+      const all = connections.map(({ name }) => name);
+      const entries = await collect(all, instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
     },
     async call(name, tool, input, options) {
@@ -80,24 +77,37 @@ export function createConnectionRegistry(
       const { onClose } = checkOptions(runSchema, options);
       lifetime.throwIfOver();
       return await runToEndOfStream(
-        (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
-        () => use(registry),
+        (inRun) => entered.run(() => enterScope(scope, inRun), onClose),
+        () => use(run),
         signal,
-        runs.reportNotCommitted,
+        entered.reportNotCommitted,
       );
     },
     ...management,
-    restart: first.forgetting((...restart) => management.restart(...restart)),
-    clearTools: first.forgetting((name: string) => management.clearTools(name)),
+    async restart(...restart) {
+      forgetFirst();
+      return await management.restart(...restart);
+    },
+    async clearTools(name) {
+      forgetFirst();
+      await management.clearTools(name);
+    },
     named,
     waiting: createRegistryWaiting(parts, find),
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
-  const scope: RunScope = { registry, nest };
-  const lent = { ...internals, begin: first.begin };
-  registerRegistryInternals(registry, async (use) => await use(lent));
-  return registry;
+  const scope: RunScope = { run, nest };
+  return withInternals(run, async (use) => await use(internals));
+}
+
+/** The declared connections, for prompts and menus. */
+export function describeDeclared(declared: Connections): ConnectionRun["connections"] {
+  return Object.entries(declared).map(([name, definition]) => {
+    const isProcess = definition.type === "mcp-stdio";
+    const session = isProcess ? "process" : isStateful(definition) ? "stateful" : "stateless";
+    return { name, description: definition.options.description, session };
+  });
 }
 
 async function instructionsOf(connection: LiveConnection) {
@@ -107,15 +117,15 @@ async function instructionsOf(connection: LiveConnection) {
 
 type OnClose = NonNullable<RunOptions["onClose"]>;
 
-/** Lets overlapping runs of one registry end together. */
-function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
+/** Lets overlapping uses of one run end together. */
+function createOverlappingRuns({ lifetime, isLeased }: RunParts) {
   const { signal, inUse, track, dispose, noteFailure } = lifetime;
   let running: ReturnType<typeof start> | undefined;
-  const closeRegistry = async () => {
+  const closeRun = async () => {
     if (!isLeased) await dispose();
   };
   // Later, because the calls under way are cancelled first, and a closed client cannot do that.
-  const closeEarly = () => queueMicrotask(() => void closeRegistry());
+  const closeEarly = () => queueMicrotask(() => void closeRun());
 
   /** Starts the part that all overlapping runs share. */
   const start = () => {
@@ -123,7 +133,7 @@ function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
     const failures: unknown[] = [];
     signal.addEventListener("abort", closeEarly, { once: true });
     const closeNext = async () => {
-      await closeRegistry();
+      await closeRun();
       for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
         // If one run cannot save, the others still can.
         try {
@@ -186,10 +196,13 @@ function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
 /** How long a server may take to answer, in milliseconds. */
 const defaultMs = 5_000;
 
-/** The part of a registry that looks after its connections. */
-function createRegistryManagement(
+/**
+ * The part of a run that looks after its connections. Its functions take a connection, not a selection as those
+ * of sessions do: where no name is said, they mean the run's own connections, and those of sessions all.
+ */
+function createManagement(
   connections: readonly LiveConnection[],
-  lifetime: RegistryLifetime,
+  lifetime: RunLifetime,
   lookUp: (name: string) => LiveConnection,
 ): Pick<ConnectionRun, "info" | "status" | "restart" | "clearTools"> {
   const allNames = connections.map(({ name }) => name);
@@ -212,7 +225,7 @@ function createRegistryManagement(
       return await Promise.all(asking);
     },
     async restart(name, options = {}) {
-      const { timeoutMs = defaultMs } = checkOptions(restartSchema, options);
+      const { timeoutMs = defaultMs } = checkOptions(timeSchema, options);
       const connection = lookUp(name);
       return { ...slotOf(connection), ...(await connection.manage.restart(timeoutMs)) };
     },

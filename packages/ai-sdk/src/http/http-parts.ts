@@ -1,29 +1,20 @@
 import {
   type ActiveSessionSnapshot,
-  createSessionFetch,
   createSessionSlot,
   type OnSession,
-  type SessionEvent,
   type SessionSlot,
-  type SessionStart,
 } from "@durable-mcp/core";
-import { abortable, anySignal, isLost, listedTools } from "@durable-mcp/core/internal";
+import { isLost, listedTools } from "@durable-mcp/core/internal";
 import type { JudgedTool } from "../connection/call-envelope.ts";
-import { needsListening } from "../connection/client-capabilities.ts";
-import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import {
-  callTimeoutMs,
   connectTimeoutMs,
   type McpClientConnection,
   readyTimeoutMs,
   sessionOptions,
-  startTimeoutMs,
 } from "../connection/define-connection.ts";
-import { mayRunTwice } from "../connection/may-run-twice.ts";
-import { memoryOf } from "../connection/memory-options.ts";
-import type { WaitingSource } from "../waiting/waiting-source.ts";
+import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
-import { type RestoreError, withSessionErrors } from "../events/client-errors.ts";
+import type { RestoreError } from "../events/client-errors.ts";
 import {
   connectionUnavailable,
   pathHint,
@@ -31,87 +22,8 @@ import {
   restoreSessionError,
 } from "../events/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
-import { openClient } from "./open-client.ts";
-import { openingEnvelopes } from "./open-envelopes.ts";
-import { withRetries } from "./retry-requests.ts";
-
-/** The session fetch of a stateful connection, for one client, with the definition's options. */
-export function createStatefulFetch(
-  parts: HttpParts,
-  slot: SessionSlot,
-  onEvent: (event: SessionEvent) => void,
-): typeof globalThis.fetch {
-  const { definition, exceptSlot, trace, url, onSession, now, toolNow } = parts;
-  const { redirect, timeouts } = definition.options;
-  const session = sessionOptions(definition);
-  const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
-  return createSessionFetch({
-    ...{ url, slot, redirect, toolList, recover, classifyLoss, retrySameId },
-    ...{ onSession, onEvent, now, memory: memoryOf(definition.options) },
-    fetch: openingEnvelopes(withDefinedRetries(parts), toolNow),
-    // A new session and its tools are one write of the store then.
-    firstList: parts.listsTools,
-    listening: needsListening(definition.options),
-    cancelOnAbort: parts.isActive,
-    resend:
-      resend === "always" || resend === "never"
-        ? resend
-        : (request) => mayRunTwice(request, session, slot.snapshot),
-    except: exceptSlot && {
-      slot: exceptSlot,
-      matches: ({ method, params }) =>
-        method === "tools/call" && except.some((tool) => tool === params?.["name"]),
-    },
-    onStart: onStart && ((start) => prepare(parts, onStart, start)),
-    aroundRecovery: (recovery) =>
-      trace({ operation: "recover" }, async (note) => {
-        note({ refusedStatus: (await recovery()).status });
-      }),
-    timeouts: {
-      initializeMs: connectTimeoutMs(definition),
-      answerMs: timeouts?.answerMs,
-      startMs: startTimeoutMs(definition),
-    },
-  });
-}
-
-/** The fetch of a definition, with its `maxRetries`. */
-export function withDefinedRetries({ definition, connectionFetch }: HttpParts): typeof fetch {
-  const { maxRetries, timeouts } = definition.options;
-  const { answerMs = 300_000 } = timeouts ?? {};
-  return withRetries(connectionFetch.fetch, {
-    maxRetries,
-    connectMs: connectTimeoutMs(definition),
-    callMs: Math.min(callTimeoutMs(definition) ?? answerMs, answerMs),
-  });
-}
-
-type StartHook = NonNullable<ReturnType<typeof sessionOptions>["onStart"]>;
-
-/** Runs `session.onStart` with a client on the new session. */
-async function prepare(
-  { definition, context, inConnectTime, connectionFetch, restoreError }: HttpParts,
-  onStart: StartHook,
-  { reason, fetch, abortSignal: startSignal }: SessionStart,
-): Promise<void> {
-  const abortSignal = anySignal(startSignal, context.abortSignal);
-  const startContext = { ...context, abortSignal };
-  const client = await openClient({
-    definition,
-    context: startContext,
-    inConnectTime,
-    fetch,
-    authProvider: connectionFetch.authProvider,
-  });
-  try {
-    const start = { ...startContext, reason, client: withSessionErrors(client, restoreError) };
-    // Some hooks ignore their signal, and nobody would save their work after the step.
-    await abortable(Promise.resolve(onStart(start)), abortSignal);
-  } finally {
-    await client.close();
-  }
-}
 
 export interface HttpConnectionOptions extends ConnectionStep {
   readonly definition: McpClientConnection;
@@ -128,6 +40,9 @@ export interface HttpConnectionOptions extends ConnectionStep {
 }
 
 export type HttpParts = ReturnType<typeof createHttpParts>;
+
+/** Gives the fetch of one client. */
+export type TakeFetch = () => typeof globalThis.fetch;
 
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {

@@ -9,7 +9,6 @@ import { describeProcess, type ListedSession } from "../slots/named-slots.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import { type ConnectionUse, type SlotName, slotParts } from "../slots/step-slot.ts";
 import { connectInRun, type KeptProcess } from "./kept-process.ts";
-import { sameDefinition } from "./same-definition.ts";
 
 /** Options of a pool, which keeps stdio servers between the runs of this process. */
 export interface ConnectionPoolOptions {
@@ -38,7 +37,8 @@ export function createProcessPool(
 ) {
   /** Those without a run are in the order of their last use. */
   const processes = new Map<string, KeptProcess>();
-  const closings = new Map<Promise<void>, string>();
+  /** By key. They may hold a port, or a lock, that the next one needs. */
+  const closings = new Map<string, Promise<unknown>>();
   let isClosed = false;
 
   const close = async (kept: KeptProcess, reason: ClientClosedReason): Promise<void> => {
@@ -50,10 +50,10 @@ export function createProcessPool(
       time.end("closed");
       connection.noteClosed(reason);
     };
-    const closing = ending();
-    closings.set(closing, key);
+    const closing = Promise.all([closings.get(key), ending()]);
+    closings.set(key, closing);
     await closing;
-    closings.delete(closing);
+    if (closings.get(key) === closing) closings.delete(key);
   };
   /** Closes it now if no run has it, else when the last run gives it back. */
   const discard = async (kept: KeptProcess, reason: ClientClosedReason): Promise<void> => {
@@ -61,19 +61,15 @@ export function createProcessPool(
     clearTimeout(kept.timer);
     if (kept.runs === 0) await close(kept, reason);
   };
-  const createKept = (
-    { slot, principal, definition }: ConnectionUse,
-    own: Pick<KeptProcess, "key" | "scope">,
+  const start = (
+    own: Pick<KeptProcess, "key" | "scope" | "use">,
     events: StepEvents,
     make: Make,
   ): KeptProcess => {
     const time = createStepTime();
-    const told: Pick<StepEvents, "emit"> = {
-      emit: (event) => (kept.events ? kept.events.emit(event) : emit(event)),
-    };
+    const tell: StepEvents["emit"] = (event) => (kept.events?.emit ?? emit)(event);
     const kept: KeptProcess = {
-      ...{ ...own, slot, principal, definition, time },
-      connection: make(time, { ...events, ...told }),
+      ...{ ...own, time, connection: make(time, { ...events, emit: tell }) },
       ...{ runs: 0, events, idleSince: now(), keepAliveMs: undefined, timer: undefined },
       ...{ isUnproven: false, restarting: undefined },
     };
@@ -89,9 +85,9 @@ export function createProcessPool(
     const { slot, principal, definition, idleTimeoutMs } = use;
     const key = JSON.stringify([scope, slotParts(slot), ...ownerParts(principal)]);
     const found = processes.get(key);
-    const fits = found && sameDefinition(found.definition.options, definition.options);
+    const fits = found && sameDefinition(found.use.definition.options, definition.options);
     if (found && !fits) void discard(found, "stale");
-    const kept = fits ? found : createKept(use, { key, scope }, events, make);
+    const kept = fits ? found : start({ key, scope, use }, events, make);
     processes.set(key, kept);
     clearTimeout(kept.timer);
     kept.runs += 1;
@@ -118,16 +114,13 @@ export function createProcessPool(
     const idle = [...processes.values()].filter(({ runs }) => runs === 0);
     if (idle.length <= max) return;
     // A name is only given up when nothing else is left.
-    void discard(idle.find(({ slot }) => slot.name === undefined) ?? idle[0]!, "max");
+    void discard(idle.find(({ use }) => use.slot.name === undefined) ?? idle[0]!, "max");
   };
-  /** They may hold a port, or a lock, that the next one needs. */
-  const closingUnder = (key: string): Promise<void>[] =>
-    [...closings].flatMap(([closing, of]) => (of === key ? [closing] : []));
   const select = (scope: readonly unknown[], principal: Principal | undefined): KeptProcess[] =>
     [...processes.values()].filter(
       (kept) =>
         sameJson(kept.scope.slice(0, scope.length), scope) &&
-        sameJson(ownerParts(kept.principal), ownerParts(principal)),
+        sameJson(ownerParts(kept.use.principal), ownerParts(principal)),
     );
 
   return {
@@ -136,14 +129,14 @@ export function createProcessPool(
       /** Connects for one run. Closing the connection gives the process back. */
       connect(use: ConnectionUse, events: StepEvents, make: Make): LiveConnection {
         const kept = take(use, scope, events, make);
-        const closing = () => closingUnder(kept.key);
-        return connectInRun(kept, use.step.signal, closing, () => give(kept));
+        const closed = async () => await closings.get(kept.key);
+        return connectInRun(kept, use.step.signal, closed, () => give(kept));
       },
       /** The principal's processes under names: in use, or waiting for the next run. */
       processes: (principal: Principal | undefined): ListedSession[] =>
-        select(scope, principal).flatMap(({ slot, connection, runs, ...kept }) => {
+        select(scope, principal).flatMap(({ use, connection, runs, ...kept }) => {
           const lastUsedAt = runs > 0 ? now() : kept.idleSince;
-          return describeProcess(slot, connection, lastUsedAt, kept.keepAliveMs);
+          return describeProcess(use.slot, connection, lastUsedAt, kept.keepAliveMs);
         }),
     }),
     /**
@@ -158,11 +151,11 @@ export function createProcessPool(
       selects: (slot: SlotName) => boolean,
       mode: "restart" | "end",
     ): Promise<(SlotName & Pick<EndedSession, "ended"> & { scope: readonly unknown[] })[]> {
-      const chosen = select(scope, principal).filter(({ slot }) => selects(slot));
+      const chosen = select(scope, principal).filter(({ use }) => selects(use.slot));
       const ends = chosen.map(async (kept) => {
         await kept.connection.process?.end(mode);
         if (mode === "end" && kept.runs === 0) await discard(kept, "stale");
-        return { ...kept.slot, scope: kept.scope, ended: true };
+        return { ...kept.use.slot, scope: kept.scope, ended: true };
       });
       return await Promise.all(ends);
     },
@@ -172,7 +165,7 @@ export function createProcessPool(
       const idle = [...processes.values()].filter(({ runs }) => runs === 0);
       await Promise.all([
         ...idle.toReversed().map((kept) => discard(kept, "shutdown")),
-        ...closings.keys(),
+        ...closings.values(),
       ]);
     },
   };
@@ -180,4 +173,26 @@ export function createProcessPool(
 
 function ownerParts(principal: Principal | undefined): readonly unknown[] {
   return principal === undefined ? [] : principalParts(principal);
+}
+
+/**
+ * Whether two declarations of a stdio server are equal. Functions and instances of classes count as
+ * equal, because a `connections` function makes them anew each time.
+ */
+function sameDefinition(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== typeof b) return false;
+  if (typeof a === "function") return true;
+  if (typeof a !== "object" || a === null || b === null) return false;
+  return isPlain(a) && isPlain(b!) ? sameEntries(a, b) : !isPlain(a) && !isPlain(b!);
+}
+
+function sameEntries(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => sameDefinition(a[name], b[name]));
+}
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Array.isArray(value);
 }

@@ -1,15 +1,13 @@
 /** Looking after the connections of a run from inside of it. */
-import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startAgent } from "../../test/agent-session.ts";
 import { sendText } from "../../test/http-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
-import { alice, callForText, callTool } from "../../test/step.ts";
+import { alice, callTool } from "../../test/step.ts";
 import {
   type ConnectionRun,
   createConnectionProvider,
-  createDurableSessions,
   currentConnections,
   defineMcpClientConnection,
   withConnections,
@@ -176,19 +174,6 @@ test("restart of a stateless connection connects anew", async () => {
   await registry.dispose();
 });
 
-test("the next run goes on in the session that a restart has begun", async () => {
-  const { url, liveSessions } = await startNotebookServer();
-  const provider = createConnectionProvider({ connections: { notes: notebook(url) } });
-  const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-  const run = <T>(use: (registry: ConnectionRun<any>) => Promise<T>) =>
-    sessions.run("chat", { principal: alice }, (own) => use(own));
-  await run((registry) => add(registry, "notes", "old"));
-  await run((registry) => registry.restart("notes"));
-  expect(await run((registry) => listed(registry, "notes"))).toBe("");
-  expect(liveSessions()).toBe(1);
-  await provider.shutdown();
-});
-
 test("clearTools has the next listing ask the server", async () => {
   const { step, server: notes } = await startAgent("state");
   await step((registry) => registry.tools());
@@ -220,13 +205,4 @@ test("a run inside looks after what it inherits, and an ephemeral registry after
   await expect(ephemeral.clearTools("x" as "browser")).rejects.toMatchObject({
     code: "CONNECTION_INVALID",
   });
-});
-
-test("the tools of a run go on after a restart", async () => {
-  const { create } = await startRuns();
-  const registry = create();
-  const tools = await registry.tools();
-  await registry.restart("browser");
-  expect(await callForText(tools, "browser__add_note", { text: "a" })).toBe("1 notes");
-  await registry.dispose();
 });

@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, test } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
+import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
@@ -69,24 +69,6 @@ describe("client", () => {
     await registry.dispose();
   });
 
-  test("fails when nobody listens at the URL, with the reason as the cause", async () => {
-    const notes = defineMcpClientConnection({
-      url: "http://127.0.0.1:1/mcp",
-      description: "Nobody.",
-      session: "stateful",
-    });
-    const { provider } = startApplication({ notes });
-    const error: any = await provider
-      .create({ principal: alice })
-      .client("notes")
-      .catch((reason: unknown) => reason);
-    expect(error).toMatchObject({
-      code: "CONNECTION_UNAVAILABLE",
-      data: { connection: "notes", origin: "http://127.0.0.1:1" },
-    });
-    expect(error.cause).toBeInstanceOf(Error);
-  });
-
   test.each(["nope", "", "__proto__", "constructor"])("is refused for %j", async (name) => {
     const { registry } = await startRegistry();
     const refusal = expect.objectContaining({ code: "CONNECTION_INVALID" });
@@ -127,19 +109,6 @@ describe("fetch", () => {
     await registry.dispose();
     expect(server.log).toEqual(["POST tools/call"]);
     expect(provider.commit(registry, {})).toMatchObject({ state: expect.anything() });
-  });
-
-  test("makes the session that the tools then use", async () => {
-    const { server, registry } = await startRegistry();
-    const client = new Client({ name: "other", version: "1" });
-    const fetch = registry.fetch("notes");
-    const transport = new StreamableHTTPClientTransport(new URL(server.url), { fetch });
-    await client.connect(transport);
-    await client.callTool({ name: "add_note", arguments: { text: "bread" } });
-    expect(await callForText(await registry.tools(), "notes__list_notes")).toBe("bread");
-    expect(server.sessionIds).toHaveLength(1);
-    await client.close();
-    await registry.dispose();
   });
 });
 

@@ -12,7 +12,7 @@ interface LifetimeOptions {
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
   /** Called once, when all is closed and saved, or its time is up. */
   readonly onEnd?: (isFailed: boolean) => void;
-  /** Lets the registry's owner close the registry. */
+  /** Lets the run's owner close the run. */
   readonly track: Track;
   /** Called for each use of a connection of the run around. */
   readonly around?: { readonly use: (connection: LiveConnection) => void };
@@ -20,15 +20,15 @@ interface LifetimeOptions {
   readonly onFirstUse?: (trackInside: Track) => void;
 }
 
-/** Keeps a registry's open connections, and closes them. */
-export function createRegistryLifetime(options: LifetimeOptions) {
+/** Keeps a run's open connections, and closes them. */
+export function createRunLifetime(options: LifetimeOptions) {
   const { step, closeTimeoutMs, track, around, onFirstUse } = options;
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
   /** In the order of their first use. */
-  const opened = new Set<Closable>();
+  const opened: Closings = new Set();
   /** The runs inside, in the order in which they began. */
-  const inside = new Set<Closable>();
+  const inside: Closings = new Set();
   let isUsed = false;
   let isFailed = false;
   let disposal: Promise<void> | undefined;
@@ -41,15 +41,14 @@ export function createRegistryLifetime(options: LifetimeOptions) {
     });
     await disposal;
   };
-  const trackIn = (closables: Set<Closable>, close: () => Promise<void>) => {
+  const trackIn = (closings: Closings, close: () => Promise<void>) => {
     untrack ??= track(dispose);
-    const closable = { close };
-    closables.add(closable);
-    return () => void closables.delete(closable);
+    closings.add(close);
+    return () => void closings.delete(close);
   };
-  /** Lets the registry close a run inside, before its own connections. */
+  /** Lets the run close a run inside, before its own connections. */
   const trackInside: Track = (close) => trackIn(inside, close);
-  /** Lets the registry that owns a connection close it, used or not. */
+  /** Lets the run that owns a connection close it, used or not. */
   const hold = (connection: LiveConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
@@ -70,27 +69,27 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   // A run inside ends with the run around it, even if it has used nothing so far.
   if (around) untrack = track(dispose);
   return {
-    /** Aborts when the registry ends, or must end. */
+    /** Aborts when the run ends, or must end. */
     signal: step.signal,
     closeTimeoutMs,
     /** The connections that were used, here or in a run inside. */
     inUse: inUse as ReadonlySet<LiveConnection>,
-    /** Whether a connection is closed with the registry; others belong to a run around it. */
+    /** Whether a connection is closed with the run; others belong to a run around it. */
     owns: (connection: LiveConnection) => owned.has(connection),
-    /** Makes the registry the owner of a connection, which it closes if it was used. */
+    /** Makes the run the owner of a connection, which it closes if it was used. */
     own: (connection: LiveConnection) => void owned.add(connection),
     hold,
     use,
-    /** Owns and uses a connection, also when the registry is being closed. */
+    /** Owns and uses a connection, also when the run is being closed. */
     adopt: (connection: LiveConnection) => {
       owned.add(connection);
       use(connection);
       void disposal?.then(() => closeInTurn(opened, closeTimeoutMs / 2));
     },
     trackInside,
-    /** Notes that what used the registry has failed. */
+    /** Notes that what used the run has failed. */
     noteFailure: () => void (isFailed = true),
-    /** Lets the registry's owner close something. */
+    /** Lets the run's owner close something. */
     track,
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
     throwIfOver: (connection?: string) => {
@@ -100,14 +99,14 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   };
 }
 
-export type RegistryLifetime = ReturnType<typeof createRegistryLifetime>;
+export type RunLifetime = ReturnType<typeof createRunLifetime>;
 
 /** All of it has one deadline. */
 async function closeAll(
   { step, closeTimeoutMs, save }: LifetimeOptions,
   owned: ReadonlySet<LiveConnection>,
-  inside: Set<Closable>,
-  opened: Set<Closable>,
+  inside: Closings,
+  opened: Closings,
 ): Promise<void> {
   const deadline = performance.now() + closeTimeoutMs;
   step.end("closing");
@@ -125,10 +124,8 @@ async function closeAll(
   await within(leftMs, Promise.all([insideClosed, closed, save?.(leftMs)]));
 }
 
-/** Something open that is closed later. */
-export interface Closable {
-  close(): Promise<void>;
-}
+/** Each closes something that is open. */
+type Closings = Set<() => Promise<void>>;
 
 /** How long closing one waits for the one before it, in milliseconds. */
 const turnMs = 1_000;
@@ -140,16 +137,16 @@ const turnMs = 1_000;
  * @param opened in the order in which it was opened; emptied
  * @param timeoutMs for all together, in milliseconds
  */
-export async function closeInTurn(opened: Set<Closable>, timeoutMs: number): Promise<void> {
-  const closings: Promise<void>[] = [];
+export async function closeInTurn(opened: Closings, timeoutMs: number): Promise<void> {
+  const closing: Promise<void>[] = [];
   const closeEach = async () => {
     for (let next = [...opened].at(-1); next !== undefined; next = [...opened].at(-1)) {
       opened.delete(next);
-      const closing = next.close();
-      closings.push(closing);
-      await within(turnMs, closing);
+      const closed = next();
+      closing.push(closed);
+      await within(turnMs, closed);
     }
-    await Promise.all(closings);
+    await Promise.all(closing);
   };
   await within(timeoutMs, closeEach());
 }

@@ -10,30 +10,30 @@ import { refusePausing, type WaitingSource } from "../waiting/waiting-source.ts"
 import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { StepEvents } from "../events/step-events.ts";
-import type { SessionPool } from "../pool/process-pool.ts";
+import type { SessionPool } from "./process-pool.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slots/step-slot.ts";
-import type { ConnectionRun } from "./connection-registry.ts";
+import type { Successor } from "./auto-session.ts";
+import type { ConnectionRun } from "./connection-run.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
 import { withSignIn } from "../waiting/sign-in.ts";
 import { connect, isolate } from "./open-connections.ts";
-import { createRegistryLifetime } from "./registry-lifetime.ts";
-import type { Successor } from "./idle-loan.ts";
+import { createRunLifetime } from "./run-lifetime.ts";
 
-/** The parts that all registries of one provider share. */
-export interface RegistryFactory {
+/** The parts that all runs of one provider share. */
+export interface RunFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
   /** Lets the provider's `shutdown` close something. */
   readonly track: Track;
-  /** How long the end of a registry may take, in milliseconds. */
+  /** How long the end of a run may take, in milliseconds. */
   readonly closeTimeoutMs: number;
 }
 
-export interface StepRegistryOptions {
+export interface StepRunOptions {
   readonly declared: Connections;
   readonly principal: Principal | undefined;
   /** The step's events, which know the id of the agent session. */
@@ -43,29 +43,26 @@ export interface StepRegistryOptions {
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
   /** The named sessions, for any principal. */
   readonly named: NamedSlots;
-  /** Whether its owner disposes of the registry, instead of a run of it. @default false */
+  /** Whether its owner disposes of the run, instead of those who enter it. @default false */
   readonly isLeased?: boolean | undefined;
   /** Keeps the stdio servers for the next run of the agent session. */
   readonly pool?: SessionPool | undefined;
   /** Where calls wait for a person. @default nowhere: connections that pause are refused */
   readonly waiting?: WaitingSource | undefined;
-  /** What the registry has to do with others in whose place it comes. @default nothing */
+  /** What the run has to do with others in whose place it comes. @default nothing */
   readonly successor?: Successor | undefined;
   /** Saves the slots at the end, while the clients close. Never rejects. @default nothing */
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
 }
 
-export function createStepRegistry(
-  factory: RegistryFactory,
-  options: StepRegistryOptions,
-): ConnectionRun {
+export function createStepRun(factory: RunFactory, options: StepRunOptions): ConnectionRun {
   const { declaredFor, track, closeTimeoutMs } = factory;
   const { declared, principal, slotFor, named, isLeased = false, pool, successor, save } = options;
   const { events, waiting } = options;
   if (!named.keepsShared) refuseShared(declared);
   if (waiting === undefined) refusePausing(declared);
   const step = createStepTime(options.abortSignal);
-  const lifetime = createRegistryLifetime({
+  const lifetime = createRunLifetime({
     step,
     closeTimeoutMs,
     save,
@@ -100,7 +97,7 @@ export function createStepRegistry(
   const namedConnections = createNamedConnections({
     slots: named,
     connect: (slot, use, stepSlot) =>
-      // A session lasts under its name. A process ends with the registry.
+      // A session lasts under its name. A process ends with the run.
       connect(parts, { slot, ...use, step, successor: stepSlot ? undefined : successor }, stepSlot),
     pooledProcesses: (of) => pool?.processes(of) ?? [],
     now: factory.now,
@@ -118,7 +115,7 @@ export function createStepRegistry(
       namedConnections,
     },
     { declared, principal, step, connections, lifetime, isLeased, waiting, now: factory.now },
-  ).registry;
+  ).run;
 }
 
 /** Only the uses of one principal share what is known of a server. */

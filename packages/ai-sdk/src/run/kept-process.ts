@@ -1,20 +1,17 @@
-import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import { registryDisposed } from "../events/connection-error.ts";
 import type { StepEvents } from "../events/step-events.ts";
-import type { SlotName } from "../slots/step-slot.ts";
+import type { ConnectionUse } from "../slots/step-slot.ts";
 
 /** A stdio server that outlives its runs. All runs of its agent session and principal share it. */
 export interface KeptProcess {
   /** The pool finds it under this key. */
   readonly key: string;
   readonly scope: readonly unknown[];
-  readonly slot: SlotName;
-  readonly principal: Principal | undefined;
-  readonly definition: McpConnection;
+  /** Its first use. */
+  readonly use: ConnectionUse;
   readonly connection: LiveConnection;
   /** How long the pool keeps it. */
   readonly time: StepTime;
@@ -36,12 +33,12 @@ export interface KeptProcess {
 /**
  * One run's use of a kept process, which other runs may use at the same time.
  *
- * @param closing the processes under the same key that are being closed
+ * @param closed waits for the processes under the same key that are being closed
  */
 export function connectInRun(
   kept: KeptProcess,
   signal: AbortSignal,
-  closing: () => readonly Promise<void>[],
+  closed: () => Promise<unknown>,
   give: () => Promise<void>,
 ): LiveConnection {
   const { connection } = kept;
@@ -51,8 +48,7 @@ export function connectInRun(
     abortSignal: signal,
     async client() {
       if (isOver) throw registryDisposed(connection.name);
-      const before = closing();
-      if (before.length > 0) await Promise.all(before);
+      await closed();
       return await abortable(connection.client(), signal);
     },
     async withRecovery(tool, attempt) {
