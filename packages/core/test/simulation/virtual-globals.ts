@@ -8,6 +8,8 @@ const ofSchedule = new AsyncLocalStorage<true>();
 
 type AnyFunction = (...args: any[]) => unknown;
 
+const cancel = (timer: { cancel?(): void } | undefined) => timer?.cancel?.();
+
 /**
  * Runs `task` with timers that the scheduler fires, with its clock, with random bytes that the seed decides, and with
  * digests that take no time, so that core waits and names its requests the same way each time.
@@ -29,7 +31,6 @@ export async function withVirtualGlobals<T>(
       else Reflect.deleteProperty(object, name); // The real one is the prototype's.
     });
   };
-  const cancel = (timer: { cancel?(): void } | undefined) => timer?.cancel?.();
   replace(globalThis, "setTimeout", (run: AnyFunction, ms = 0, ...args) => ({
     ...scheduler.setTimer(() => run(...args), ms),
     unref: () => undefined,
