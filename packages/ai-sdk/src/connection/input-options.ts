@@ -1,6 +1,6 @@
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import * as z from "zod/mini";
-import { age, names, someFunction, wholeNumber } from "../base/check-options.ts";
+import { age, names, someFunction } from "../base/check-options.ts";
 
 /** How a connection's calls wait for a person. */
 export interface PausingInput extends WaitingLimits {
@@ -23,7 +23,6 @@ export const inputSchema = z.union(
     z.literal("pause"),
     z.strictObject({
       mode: z.literal("pause", 'is missing: give mode: "pause"'),
-      maxRounds: z.optional(wholeNumber(1, 1_000)),
       maxAgeMs: z.optional(age),
       onExpired: z.optional(z.literal(["fail", "ask-again"], 'must be "fail" or "ask-again"')),
       safeTools: z.optional(names),

@@ -7,7 +7,7 @@ import type { InputResponses } from "./input-request.ts";
 import { type LegOptions, sendLeg } from "./send-leg.ts";
 import { askedElsewhere, needsSignIn, notWaiting } from "./waiting-failure.ts";
 import type { WaitingContext } from "./waiting-context.ts";
-import { waitingKinds } from "./waiting-kinds.ts";
+import { waitingKinds } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 

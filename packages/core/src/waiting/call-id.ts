@@ -22,25 +22,15 @@ export function isNamed({ toolCallId, scope }: CallIdentity): boolean {
 }
 
 /** The digest of what is called, and with what. The order of members does not matter. */
-export async function callDigest(call: CallIdentity): Promise<string> {
-  return await textDigest(printed(call));
+export async function callDigest({ method, tool, input }: CallIdentity): Promise<string> {
+  // A tool's schema may make other values of the model's, such as dates, and messages keep their JSON.
+  const [json] = JSON.parse(JSON.stringify([input])) as [unknown];
+  return await textDigest(JSON.stringify([method, tool, ordered(json)]));
 }
 
 /** Whether a call has this digest. Its input may come from a browser, and nest too deep for any call. */
 export async function hasDigest(call: CallIdentity, expected: string): Promise<boolean> {
-  let text: string;
-  try {
-    text = printed(call);
-  } catch {
-    return false;
-  }
-  return (await textDigest(text)) === expected;
-}
-
-function printed({ method, tool, input }: CallIdentity): string {
-  // A tool's schema may make other values of the model's, such as dates, and messages keep their JSON.
-  const [json] = JSON.parse(JSON.stringify([input])) as [unknown];
-  return JSON.stringify([method, tool, ordered(json)]);
+  return (await callDigest(call).catch(() => undefined)) === expected;
 }
 
 /**
@@ -53,12 +43,8 @@ export async function callId(call: CallIdentity, turn: number): Promise<string> 
   const { connection, toolCallId = null, scope } = call;
   const parts = [connection, toolCallId, await callDigest(call)];
   if (scope !== undefined) parts.push(scope);
-  const id = (await digest(parts)).slice(0, 32);
+  const id = (await textDigest(JSON.stringify(parts))).slice(0, 32);
   return turn === 0 ? id : `${id}.${turn}`;
-}
-
-async function digest(value: unknown): Promise<string> {
-  return await textDigest(JSON.stringify(value));
 }
 
 /** A JSON value with the members of its objects in order, because databases change it. */

@@ -1,10 +1,9 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { claim, keep, keepClaim } from "./claim.ts";
 import { mayRunTwice, readCall } from "./current-call.ts";
-import { asksBounded, scrubAnswer, settlesBounded, settlesLost } from "./kept-answer.ts";
 import type { LegOutcome } from "./send-leg.ts";
-import { maxAgeOf, maxRoundsOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { asks, over, type Question, settles, unclaims } from "./waiting-life.ts";
+import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { asks, over, scrubAnswer, settles, settlesLost, unclaims } from "./waiting-life.ts";
 import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
@@ -49,6 +48,9 @@ export async function settleCall(
   await tellWaiting(context, next, stored.call);
 }
 
+/** How often a server may ask for one call. */
+const maxRounds = 10;
+
 /** Keeps what became of a leg. */
 async function note(
   context: WaitingContext,
@@ -58,8 +60,13 @@ async function note(
   const { call } = claimed;
   const end = async (next: WaitingRecord) => ({ call: await keep(context, claimed, next) });
   switch (outcome.type) {
-    case "asks":
-      return await end(nextRound(context, call, outcome.question));
+    case "asks": {
+      const { limits, now } = context;
+      const at = { now: now(), maxAgeMs: limits.maxAgeMs };
+      if (call.round < maxRounds) return await end(asks(call, outcome.question, at));
+      const message = `The server asked for input more than ${maxRounds} times for one call.`;
+      return await end(settles(call, { error: { code: -32_603, message } }));
+    }
     case "settles":
       return { call: await keepAnswer(context, claimed, outcome.answer) };
     case "expired":
@@ -74,19 +81,10 @@ async function note(
   }
 }
 
-function nextRound({ limits, now }: WaitingContext, call: WaitingRecord, question: Question) {
-  const maxRounds = maxRoundsOf(limits);
-  if (call.round < maxRounds) {
-    return asksBounded(call, asks(call, question, { now: now(), maxAgeMs: maxAgeOf(limits) }));
-  }
-  const message = `The server asked for input more than ${maxRounds} times for one call.`;
-  return settles(call, { error: { code: -32_603, message } });
-}
-
 async function keepAnswer(context: WaitingContext, claimed: StoredCall, given: WaitingAnswer) {
   const answer = scrubAnswer(given, claimed.call, context.scrub);
   try {
-    return await keep(context, claimed, settlesBounded(claimed.call, answer));
+    return await keep(context, claimed, settles(claimed.call, answer));
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "STATE_INVALID") throw error;
     // Encrypted, a record can be too long that was short enough before.

@@ -1,7 +1,8 @@
-import { callId, type CallIdentity } from "./call-id.ts";
+import { randomToken } from "../base/random-token.ts";
+import { callDigest, callId, type CallIdentity } from "./call-id.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { waitingKinds } from "./waiting-kinds.ts";
+import { type WaitingKind, waitingKinds } from "./waiting-call.ts";
 import { over, shows, unclaims } from "./waiting-life.ts";
 import type { ShownRound, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
@@ -33,6 +34,23 @@ export async function findTurn<T extends StoredCall | undefined>(
     turn = first === undefined ? nextTurn : turn + 1;
     first ??= stored;
   }
+}
+
+/** A call that begins to wait, without the id under which it will be kept. */
+export async function beginCall(
+  { limits, now }: WaitingContext,
+  kind: WaitingKind,
+  identity: CallIdentity,
+  { url, request }: { readonly url: URL; readonly request: WaitingRecord["request"] },
+): Promise<WaitingRecord> {
+  const { connection, toolCallId } = identity;
+  const askedAt = now();
+  return {
+    ...{ version: 1, kind, id: "", state: "waiting", connection, url: url.href },
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...{ digest: await callDigest(identity), request, round: 0, leg: randomToken() },
+    ...{ requests: {}, askedAt, expiresAt: askedAt + limits.maxAgeMs },
+  };
 }
 
 /** Keeps a new call, and tells of it. @returns the stored one, or another process's in its place */

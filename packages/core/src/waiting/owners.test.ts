@@ -160,7 +160,6 @@ test.each<[object, string]>([
   [{ sessionId: "" }, "sessionId"],
   [{ connection: undefined }, "connection"],
   [{ url: "ftp://shop.example" }, "url"],
-  [{ maxRounds: 0 }, "maxRounds"],
   [{ maxAgeMs: Number.NaN }, "maxAgeMs"],
   [{ onExpired: "ask" }, "onExpired"],
   [{ safeTools: "order" }, "safeTools"],

@@ -1,8 +1,13 @@
 import * as z from "zod/mini";
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
-import type { AskingMethod, WaitingCall, WaitingState } from "./waiting-call.ts";
-import { type WaitingKind, waitingKinds } from "./waiting-kinds.ts";
+import {
+  type AskingMethod,
+  type WaitingCall,
+  type WaitingKind,
+  waitingKinds,
+  type WaitingState,
+} from "./waiting-call.ts";
 
 /** A JSON-RPC error of the server. */
 export interface WaitingError {

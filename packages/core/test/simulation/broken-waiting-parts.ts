@@ -78,9 +78,9 @@ const withKey = (broken: (original: any) => unknown) =>
 
 /** Results lose their content on the way into the store. */
 export const withLostContents = () =>
-  coreWith("waiting/kept-answer.ts", (original) => ({
-    settlesBounded: (call: object, answer: { result?: object }) =>
-      original.settlesBounded(call, {
+  coreWith("waiting/waiting-life.ts", (original) => ({
+    settles: (call: object, answer: { result?: object }) =>
+      original.settles(call, {
         ...answer,
         ...(answer.result && { result: { ...answer.result, content: [] } }),
       }),
