@@ -10,9 +10,19 @@ import { listPages } from "../tools/list-pages.ts";
 import { type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
 import { letGo, readAnswer } from "../wire/read-answer.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
-import type { KeptResults } from "./kept-results.ts";
-import { type MemoryCall, ownParams, type SendRequest } from "./memory-call.ts";
+import { type KeptResults, metaOf } from "./kept-results.ts";
 import { withNewParamHeaders } from "./param-headers.ts";
+
+/** A client's POST to the server. */
+export interface MemoryCall {
+  readonly message: JsonRpcRequest;
+  readonly request: OutgoingRequest;
+  /** Sends it as the client gave it. */
+  readonly pass: () => Promise<Response>;
+}
+
+/** Sends a request that is not as the client gave it. */
+export type SendRequest = (request: OutgoingRequest) => Promise<Response>;
 
 /** The server refuses the headers of a request, or its revision, and has not processed it. */
 const headerMismatch = -32_020;
@@ -140,7 +150,8 @@ async function askAgain(
   cursor?: string,
 ): Promise<Record<string, unknown>> {
   const id = randomToken();
-  const params = ownParams(call.message, cursor);
+  const { progressToken: _, ..._meta } = metaOf(call.message);
+  const params = { ...(cursor !== undefined && { cursor }), _meta };
   const message: JsonRpcRequest = { jsonrpc: "2.0", id, method, params };
   const { request } = call;
   const headers = new Headers([...request.headers].filter(([name]) => !ofTool.test(name)));

@@ -8,11 +8,34 @@ import {
   type StatelessSnapshot,
   type ToolDefinition,
 } from "../session/session-snapshot.ts";
-import type { KeptMethod } from "../session/snapshot-shape.ts";
+import { isKeptMethod, type KeptMethod } from "../session/snapshot-shape.ts";
 import { compareTools } from "../tools/compare-tools.ts";
+import { type JsonRpcRequest, revisionIn } from "../wire/json-rpc.ts";
 
 /** Names a result: the same request of the same client gets it again. */
 export type ResultKey = Pick<KeptResult, "method" | "client" | "cursor">;
+
+const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+
+/** The `_meta` of a request. */
+export function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
+  const meta = params?.["_meta"];
+  return isRecord(meta) ? meta : {};
+}
+
+/** What in a request decides on results, beside method and cursor. */
+export function clientOf(message: JsonRpcRequest): string {
+  return JSON.stringify([revisionIn(message), metaOf(message)[capabilitiesKey] ?? {}]);
+}
+
+/** The key of a request whose result may be kept. A request with other parameters can have another result. */
+export function keyOf(message: JsonRpcRequest, client: string): ResultKey | undefined {
+  const { method, params = {} } = message;
+  const { _meta: _, cursor, ...others } = params;
+  if (!isKeptMethod(method) || Object.keys(others).length > 0) return undefined;
+  const isPage = typeof cursor === "string" && method.endsWith("/list");
+  return isPage || cursor === undefined ? { method, client, cursor } : undefined;
+}
 
 /** The results of its server that a slot keeps. They are in its snapshot, so stores and state carry them. */
 export type KeptResults = ReturnType<typeof createKeptResults>;

@@ -4,11 +4,10 @@ import { guarded, warnOnce } from "../base/observe.ts";
 import type {
   JsonValue,
   SessionStore,
-  StoreBatchWrite,
+  StoreConflict,
   StoredValue,
 } from "../stores/session-store.ts";
-import { readBatch } from "../stores/store-arguments.ts";
-import { isStoreText, printValue } from "../stores/store-limits.ts";
+import { isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
 import {
   createFingerprint,
   type Fingerprint,
@@ -109,17 +108,19 @@ function createEncryptedStore(
       value: (await open(outer, stored.value))?.value ?? null,
       revision: stored.revision,
     };
-  const seal = async (outer: string, key: string, owner: string, value: JsonValue) => {
+  const openConflict = async <CONFLICT extends StoreConflict>(outer: string, answer: CONFLICT) => ({
+    ...answer,
+    current: await openStored(outer, answer.current),
+  });
+  const seal = async (key: string, owner: string, value: JsonValue) => {
+    const outer = await outerKey(key);
     const [current] = await loadKeys();
     const text = JSON.stringify({ outer, key, owner, value } satisfies Sealed);
-    return await sealText(text, current, true);
-  };
-  const sealWrite = async (write: StoreBatchWrite): Promise<StoreBatchWrite> => {
-    const key = await outerKey(write.key);
-    if (write.type !== "put") return { ...write, key };
-    const { owner, value } = write;
-    const sealed = await seal(key, write.key, owner, value);
-    return { ...write, key, value: sealed, owner: await outerOwner(owner) };
+    return {
+      key: outer,
+      value: await sealText(text, current, true),
+      owner: await outerOwner(owner),
+    };
   };
 
   return {
@@ -127,14 +128,11 @@ function createEncryptedStore(
       const outer = await outerKey(key);
       return await openStored(outer, await store.get(outer));
     },
-    async put(key, value, ifRevision, { owner, ...putOptions }) {
-      const outer = await outerKey(key);
+    async put(key, value, ifRevision, options) {
       printValue(value);
-      const sealed = await seal(outer, key, owner, value);
-      const ownOptions = { ...putOptions, owner: await outerOwner(owner) };
-      const answer = await store.put(outer, sealed, ifRevision, ownOptions);
-      if (answer.ok) return answer;
-      return { ok: false, current: await openStored(outer, answer.current) };
+      const { key: outer, value: text, owner } = await seal(key, options.owner, value);
+      const answer = await store.put(outer, text, ifRevision, { ...options, owner });
+      return answer.ok ? answer : await openConflict(outer, answer);
     },
     async touch(key, at) {
       await store.touch(await outerKey(key), at);
@@ -142,8 +140,7 @@ function createEncryptedStore(
     async delete(key, ifRevision) {
       const outer = await outerKey(key);
       const answer = await store.delete(outer, ifRevision);
-      if (answer.ok) return answer;
-      return { ok: false, current: await openStored(outer, answer.current) };
+      return answer.ok ? answer : await openConflict(outer, answer);
     },
     async list({ prefix, owner, ...query }) {
       const outerPrefix = fingerprint && isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix;
@@ -164,26 +161,21 @@ function createEncryptedStore(
       const isWhole = outerPrefix === prefix;
       return { ...page, records: records.filter(({ key }) => isWhole || key.startsWith(prefix!)) };
     },
-    ...batchOf(store, sealWrite, openStored),
+    ...(store.batch && {
+      async batch(writes) {
+        readBatch(writes);
+        const sealed = await Promise.all(
+          writes.map(async (write) =>
+            write.type === "put"
+              ? { ...write, ...(await seal(write.key, write.owner, write.value)) }
+              : { ...write, key: await outerKey(write.key) },
+          ),
+        );
+        const answer = await store.batch!(sealed);
+        return answer.ok ? answer : await openConflict(sealed[answer.index]!.key, answer);
+      },
+    }),
     ...noticesOf(store),
-  };
-}
-
-function batchOf(
-  store: SessionStore,
-  sealWrite: (write: StoreBatchWrite) => Promise<StoreBatchWrite>,
-  openStored: (outer: string, stored?: StoredValue) => Promise<StoredValue | undefined>,
-): Pick<SessionStore, "batch"> {
-  if (!store.batch) return {};
-  return {
-    async batch(writes) {
-      readBatch(writes);
-      const sealed = await Promise.all(writes.map(sealWrite));
-      const answer = await store.batch!(sealed);
-      if (answer.ok) return answer;
-      const { key } = sealed[answer.index]!;
-      return { ...answer, current: await openStored(key, answer.current) };
-    },
   };
 }
 
