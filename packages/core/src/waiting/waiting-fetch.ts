@@ -8,10 +8,17 @@ import {
   readOutgoingRequest,
   requestUrl,
 } from "../wire/server-endpoint.ts";
-import { callId, type CallIdentity, isNamed } from "./call-id.ts";
 import { goOn } from "./answer-call.ts";
 import { keep } from "./claim.ts";
-import { beginCall, createCall, findTurn, upToDate } from "./current-call.ts";
+import {
+  beginCall,
+  callId,
+  type CallIdentity,
+  createCall,
+  findTurn,
+  isNamed,
+  upToDate,
+} from "./current-call.ts";
 import { completeResult, questionOf } from "./send-leg.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import {
