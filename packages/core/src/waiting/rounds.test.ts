@@ -7,26 +7,15 @@ import {
   orders,
   send,
   startProcess,
+  startWaiting,
   yes,
 } from "../../test/asking-server.ts";
 import type { StoredRecord } from "../index.ts";
-import { type WaitingCallsOptions, type WaitingEvent, waitingCallOf } from "./index.ts";
+import { type WaitingEvent, waitingCallOf } from "./index.ts";
 
 const expired = { code: -32_602, message: "Invalid.", data: { reason: "invalid_request_state" } };
 const expiredAnswer = ({ id }: Leg, status: number) =>
   Response.json({ jsonrpc: "2.0", id, error: expired }, { status });
-
-async function startWaiting(
-  answer: Parameters<typeof createAskingServer>[0],
-  options: Partial<WaitingCallsOptions> = {},
-) {
-  const time = { now: 1_000 };
-  const server = createAskingServer(answer);
-  const own = startProcess(server, { now: () => time.now, ...options });
-  await send(own.fetch);
-  const [call] = await own.waiting.list();
-  return { ...own, time, server, id: call!.id };
-}
 
 test("a call takes as many rounds as the server asks, one leg each", async () => {
   const events: WaitingEvent[] = [];
