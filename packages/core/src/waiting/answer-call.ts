@@ -1,7 +1,7 @@
 import { wait } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { checkInputResponses } from "./check-input-responses.ts";
-import { sendClaimed, type Sent } from "./claimed-leg.ts";
+import { sendClaimed, type Sent } from "./claim.ts";
 import { readCall } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import { type LegOptions, sendLeg } from "./send-leg.ts";

@@ -4,7 +4,7 @@
  */
 export { answerCall } from "./answer-call.ts";
 export { formProblem } from "./form-problem.ts";
-export { type ClaimedOutcome, sendClaimed, settleCall } from "./claimed-leg.ts";
+export { type ClaimedOutcome, sendClaimed, settleCall } from "./claim.ts";
 export { parkCall } from "./park-call.ts";
 export { hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
