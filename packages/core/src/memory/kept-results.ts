@@ -33,8 +33,8 @@ export function keyOf(message: JsonRpcRequest, client: string): ResultKey | unde
   const { method, params = {} } = message;
   const { _meta: _, cursor, ...others } = params;
   if (!isKeptMethod(method) || Object.keys(others).length > 0) return undefined;
-  const isPage = typeof cursor === "string" && method.endsWith("/list");
-  return isPage || cursor === undefined ? { method, client, cursor } : undefined;
+  const isNext = typeof cursor === "string" && method.endsWith("/list");
+  return isNext || cursor === undefined ? { method, client, cursor } : undefined;
 }
 
 /** The results of its server that a slot keeps. They are in its snapshot, so stores and state carry them. */

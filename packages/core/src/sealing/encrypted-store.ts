@@ -4,7 +4,9 @@ import { guarded, warnOnce } from "../base/observe.ts";
 import type {
   JsonValue,
   SessionStore,
+  StoreBatchWrite,
   StoreConflict,
+  StoredRecord,
   StoredValue,
 } from "../stores/session-store.ts";
 import { isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
@@ -97,12 +99,7 @@ function createEncryptedStore(
 ): SessionStore {
   const { loadKeys, open } = createOpener(options);
 
-  // A text that no store takes stays unchanged, and the store refuses it.
-  const outerKey = async (key: string) =>
-    fingerprint && isStoreText(key) ? await fingerprintKey(key, fingerprint) : key;
-  const outerOwner = async (owner: string) =>
-    fingerprint && isStoreText(owner) ? await fingerprint(owner) : owner;
-
+  const { outerKey, outerOwner, outerPrefix } = outerNames(fingerprint);
   const openStored = async (outer: string, stored: StoredValue | undefined) =>
     stored && {
       value: (await open(outer, stored.value))?.value ?? null,
@@ -112,6 +109,12 @@ function createEncryptedStore(
     ...answer,
     current: await openStored(outer, answer.current),
   });
+  const openRecord = async (record: StoredRecord): Promise<StoredRecord> => {
+    const sealed = await open(record.key, record.value);
+    // An unreadable record is listed under the store's own key, so that it can be deleted.
+    const { key, owner } = sealed ?? record;
+    return { ...record, key, owner, value: sealed?.value ?? null };
+  };
   const seal = async (key: string, owner: string, value: JsonValue) => {
     const outer = await outerKey(key);
     const [current] = await loadKeys();
@@ -122,16 +125,20 @@ function createEncryptedStore(
       owner: await outerOwner(owner),
     };
   };
+  const sealWrite = async (write: StoreBatchWrite): Promise<StoreBatchWrite> => {
+    if (write.type === "delete") return { ...write, key: await outerKey(write.key) };
+    return { ...write, ...(await seal(write.key, write.owner, write.value)) };
+  };
 
   return {
     async get(key) {
       const outer = await outerKey(key);
       return await openStored(outer, await store.get(outer));
     },
-    async put(key, value, ifRevision, options) {
+    async put(key, value, ifRevision, given) {
       printValue(value);
-      const { key: outer, value: text, owner } = await seal(key, options.owner, value);
-      const answer = await store.put(outer, text, ifRevision, { ...options, owner });
+      const { key: outer, value: text, owner } = await seal(key, given.owner, value);
+      const answer = await store.put(outer, text, ifRevision, { ...given, owner });
       return answer.ok ? answer : await openConflict(outer, answer);
     },
     async touch(key, at) {
@@ -143,39 +150,38 @@ function createEncryptedStore(
       return answer.ok ? answer : await openConflict(outer, answer);
     },
     async list({ prefix, owner, ...query }) {
-      const outerPrefix = fingerprint && isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix;
+      const outer = outerPrefix(prefix);
       const page = await store.list({
         ...query,
-        prefix: outerPrefix,
+        prefix: outer,
         owner: owner === undefined ? undefined : await outerOwner(owner),
       });
-      const records = await Promise.all(
-        page.records.map(async (record) => {
-          const sealed = await open(record.key, record.value);
-          // An unreadable record is listed under the store's own key, so that it can be deleted.
-          const { key, owner: ofWhom } = sealed ?? record;
-          return { ...record, key, owner: ofWhom, value: sealed?.value ?? null };
-        }),
-      );
+      const records = await Promise.all(page.records.map(openRecord));
       // If the prefix reaches into the principal, it is compared here, because the store cannot do it.
-      const isWhole = outerPrefix === prefix;
+      const isWhole = outer === prefix;
       return { ...page, records: records.filter(({ key }) => isWhole || key.startsWith(prefix!)) };
     },
     ...(store.batch && {
       async batch(writes) {
         readBatch(writes);
-        const sealed = await Promise.all(
-          writes.map(async (write) =>
-            write.type === "put"
-              ? { ...write, ...(await seal(write.key, write.owner, write.value)) }
-              : { ...write, key: await outerKey(write.key) },
-          ),
-        );
+        const sealed = await Promise.all(writes.map(sealWrite));
         const answer = await store.batch!(sealed);
         return answer.ok ? answer : await openConflict(sealed[answer.index]!.key, answer);
       },
     }),
     ...noticesOf(store),
+  };
+}
+
+/** The names of records in the store. A text that no store takes stays unchanged, and the store refuses it. */
+function outerNames(fingerprint: Fingerprint | undefined) {
+  return {
+    outerKey: async (key: string) =>
+      fingerprint && isStoreText(key) ? await fingerprintKey(key, fingerprint) : key,
+    outerOwner: async (owner: string) =>
+      fingerprint && isStoreText(owner) ? await fingerprint(owner) : owner,
+    outerPrefix: (prefix: string | undefined) =>
+      fingerprint && isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix,
   };
 }
 

@@ -5,6 +5,12 @@ import { createDrivenStore } from "./driven-store.ts";
 import type { StoreDriver } from "./driver.ts";
 
 const never = () => new Promise<never>(() => {});
+const refusesLate = async () => {
+  await new Promise((resolve) => {
+    setTimeout(resolve, 40);
+  });
+  return false;
+};
 const nothing: StoreDriver = {
   name: "test",
   get: () => undefined,
@@ -48,14 +54,8 @@ describe("a driver that never settles", () => {
   test("gets one time for a write and the look at what is in its way", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {
-      const put = async () => {
-        await new Promise((resolve) => {
-          setTimeout(resolve, 40);
-        });
-        return false;
-      };
       const over = vi.fn<() => void>();
-      void failureOf(drive({ put, get: never, timeoutMs: 60 }), "put").then(over);
+      void failureOf(drive({ put: refusesLate, get: never, timeoutMs: 60 }), "put").then(over);
       await vi.advanceTimersByTimeAsync(59);
       expect(over).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);

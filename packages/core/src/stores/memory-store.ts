@@ -140,7 +140,7 @@ function createMemoryRecords(maxRecords: number) {
       const number = before?.number ?? created;
       records.set(key, { key, text, revision, owner, expiresAt, lastUsedAt, number });
     },
-    touch(key: string, at: number, time: number): void {
+    touch: (key: string, at: number, time: number): void => {
       const record = live(key, time);
       if (record && record.lastUsedAt < at) records.set(key, { ...record, lastUsedAt: at });
     },

@@ -18,7 +18,7 @@ export function createStoreListeners({
   };
   return {
     /** Adds a listener. @returns removes it; it is not called any more */
-    add(topic: string, listener: () => void): () => void {
+    add: (topic: string, listener: () => void): (() => void) => {
       let isOver = false;
       // Each is its own, because the same function may come twice.
       const call = () => isOver || listener();
@@ -41,7 +41,7 @@ export function createStoreListeners({
     },
     tell,
     /** Calls all of them: notices come from now on, or one may have been missed. */
-    tellAll(): void {
+    tellAll: (): void => {
       for (const topic of [...topics.keys()]) tell(topic);
     },
     /** Whether the topic has a listener. */

@@ -79,7 +79,7 @@ test.each(states)("echoes the state of the round, and of no other: %#", async (s
     state === undefined ? [] : [state],
   );
   expect(third!.params).not.toHaveProperty("requestState");
-  expect(new Set(server.legs.map(({ id }) => id)).size).toBe(3);
+  expect(new Set(server.legs.map((leg) => leg.id)).size).toBe(3);
 });
 
 test("sends decline and cancel, under any key of the server", async () => {

@@ -28,6 +28,11 @@ export function areRequests(value: unknown): value is Requests {
 const record = z.custom<Readonly<Record<string, unknown>>>(isRecord);
 const yes = z.optional(z.literal(true));
 
+const answer: z.ZodMiniType<WaitingAnswer> = z.union([
+  z.strictObject({ result: record }),
+  z.strictObject({ error: z.looseObject({ code: z.number(), message: z.string() }) }),
+]);
+
 /** The questions of a round, in one of the interrupts of a graph's task. */
 const shownRound = z.strictObject({
   round: z.int(),
@@ -69,12 +74,7 @@ const fields = {
   shown: z.optional(z.array(shownRound)),
   /** The process that sends answers, or was the last to do so in this round. */
   claim: z.optional(z.strictObject({ token: z.string(), at: z.number() })),
-  answer: z.optional(
-    z.union([
-      z.strictObject({ result: record }),
-      z.strictObject({ error: z.looseObject({ code: z.number(), message: z.string() }) }),
-    ]) as unknown as z.ZodMiniType<WaitingAnswer>,
-  ),
+  answer: z.optional(answer),
   /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
   isStandIn: yes,
   /** Of the tool, when the call began to wait for a sign-in. */
