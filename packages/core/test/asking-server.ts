@@ -147,6 +147,19 @@ export function startProcess(
   };
 }
 
+/** A call that waits, in a process whose time stands still. */
+export async function startWaiting(
+  answer: Parameters<typeof createAskingServer>[0] = orders,
+  options: Partial<WaitingCallsOptions> = {},
+) {
+  const time = { now: 1_000 };
+  const server = createAskingServer(answer);
+  const own = startProcess(server, { now: () => time.now, ...options });
+  await send(own.fetch);
+  const [call] = await own.waiting.list();
+  return { ...own, time, server, call: call!, id: call!.id };
+}
+
 /** A store that calls `before` ahead of each operation, and counts them. */
 export function watchStore(
   store: SessionStore,

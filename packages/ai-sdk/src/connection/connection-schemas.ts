@@ -81,7 +81,6 @@ const inputSchema = z.union(
     z.literal("pause"),
     z.strictObject({
       mode: z.literal("pause", 'is missing: give mode: "pause"'),
-      maxRounds: z.optional(wholeNumber(1, 1_000)),
       maxAgeMs: z.optional(age),
       onExpired: z.optional(z.literal(["fail", "ask-again"], 'must be "fail" or "ask-again"')),
       safeTools: z.optional(names),

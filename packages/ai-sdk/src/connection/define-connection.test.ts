@@ -50,7 +50,7 @@ describe("accepts", () => {
     ["blocked tools", { tools: { block: [] } }],
     ["time-outs", { timeouts: { connectMs: 1, callMs: 2_147_483_647 } }],
     ["calls that wait", { input: "pause" }],
-    ["calls that wait, with limits", { input: { mode: "pause", maxRounds: 3, onExpired: "fail" } }],
+    ["calls that wait, with limits", { input: { mode: "pause", maxAgeMs: 3, onExpired: "fail" } }],
     ["undefined for what is optional", { session: undefined, auth: undefined, timeouts: {} }],
   ])("%s", (_, options) => {
     expect(define({ ...valid, ...options })).toMatchObject({
@@ -96,9 +96,9 @@ describe("refuses, and names the field", () => {
     ["capabilities that are a list", { capabilities: ["elicitation"] }, "capabilities"],
     ["an unknown time-out", { timeouts: { totalMs: 1 } }, "timeouts.totalMs"],
     ["an input that is unknown", { input: "wait" }, "input"],
-    ["an input without a mode", { input: { maxRounds: 3 } }, "input.mode"],
+    ["an input without a mode", { input: { maxAgeMs: 3 } }, "input.mode"],
     ["an unknown option of input", { input: { mode: "pause", rounds: 3 } }, "input.rounds"],
-    ["no rounds", { input: { mode: "pause", maxRounds: 0 } }, "input.maxRounds"],
+    ["no age", { input: { mode: "pause", maxAgeMs: 0 } }, "input.maxAgeMs"],
     ["calls that wait on a session", { input: "pause", session: "stateful" }, "input"],
     ["calls that wait and are answered", { input: "pause", onElicitation: () => ({}) }, "input"],
   ])("%s", (_, options, field) => {

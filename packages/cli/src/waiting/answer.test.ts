@@ -197,13 +197,11 @@ describe("waiting answer", () => {
     expect(withdrawn).toMatchObject({ exitCode: 0 });
   });
 
-  test("ends no call that may be asked more often than usual, and keeps how long it may wait", async () => {
-    const input = { mode: "pause", maxRounds: 20, maxAgeMs: 60_000 } as const;
+  test("keeps how long a call may wait", async () => {
+    const input = { mode: "pause", maxAgeMs: 60_000 } as const;
     const { answer, json, inStore } = await startAnswering({ answer: asks }, "order", input);
     expect(waited(json.calls[0])).toBe(60_000);
-    for (let round = 2; round <= 12; round += 1) {
-      expect((await answer({ ok: true })).stdout).toContain(`in round ${round}`);
-    }
+    expect((await answer({ ok: true })).stdout).toContain("in round 2");
     const after = await runCliJson("waiting", "list", ...inStore);
     expect(waited(after.json.calls[0])).toBe(60_000);
   });

@@ -10,9 +10,19 @@ import { listPages } from "../tools/list-pages.ts";
 import { type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
 import { letGo, readAnswer } from "../wire/read-answer.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
-import type { KeptResults } from "./kept-results.ts";
-import { type MemoryCall, ownParams, type SendRequest } from "./memory-call.ts";
+import { type KeptResults, metaOf } from "./kept-results.ts";
 import { withNewParamHeaders } from "./param-headers.ts";
+
+/** A client's POST to the server. */
+export interface MemoryCall {
+  readonly message: JsonRpcRequest;
+  readonly request: OutgoingRequest;
+  /** Sends it as the client gave it. */
+  readonly pass: () => Promise<Response>;
+}
+
+/** Sends a request that is not as the client gave it. */
+export type SendRequest = (request: OutgoingRequest) => Promise<Response>;
 
 /** The server refuses the headers of a request, or its revision, and has not processed it. */
 const headerMismatch = -32_020;
@@ -21,56 +31,37 @@ const unsupportedVersion = -32_022;
 /** Asking again takes no longer, in milliseconds. */
 const renewalMs = 10_000;
 
-/** What a request was made with. */
-interface Basis {
-  readonly client: string;
-  readonly knowsTools: boolean;
-  /** How often the revision and the tools had been asked for again. */
-  readonly revisions: number;
-  readonly toolLists: number;
-}
-
-export interface AfterRefusal {
-  basis(client: string, knowsTools: boolean): Basis;
-  /**
-   * Evicts what the server refused, and asks for it again.
-   *
-   * @returns the request as it may go out once more; `undefined` if the refusal stays
-   */
-  renew(call: MemoryCall, basis: Basis, refusal: string): Promise<OutgoingRequest | undefined>;
-}
-
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior */
 export function createAfterRefusal(
   context: MemoryContext,
   results: KeptResults,
   way: Pick<AskAgain, "send" | "observe">,
-): AfterRefusal {
-  const revisions = createRenewal<boolean>();
-  const toolLists = createRenewal<ToolDefinition[]>();
-
-  /** Asks once for all requests that were refused. */
-  const once = <T>(
-    renewal: Renewal<T>,
-    since: number,
-    call: MemoryCall,
-    ask: (by: AskAgain) => Promise<T>,
-  ): Promise<T | undefined> =>
-    renewal.run(
-      since,
-      (shared) => timeLimited(renewalMs, shared, (signal) => ask({ ...way, call, signal })),
-      call.request.signal,
-    );
+) {
+  const revisions = createRenewal(way, async (by) => {
+    const { supportedVersions } = await askAgain(by, "server/discover");
+    return Array.isArray(supportedVersions) ? supportedVersions : [];
+  });
+  const toolLists = createRenewal(way, listToolsAgain);
+  const basis = (client: string, knowsTools: boolean) => ({
+    ...{ client, knowsTools, revisions: revisions.count, toolLists: toolLists.count },
+  });
   const evict = (isRefused: (result: KeptResult) => boolean) => {
     if (results.evict(isRefused)) context.emit({ type: "discarded", reason: "refused" });
   };
 
   return {
-    basis: (client, knowsTools) => ({
-      ...{ client, knowsTools },
-      ...{ revisions: revisions.count, toolLists: toolLists.count },
-    }),
-    async renew(call, { client, knowsTools, ...since }, refusal) {
+    /** What a request was made with, and how often the revision and the tools had been asked for again. */
+    basis,
+    /**
+     * Evicts what the server refused, and asks for it again.
+     *
+     * @returns the request as it may go out once more; `undefined` if the refusal stays
+     */
+    async renew(
+      call: MemoryCall,
+      { client, knowsTools, ...since }: ReturnType<typeof basis>,
+      refusal: string,
+    ): Promise<OutgoingRequest | undefined> {
       const { message, request } = call;
       const { code, data } = errorOf(refusal);
       const isCall = message.method === "tools/call";
@@ -79,11 +70,8 @@ export function createAfterRefusal(
         if (revisions.count === since.revisions) evict((result) => result.client === client);
         const supported = isRecord(data) ? data["supported"] : undefined;
         if (Array.isArray(supported) && !supported.includes(revision)) return undefined;
-        const isSpoken = await once(revisions, since.revisions, call, async (by) => {
-          const { supportedVersions } = await askAgain(by, "server/discover");
-          return Array.isArray(supportedVersions) && supportedVersions.includes(revision);
-        });
-        if (isSpoken !== true) return undefined;
+        const spoken = await revisions.run(since.revisions, call);
+        if (!spoken?.includes(revision)) return undefined;
         if (!isCall || !knowsTools) return request;
       } else if (code !== headerMismatch) {
         if (refusesRevision({ status: 400, body: refusal }))
@@ -94,7 +82,7 @@ export function createAfterRefusal(
       } else if (toolLists.count === since.toolLists) {
         evict((result) => result.client === client && result.method === "tools/list");
       }
-      const tools = await once(toolLists, since.toolLists, call, listToolsAgain);
+      const tools = await toolLists.run(since.toolLists, call);
       return tools && withNewParamHeaders(request, message, tools);
     },
   };
@@ -106,38 +94,34 @@ function errorOf(refusal: string): { readonly code?: unknown; readonly data?: un
 }
 
 /** Asks the server again, once for all requests that it refused. */
-interface Renewal<T> {
-  /** How often it has been asked. */
-  readonly count: number;
-  /**
-   * Gives the answer; `undefined` if there was none.
-   *
-   * @param since the count when the refused request was sent. If it was asked since, it is not again
-   */
-  run(
-    since: number,
-    start: (signal: AbortSignal) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T | undefined>;
-}
-
-function createRenewal<T>(): Renewal<T> {
+function createRenewal<T>(
+  way: Pick<AskAgain, "send" | "observe">,
+  ask: (by: AskAgain) => Promise<T>,
+) {
   const task = createSharedTask<T | undefined>();
   let last: T | undefined;
   let count = 0;
   return {
+    /** How often it has been asked. */
     get count() {
       return count;
     },
-    async run(since, start, signal) {
+    /**
+     * Gives the answer; `undefined` if there was none.
+     *
+     * @param since the count when the refused request was sent. If it was asked since, it is not again
+     */
+    async run(since: number, call: MemoryCall): Promise<T | undefined> {
       if (count > since) return last;
       return await task(async (shared) => {
-        const renewed = await start(shared).catch(() => undefined);
+        const renewed = await timeLimited(renewalMs, shared, (signal) =>
+          ask({ ...way, call, signal }),
+        ).catch(() => undefined);
         shared.throwIfAborted();
         last = renewed;
         count += 1;
         return renewed;
-      }, signal);
+      }, call.request.signal);
     },
   };
 }
@@ -166,7 +150,8 @@ async function askAgain(
   cursor?: string,
 ): Promise<Record<string, unknown>> {
   const id = randomToken();
-  const params = ownParams(call.message, cursor);
+  const { progressToken: _, ..._meta } = metaOf(call.message);
+  const params = { ...(cursor !== undefined && { cursor }), _meta };
   const message: JsonRpcRequest = { jsonrpc: "2.0", id, method, params };
   const { request } = call;
   const headers = new Headers([...request.headers].filter(([name]) => !ofTool.test(name)));

@@ -8,37 +8,42 @@ import {
   type StatelessSnapshot,
   type ToolDefinition,
 } from "../session/session-snapshot.ts";
-import type { KeptMethod } from "../session/snapshot-shape.ts";
+import { isKeptMethod, type KeptMethod } from "../session/snapshot-shape.ts";
 import { compareTools } from "../tools/compare-tools.ts";
+import { type JsonRpcRequest, revisionIn } from "../wire/json-rpc.ts";
 
 /** Names a result: the same request of the same client gets it again. */
 export type ResultKey = Pick<KeptResult, "method" | "client" | "cursor">;
 
-/** The results of its server that a slot keeps. They are in its snapshot, so stores and state carry them. */
-export interface KeptResults {
-  /** The result for a request, while it is fresh. */
-  find(key: ResultKey): KeptResult | undefined;
-  /** Whether anything is fresh, for this client or for any. */
-  any(client?: string): boolean;
-  /** The tools of all fresh pages for a client. */
-  tools(client: string): ToolDefinition[];
-  /**
-   * Keeps a result in the place of the one before.
-   *
-   * @param forMs with 0 it is not kept, and the one before is gone all the same
-   * @param length of its JSON, in characters
-   */
-  keep(result: Omit<KeptResult, "receivedAt" | "until">, forMs: number, length: number): void;
-  /** How often `evict` was called. What was asked for before an eviction may be outdated after it. */
-  readonly evictions: number;
-  /** Makes results answer nobody any more. Gives whether one of them was fresh. */
-  evict(isMeant: (result: KeptResult) => boolean): boolean;
+const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+
+/** The `_meta` of a request. */
+export function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
+  const meta = params?.["_meta"];
+  return isRecord(meta) ? meta : {};
 }
+
+/** What in a request decides on results, beside method and cursor. */
+export function clientOf(message: JsonRpcRequest): string {
+  return JSON.stringify([revisionIn(message), metaOf(message)[capabilitiesKey] ?? {}]);
+}
+
+/** The key of a request whose result may be kept. A request with other parameters can have another result. */
+export function keyOf(message: JsonRpcRequest, client: string): ResultKey | undefined {
+  const { method, params = {} } = message;
+  const { _meta: _, cursor, ...others } = params;
+  if (!isKeptMethod(method) || Object.keys(others).length > 0) return undefined;
+  const isNext = typeof cursor === "string" && method.endsWith("/list");
+  return isNext || cursor === undefined ? { method, client, cursor } : undefined;
+}
+
+/** The results of its server that a slot keeps. They are in its snapshot, so stores and state carry them. */
+export type KeptResults = ReturnType<typeof createKeptResults>;
 
 /** A longer lifetime means the same, in milliseconds (1,000 days). */
 const maxLifetimeMs = 86_400_000_000;
 
-export function createKeptResults(context: MemoryContext): KeptResults {
+export function createKeptResults(context: MemoryContext) {
   const { state, now, emit, toolList } = context;
   const { maxLength = 200_000 } = toolList;
   const told = new Set<KeptMethod>();
@@ -51,14 +56,23 @@ export function createKeptResults(context: MemoryContext): KeptResults {
   const isFresh = ({ receivedAt, until }: KeptResult) => receivedAt <= now() && now() < until;
 
   return {
-    find: (key) => all().find((result) => hasKey(result, key) && isFresh(result)),
-    any: (client) =>
+    /** The result for a request, while it is fresh. */
+    find: (key: ResultKey) => all().find((result) => hasKey(result, key) && isFresh(result)),
+    /** Whether anything is fresh, for this client or for any. */
+    any: (client?: string) =>
       all().some((result) => (client === undefined || result.client === client) && isFresh(result)),
-    tools: (client) =>
+    /** The tools of all fresh pages for a client. */
+    tools: (client: string) =>
       all()
         .filter((result) => isPage(result, client) && isFresh(result))
         .flatMap(toolsOf),
-    keep(entry, forMs, length) {
+    /**
+     * Keeps a result in the place of the one before.
+     *
+     * @param forMs with 0 it is not kept, and the one before is gone all the same
+     * @param length of its JSON, in characters
+     */
+    keep(entry: Omit<KeptResult, "receivedAt" | "until">, forMs: number, length: number): void {
       const { method, client, cursor, result } = entry;
       const before = all();
       const isNewList = cursor === undefined;
@@ -73,8 +87,10 @@ export function createKeptResults(context: MemoryContext): KeptResults {
       const receivedAt = now();
       const until = receivedAt + Math.min(forMs, maxLifetimeMs);
       const kept = [...others, { ...entry, receivedAt, until }];
+      const next = withKept(context, kept);
+      const isShort = length <= maxLength && next !== undefined && isKeepable(next);
       const isKept =
-        forMs > 0 && length <= maxLength && !isCircle(others, entry) && isSavable(context, kept);
+        forMs > 0 && isShort && state.snapshot?.kind !== "session" && !isCircle(others, entry);
       if (isKept) save(kept);
       else if (others.length < before.length) save(others);
       if (forMs > 0 && !isKept && !told.has(method)) {
@@ -82,14 +98,18 @@ export function createKeptResults(context: MemoryContext): KeptResults {
         emit({ type: "not-kept", method });
       }
       if (method !== "tools/list" || result["nextCursor"] != null) return;
-      const changes = compareLists(listsBefore.get(client), wholeList(all(), client));
+      const listBefore = listsBefore.get(client);
+      const list = wholeList(all(), client);
       listsBefore.delete(client);
+      const changes = listBefore && list && compareTools(listBefore, list);
       if (changes) emit({ type: "tools-changed", reason: "new-list", ...changes });
     },
+    /** How often `evict` was called. What was asked for before an eviction may be outdated after it. */
     get evictions() {
       return evictions;
     },
-    evict(isMeant) {
+    /** Makes results answer nobody any more. Gives whether one of them was fresh. */
+    evict(isMeant: (result: KeptResult) => boolean): boolean {
       evictions += 1;
       const isEvicted = (result: KeptResult) => isMeant(result) && isFresh(result);
       if (!all().some(isEvicted)) return false;
@@ -116,13 +136,6 @@ function withKept(
   return { version, kind, url, ...others, kept } as StatelessSnapshot | SessionlessSnapshot;
 }
 
-function isSavable(context: MemoryContext, kept: readonly KeptResult[]): boolean {
-  const snapshot = withKept(context, kept);
-  return (
-    context.state.snapshot?.kind !== "session" && snapshot !== undefined && isKeepable(snapshot)
-  );
-}
-
 function hasKey(result: ResultKey, { method, client, cursor }: ResultKey): boolean {
   return result.method === method && result.client === client && result.cursor === cursor;
 }
@@ -130,7 +143,7 @@ function hasKey(result: ResultKey, { method, client, cursor }: ResultKey): boole
 /** Whether the pages that follow lead back to a page. A client would go round for ever, and nothing would stop it. */
 function isCircle(
   others: readonly KeptResult[],
-  page: Pick<KeptResult, "method" | "client" | "cursor" | "result">,
+  page: ResultKey & Pick<KeptResult, "result">,
 ): boolean {
   let { nextCursor } = page.result;
   for (let turn = 0; nextCursor != null && turn <= others.length; turn += 1) {
@@ -163,8 +176,4 @@ function wholeList(kept: readonly KeptResult[], client: string): ToolDefinition[
     if (cursor === undefined) break;
   }
   return [...pages].flatMap(toolsOf);
-}
-
-function compareLists(before: ToolDefinition[] | undefined, now: ToolDefinition[] | undefined) {
-  return before && now && compareTools(before, now);
 }

@@ -1,4 +1,4 @@
-import { createEventSplitter, type EventSplitter, eventText } from "../wire/event-splitter.ts";
+import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
 import { createPartCollector, type PartCollector, partsText } from "../wire/byte-parts.ts";
 import { type JsonRpcMessage, parseMessage } from "../wire/json-rpc.ts";
 import { isEventStream } from "../wire/read-answer.ts";
@@ -16,52 +16,30 @@ export type Observe = (message: JsonRpcMessage | undefined, length: number) => v
 export function observeAnswer(response: Response, observe: Observe): Response {
   const { body, status, statusText, headers } = response;
   if (body === null) return response;
+  const splitter = isEventStream(response) ? createEventSplitter() : undefined;
+  let held: PartCollector | undefined = createPartCollector();
   const read = (text: string) => {
     const message = text === "" ? undefined : parseMessage(text);
     if (message !== undefined) observe(message, text.length);
   };
-  const giveUp = () => observe(undefined, Infinity);
-  const reader = isEventStream(response) ? readEvents(read, giveUp) : readWhole(read, giveUp);
   const passing = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      reader.push(chunk);
+      if (held !== undefined) {
+        if (splitter === undefined) held.add(chunk);
+        for (const event of splitter?.push(chunk) ?? []) read(eventText(event));
+        if ((splitter?.pendingBytes ?? held.length) > maxRead) {
+          held = undefined;
+          observe(undefined, Infinity);
+        }
+      }
       controller.enqueue(chunk);
     },
-    flush: () => reader.end(),
+    flush() {
+      if (held === undefined) return;
+      const last = splitter?.finish();
+      if (last) read(eventText(last));
+      else if (!splitter) read(partsText(held.parts, 0, Infinity));
+    },
   });
   return new Response(body.pipeThrough(passing), { status, statusText, headers });
-}
-
-interface BodyReader {
-  push(chunk: Uint8Array): void;
-  end(): void;
-}
-
-function readWhole(read: (text: string) => void, giveUp: () => void): BodyReader {
-  let held: PartCollector | undefined = createPartCollector();
-  return {
-    push(chunk) {
-      held?.add(chunk);
-      if (held === undefined || held.length <= maxRead) return;
-      held = undefined;
-      giveUp();
-    },
-    end: () => held && read(partsText(held.parts, 0, Infinity)),
-  };
-}
-
-function readEvents(read: (text: string) => void, giveUp: () => void): BodyReader {
-  let splitter: EventSplitter | undefined = createEventSplitter();
-  return {
-    push(chunk) {
-      for (const event of splitter?.push(chunk) ?? []) read(eventText(event));
-      if (splitter === undefined || splitter.pendingBytes <= maxRead) return;
-      splitter = undefined;
-      giveUp();
-    },
-    end() {
-      const last = splitter?.finish();
-      if (last !== undefined) read(eventText(last));
-    },
-  };
 }

@@ -5,10 +5,11 @@ import type {
   JsonValue,
   SessionStore,
   StoreBatchWrite,
+  StoreConflict,
+  StoredRecord,
   StoredValue,
 } from "../stores/session-store.ts";
-import { readBatch } from "../stores/store-arguments.ts";
-import { isStoreText, printValue } from "../stores/store-limits.ts";
+import { isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
 import {
   createFingerprint,
   type Fingerprint,
@@ -98,28 +99,35 @@ function createEncryptedStore(
 ): SessionStore {
   const { loadKeys, open } = createOpener(options);
 
-  // A text that no store takes stays unchanged, and the store refuses it.
-  const outerKey = async (key: string) =>
-    fingerprint && isStoreText(key) ? await fingerprintKey(key, fingerprint) : key;
-  const outerOwner = async (owner: string) =>
-    fingerprint && isStoreText(owner) ? await fingerprint(owner) : owner;
-
+  const { outerKey, outerOwner, outerPrefix } = outerNames(fingerprint);
   const openStored = async (outer: string, stored: StoredValue | undefined) =>
     stored && {
       value: (await open(outer, stored.value))?.value ?? null,
       revision: stored.revision,
     };
-  const seal = async (outer: string, key: string, owner: string, value: JsonValue) => {
+  const openConflict = async <CONFLICT extends StoreConflict>(outer: string, answer: CONFLICT) => ({
+    ...answer,
+    current: await openStored(outer, answer.current),
+  });
+  const openRecord = async (record: StoredRecord): Promise<StoredRecord> => {
+    const sealed = await open(record.key, record.value);
+    // An unreadable record is listed under the store's own key, so that it can be deleted.
+    const { key, owner } = sealed ?? record;
+    return { ...record, key, owner, value: sealed?.value ?? null };
+  };
+  const seal = async (key: string, owner: string, value: JsonValue) => {
+    const outer = await outerKey(key);
     const [current] = await loadKeys();
     const text = JSON.stringify({ outer, key, owner, value } satisfies Sealed);
-    return await sealText(text, current, true);
+    return {
+      key: outer,
+      value: await sealText(text, current, true),
+      owner: await outerOwner(owner),
+    };
   };
   const sealWrite = async (write: StoreBatchWrite): Promise<StoreBatchWrite> => {
-    const key = await outerKey(write.key);
-    if (write.type !== "put") return { ...write, key };
-    const { owner, value } = write;
-    const sealed = await seal(key, write.key, owner, value);
-    return { ...write, key, value: sealed, owner: await outerOwner(owner) };
+    if (write.type === "delete") return { ...write, key: await outerKey(write.key) };
+    return { ...write, ...(await seal(write.key, write.owner, write.value)) };
   };
 
   return {
@@ -127,14 +135,11 @@ function createEncryptedStore(
       const outer = await outerKey(key);
       return await openStored(outer, await store.get(outer));
     },
-    async put(key, value, ifRevision, { owner, ...putOptions }) {
-      const outer = await outerKey(key);
+    async put(key, value, ifRevision, given) {
       printValue(value);
-      const sealed = await seal(outer, key, owner, value);
-      const ownOptions = { ...putOptions, owner: await outerOwner(owner) };
-      const answer = await store.put(outer, sealed, ifRevision, ownOptions);
-      if (answer.ok) return answer;
-      return { ok: false, current: await openStored(outer, answer.current) };
+      const { key: outer, value: text, owner } = await seal(key, given.owner, value);
+      const answer = await store.put(outer, text, ifRevision, { ...given, owner });
+      return answer.ok ? answer : await openConflict(outer, answer);
     },
     async touch(key, at) {
       await store.touch(await outerKey(key), at);
@@ -142,48 +147,41 @@ function createEncryptedStore(
     async delete(key, ifRevision) {
       const outer = await outerKey(key);
       const answer = await store.delete(outer, ifRevision);
-      if (answer.ok) return answer;
-      return { ok: false, current: await openStored(outer, answer.current) };
+      return answer.ok ? answer : await openConflict(outer, answer);
     },
     async list({ prefix, owner, ...query }) {
-      const outerPrefix = fingerprint && isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix;
+      const outer = outerPrefix(prefix);
       const page = await store.list({
         ...query,
-        prefix: outerPrefix,
+        prefix: outer,
         owner: owner === undefined ? undefined : await outerOwner(owner),
       });
-      const records = await Promise.all(
-        page.records.map(async (record) => {
-          const sealed = await open(record.key, record.value);
-          // An unreadable record is listed under the store's own key, so that it can be deleted.
-          const { key, owner: ofWhom } = sealed ?? record;
-          return { ...record, key, owner: ofWhom, value: sealed?.value ?? null };
-        }),
-      );
+      const records = await Promise.all(page.records.map(openRecord));
       // If the prefix reaches into the principal, it is compared here, because the store cannot do it.
-      const isWhole = outerPrefix === prefix;
+      const isWhole = outer === prefix;
       return { ...page, records: records.filter(({ key }) => isWhole || key.startsWith(prefix!)) };
     },
-    ...batchOf(store, sealWrite, openStored),
+    ...(store.batch && {
+      async batch(writes) {
+        readBatch(writes);
+        const sealed = await Promise.all(writes.map(sealWrite));
+        const answer = await store.batch!(sealed);
+        return answer.ok ? answer : await openConflict(sealed[answer.index]!.key, answer);
+      },
+    }),
     ...noticesOf(store),
   };
 }
 
-function batchOf(
-  store: SessionStore,
-  sealWrite: (write: StoreBatchWrite) => Promise<StoreBatchWrite>,
-  openStored: (outer: string, stored?: StoredValue) => Promise<StoredValue | undefined>,
-): Pick<SessionStore, "batch"> {
-  if (!store.batch) return {};
+/** The names of records in the store. A text that no store takes stays unchanged, and the store refuses it. */
+function outerNames(fingerprint: Fingerprint | undefined) {
   return {
-    async batch(writes) {
-      readBatch(writes);
-      const sealed = await Promise.all(writes.map(sealWrite));
-      const answer = await store.batch!(sealed);
-      if (answer.ok) return answer;
-      const { key } = sealed[answer.index]!;
-      return { ...answer, current: await openStored(key, answer.current) };
-    },
+    outerKey: async (key: string) =>
+      fingerprint && isStoreText(key) ? await fingerprintKey(key, fingerprint) : key,
+    outerOwner: async (owner: string) =>
+      fingerprint && isStoreText(owner) ? await fingerprint(owner) : owner,
+    outerPrefix: (prefix: string | undefined) =>
+      fingerprint && isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix,
   };
 }
 

@@ -11,8 +11,4 @@ export type {
   StoreWrite,
 } from "./driver.ts";
 export { attemptInStore, type StoreAttempt } from "./store-attempt.ts";
-export {
-  createStoreListeners,
-  type StoreListeners,
-  type StoreListenersOptions,
-} from "./store-listeners.ts";
+export { createStoreListeners, type StoreListeners } from "./store-listeners.ts";

@@ -1,36 +1,24 @@
 /** The subscribers of one process, by their topics. */
-export interface StoreListeners {
-  /** Adds a listener. @returns removes it; it is not called any more */
-  readonly add: (topic: string, listener: () => void) => () => void;
-  /** Calls the listeners of a topic. */
-  readonly tell: (topic: string) => void;
-  /** Calls all of them: notices come from now on, or one may have been missed. */
-  readonly tellAll: () => void;
-  /** Whether the topic has a listener. */
-  readonly has: (topic: string) => boolean;
-  /** The topics that have a listener. */
-  readonly topics: () => string[];
-}
-
-/** When a process hears of notices. */
-export interface StoreListenersOptions {
-  /** Whether notices of it come already: then a new listener is called once, soon. Otherwise `tell` does that. */
-  readonly isHearing: (topic: string) => boolean;
-  /** Called when a topic has its first listener, and when its last one has gone. */
-  readonly onTopic?: ((topic: string, isUsed: boolean) => void) | undefined;
-}
+export type StoreListeners = ReturnType<typeof createStoreListeners>;
 
 /** Creates the list of those who want to hear of notices, for a driver with `publish` and `subscribe`. */
 export function createStoreListeners({
   isHearing,
   onTopic,
-}: StoreListenersOptions): StoreListeners {
+}: {
+  /** Whether notices of it come already: then a new listener is called once, soon. Otherwise `tell` does that. */
+  readonly isHearing: (topic: string) => boolean;
+  /** Called when a topic has its first listener, and when its last one has gone. */
+  readonly onTopic?: (topic: string, isUsed: boolean) => void;
+}) {
   const topics = new Map<string, Set<() => void>>();
-  const tell = (topic: string) => {
+  /** Calls the listeners of a topic. */
+  const tell = (topic: string): void => {
     for (const call of [...(topics.get(topic) ?? [])]) call();
   };
   return {
-    add(topic, listener) {
+    /** Adds a listener. @returns removes it; it is not called any more */
+    add: (topic: string, listener: () => void): (() => void) => {
       let isOver = false;
       // Each is its own, because the same function may come twice.
       const call = () => isOver || listener();
@@ -52,10 +40,13 @@ export function createStoreListeners({
       };
     },
     tell,
-    tellAll() {
+    /** Calls all of them: notices come from now on, or one may have been missed. */
+    tellAll: (): void => {
       for (const topic of [...topics.keys()]) tell(topic);
     },
-    has: (topic) => topics.has(topic),
+    /** Whether the topic has a listener. */
+    has: (topic: string) => topics.has(topic),
+    /** The topics that have a listener. */
     topics: () => [...topics.keys()],
   };
 }

@@ -1,13 +1,13 @@
 import { wait } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { checkInputResponses } from "./check-input-responses.ts";
-import { sendClaimed, type Sent } from "./claimed-leg.ts";
+import { sendClaimed, type Sent } from "./claim.ts";
 import { readCall } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import { type LegOptions, sendLeg } from "./send-leg.ts";
 import { askedElsewhere, needsSignIn, notWaiting } from "./waiting-failure.ts";
 import type { WaitingContext } from "./waiting-context.ts";
-import { waitingKinds } from "./waiting-kinds.ts";
+import { waitingKinds } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 

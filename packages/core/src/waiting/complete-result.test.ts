@@ -1,14 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
+import { askingRequest, principal, url } from "../../test/asking-server.ts";
+import { createMemoryStore } from "../index.ts";
 import { sendLeg } from "./send-leg.ts";
+import { createWaitingContext } from "./waiting-context.ts";
+import { createWaitingFetch } from "./waiting-fetch.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
+import { createWaitingStore } from "./waiting-store.ts";
 
 const content = [{ type: "text", text: "Done." }];
-const asksNobody = () => Promise.reject(new Error("nothing was asked"));
 
 /** What a client gets of a server's answer to its request 7. */
 async function answered(response: Response): Promise<string> {
-  return await answerWithPlaceholder(response, 7, asksNobody).text();
+  const owner = { agent: "default", sessionId: "chat", principal };
+  const calls = createWaitingStore(createMemoryStore(), owner);
+  const where = { url: new URL(url), connection: "shop" };
+  const context = createWaitingContext(calls, { now: Date.now });
+  const waitingFetch = createWaitingFetch(context, async () => response, where);
+  const body = JSON.stringify(askingRequest({ id: 7 }));
+  return await (await waitingFetch(url, { method: "POST", body })).text();
 }
 
 function events(...messages: object[]): Response {

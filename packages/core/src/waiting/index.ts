@@ -16,6 +16,7 @@ export {
   type WaitingCall,
   waitingCallOf,
   type WaitingEntry,
+  type WaitingKind,
   type WaitingResult,
   type WaitingState,
 } from "./waiting-call.ts";
@@ -27,5 +28,4 @@ export {
   type WaitingCalls,
   type WaitingCallsOptions,
 } from "./waiting-calls.ts";
-export type { WaitingKind } from "./waiting-kinds.ts";
 export type { ClaimLeg, WaitingEvent, WaitingLimits } from "./waiting-context.ts";

@@ -3,11 +3,10 @@
  * with every release, and all packages are released together.
  */
 export { answerCall } from "./answer-call.ts";
-export { hasDigest } from "./call-id.ts";
 export { formProblem } from "./form-problem.ts";
-export { type ClaimedOutcome, sendClaimed, settleCall } from "./claimed-leg.ts";
-export { type ParkedCall, parkCall } from "./park-call.ts";
-export { showCall, upToDate } from "./current-call.ts";
+export { type ClaimedOutcome, sendClaimed, settleCall } from "./claim.ts";
+export { parkCall } from "./park-call.ts";
+export { hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";
 export {

@@ -7,20 +7,13 @@ import {
   principal,
   send,
   startProcess,
+  startWaiting,
   url,
   watchStore,
   yes,
 } from "../../test/asking-server.ts";
 import { createMemoryStore, type JsonValue, McpSessionError } from "../index.ts";
 import { answerWaitingCall, createWaitingCalls, type WaitingCallsOptions } from "./index.ts";
-
-async function startWaiting(options: Partial<WaitingCallsOptions> = {}) {
-  const server = createAskingServer(orders);
-  const own = startProcess(server, options);
-  await send(own.fetch);
-  const [call] = await own.waiting.list();
-  return { ...own, server, id: call!.id };
-}
 
 test.each<[string, Partial<WaitingCallsOptions>]>([
   ["principal", { principal: { ...principal, id: "2" } }],
@@ -47,7 +40,7 @@ const hangs: typeof fetch = () => new Promise(() => undefined);
 test("another connection's tools that may run twice say nothing of one's own", async () => {
   const time = { now: 1_000 };
   const now = () => time.now;
-  const { store, server, id, waiting, answer } = await startWaiting({ now });
+  const { store, server, id, waiting, answer } = await startWaiting(orders, { now });
   void answer(id, yes, { fetch: hangs });
   await expect.poll(() => waiting.list()).toMatchObject([{ state: "answering" }]);
   time.now += 61_000;
@@ -103,10 +96,7 @@ describe("a record that somebody has changed", () => {
     ["null, as what cannot be decrypted", () => null],
     ["another id", (record) => ({ ...record, id: "other" })],
     ["another URL", (record) => ({ ...record, url: "https://evil.example/mcp" })],
-    ["no URL", (record) => ({ ...record, url: "javascript:1" })],
     ["another connection", (record) => ({ ...record, connection: "bank" })],
-    ["another kind", (record) => ({ ...record, kind: "task" })],
-    ["another method", (record) => ({ ...record, request: { ...record.request, method: "x" } })],
     [
       "unknown members in a known one",
       (record) => ({ ...record, request: { ...record.request, extra: 1 } }),
@@ -160,7 +150,6 @@ test.each<[object, string]>([
   [{ sessionId: "" }, "sessionId"],
   [{ connection: undefined }, "connection"],
   [{ url: "ftp://shop.example" }, "url"],
-  [{ maxRounds: 0 }, "maxRounds"],
   [{ maxAgeMs: Number.NaN }, "maxAgeMs"],
   [{ onExpired: "ask" }, "onExpired"],
   [{ safeTools: "order" }, "safeTools"],

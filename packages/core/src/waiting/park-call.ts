@@ -1,13 +1,11 @@
 import { isPrintable, isRecord } from "../base/json-values.ts";
-import { callDigest, type CallIdentity } from "./call-id.ts";
-import { createCall, findTurn, upToDate } from "./current-call.ts";
-import { isKeepable } from "./kept-answer.ts";
-import { maxAgeOf, type WaitingContext } from "./waiting-context.ts";
-import { parks } from "./waiting-life.ts";
+import { beginCall, createCall, findTurn, upToDate } from "./current-call.ts";
+import type { WaitingContext } from "./waiting-context.ts";
+import { isKeepable } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** A tool call that only goes on when the user has signed in. */
-export interface ParkedCall {
+interface ParkedCall {
   readonly connection: string;
   readonly url: URL;
   readonly tool: string;
@@ -29,32 +27,24 @@ export interface ParkedCall {
  */
 export async function parkCall(
   context: WaitingContext,
-  { connection, url, tool, annotations, input, toolCallId, isStandIn = false }: ParkedCall,
+  { connection, url, tool, annotations, input = {}, toolCallId, isStandIn = false }: ParkedCall,
 ): Promise<WaitingRecord | undefined> {
-  const { limits, now } = context;
-  const method = "tools/call";
-  // A server may have a tool of the stand-in's name.
-  const scope = isStandIn ? { scope: "stand-in" } : {};
   if (!isPrintable(input)) return undefined;
-  const args = asJson(input);
-  const identity: CallIdentity = { connection, method, tool, input: args, toolCallId, ...scope };
-  const first: WaitingRecord = {
-    ...{ version: 1, kind: "authorization", id: "", state: "waiting", connection, url: url.href },
-    ...{ toolCallId, digest: await callDigest(identity) },
-    request: { method, params: { name: tool, arguments: args }, headers: {} },
-    ...{ round: 0, leg: "", requests: {}, askedAt: 0, expiresAt: 0 },
+  const method = "tools/call";
+  // A tool's schema may make other values of the model's, such as dates.
+  const args = JSON.parse(JSON.stringify(input)) as unknown;
+  // A server may have a tool of the stand-in's name.
+  const scope = isStandIn ? "stand-in" : undefined;
+  const identity = { connection, method, tool, input: args, toolCallId, scope };
+  const request = { method, params: { name: tool, arguments: args }, headers: {} } as const;
+  const parked: WaitingRecord = {
+    ...(await beginCall(context, "authorization", identity, { url, request })),
     ...(isStandIn && { isStandIn }),
     ...(isRecord(annotations) && { annotations }),
   };
-  const parked = parks(first, { now: now(), maxAgeMs: maxAgeOf(limits) });
   if (!isKeepable(parked)) return undefined;
   const { stored } = await findTurn(context, identity, async (id) =>
     createCall(context, { ...parked, id }),
   );
   return (await upToDate(context, stored)).call;
-}
-
-/** A tool's schema may make other values of the model's, such as dates. */
-function asJson(input: unknown): unknown {
-  return input === undefined ? {} : (JSON.parse(JSON.stringify(input)) as unknown);
 }

@@ -20,7 +20,6 @@ import {
   createWaitingStore,
   delivers,
   describeWaiting,
-  type ParkedCall,
   parkCall,
   sendClaimed,
   upToDate,
@@ -45,7 +44,7 @@ function startChat(limits: WaitingLimits = {}) {
   };
   return {
     ...{ store, time, open, read },
-    park: async (call: Partial<ParkedCall> = {}) =>
+    park: async (call: Partial<Parameters<typeof parkCall>[1]> = {}) =>
       (await parkCall(open(), { connection: "shop", url: server, ...tea, ...call }))!,
     /** @param outcome what becomes of the call */
     carryOut: async (id: string, outcome: () => Promise<ClaimedOutcome> | ClaimedOutcome) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { questionOf } from "./question.ts";
+import { questionOf } from "./send-leg.ts";
 import { describeWaiting, parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
 const asked = (more: string) =>

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   asks,
   confirm,
@@ -9,21 +9,16 @@ import {
   resultOf,
   send,
   startProcess,
+  startWaiting,
   yes,
 } from "../../test/asking-server.ts";
 import { McpSessionError } from "../index.ts";
 
 /** A call that waits, and answers to its second leg. */
-async function startWaiting(
+const startAnswering = (
   second: (leg: Leg) => object | Promise<object>,
   safeTools?: readonly string[],
-) {
-  const server = createAskingServer((leg, number) => (number === 1 ? asks("s") : second(leg)));
-  const own = startProcess(server, { safeTools });
-  await send(own.fetch);
-  const [call] = await own.waiting.list();
-  return { ...own, server, id: call!.id };
-}
+) => startWaiting((leg, number) => (number === 1 ? asks("s") : second(leg)), { safeTools });
 
 test("repeats the request and what describes it, and nothing that was for one leg", async () => {
   const server = createAskingServer(orders);
@@ -74,31 +69,27 @@ test("repeats the request and what describes it, and nothing that was for one le
 const states = ["", ' a\u0000"\\\u2028é💡\uD800 ', "x".repeat(100_000), undefined];
 
 test.each(states)("echoes the state of the round, and of no other: %#", async (state) => {
-  const server = createAskingServer((_, number) =>
+  const { answer, id, server } = await startWaiting((_, number) =>
     number === 1 ? asks(state) : number === 2 ? asks(undefined) : done(),
   );
-  const { fetch, waiting, answer } = startProcess(server);
-  await send(fetch);
-  const [call] = await waiting.list();
-  await answer(call!.id);
-  await answer(call!.id);
+  await answer(id);
+  await answer(id);
   const [, second, third] = server.legs;
   expect([...("requestState" in second!.params ? [second!.params.requestState] : [])]).toEqual(
     state === undefined ? [] : [state],
   );
   expect(third!.params).not.toHaveProperty("requestState");
-  expect(new Set(server.legs.map(({ id }) => id)).size).toBe(3);
+  expect(new Set(server.legs.map((leg) => leg.id)).size).toBe(3);
 });
 
 test("sends decline and cancel, under any key of the server", async () => {
   const keys = ["__proto__", "constructor", "toString"];
   const of = (value: object) => Object.fromEntries(keys.map((key) => [key, value]));
-  const server = createAskingServer((_, number) => (number < 3 ? asks("s", of(confirm)) : done()));
-  const { fetch, waiting, answer } = startProcess(server);
-  await send(fetch);
-  const [call] = await waiting.list();
-  expect(Object.keys(call!.requests)).toEqual(keys);
-  for (const action of ["decline", "cancel"] as const) await answer(call!.id, of({ action }) as {});
+  const { answer, call, id, server } = await startWaiting((_, number) =>
+    number < 3 ? asks("s", of(confirm)) : done(),
+  );
+  expect(Object.keys(call.requests)).toEqual(keys);
+  for (const action of ["decline", "cancel"] as const) await answer(id, of({ action }) as {});
   expect(server.legs.slice(1).map(({ params }) => Object.entries(params.inputResponses))).toEqual([
     keys.map((key) => [key, { action: "decline" }]),
     keys.map((key) => [key, { action: "cancel" }]),
@@ -106,21 +97,15 @@ test("sends decline and cancel, under any key of the server", async () => {
 });
 
 test("shows the URL of a question, and fetches none", async () => {
-  const address = "https://pay.example/checkout?order=1#form";
-  const params = { mode: "url", message: "Pay.", elicitationId: "1", url: address };
+  const params = { mode: "url", message: "Pay.", url: "https://pay.example/checkout#form" };
   const pay = { method: "elicitation/create", params };
-  const server = createAskingServer((_, number) => (number === 1 ? asks("s", { pay }) : done()));
-  const { fetch, waiting, answer } = startProcess(server);
-  await send(fetch);
-  const [call] = await waiting.list();
-  expect(call!.requests).toEqual({ pay });
-  const urls: unknown[] = [];
-  const watched: typeof server.fetch = (input, init) => {
-    urls.push(input);
-    return server.fetch(input, init);
-  };
-  await answer(call!.id, { pay: { action: "accept" } }, { fetch: watched });
-  expect(urls).toEqual([server.url]);
+  const { answer, call, id, server } = await startWaiting((_, number) =>
+    number === 1 ? asks("s", { pay }) : done(),
+  );
+  expect(call.requests).toEqual({ pay });
+  const fetch = vi.fn<typeof server.fetch>(server.fetch);
+  await answer(id, { pay: { action: "accept" } }, { fetch });
+  expect(fetch.mock.calls.map(([input]) => input)).toEqual([server.url]);
 });
 
 const events = (text: string) =>
@@ -163,24 +148,14 @@ describe("the server's answer settles the call", () => {
       () => ({ resultType: "task", taskId: "task-secret", status: "working", content: [] }),
       { error: { message: expect.stringMatching(/made a task of the call.*may go on/) } },
     ],
-    ["an error with HTTP 404", (leg) => rpcError(leg, 404), { error }],
     ["an error with HTTP 500", (leg) => rpcError(leg, 500), { error }],
     [
       "an error without a message",
       (leg) => rpcError(leg, 200, { code: 1 }),
-      {
-        error: { code: 1, message: "" },
-      },
-    ],
-    [
-      "error: null",
-      (leg) => Response.json({ ...resultOf(leg, done()), error: null }),
-      {
-        result: done(),
-      },
+      { error: { code: 1, message: "" } },
     ],
   ])("%s", async (_, second, settled) => {
-    const { answer, waiting, id, server } = await startWaiting(second);
+    const { answer, waiting, id, server } = await startAnswering(second);
     const answered = await answer(id);
     expect(answered).toMatchObject({ ...settled, call: { state: "settled" } });
     expect(await waiting.find(id)).toEqual(answered);
@@ -190,7 +165,7 @@ describe("the server's answer settles the call", () => {
   });
 
   test("a result that is too long for the store leaves a note", async () => {
-    const { answer, id } = await startWaiting(() => done("x".repeat(1_000_000)));
+    const { answer, id } = await startAnswering(() => done("x".repeat(1_000_000)));
     const { call, result } = await answer(id);
     expect(call.state).toBe("settled");
     expect(result).toMatchObject({
@@ -206,7 +181,7 @@ describe("the server's answer settles the call", () => {
     const [levels, id] = [100_000, (leg: Leg) => JSON.stringify(leg.id)];
     const deep = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
     const text = `${JSON.stringify(result).slice(0, -1)},"_meta":${deep},"inputRequests":{"x":{"method":"elicitation/create","params":${deep}}}}`;
-    const { answer, id: call } = await startWaiting(
+    const { answer, id: call } = await startAnswering(
       (leg) => new Response(`{"jsonrpc":"2.0","id":${id(leg)},"result":${text}}`),
     );
     const answered = await answer(call);
@@ -216,7 +191,7 @@ describe("the server's answer settles the call", () => {
 
   test("a result that only just fits does not", async () => {
     const long = done("x".repeat(800_000));
-    const { answer, id, waiting } = await startWaiting(() => long);
+    const { answer, id, waiting } = await startAnswering(() => long);
     expect((await answer(id)).result).toEqual(long);
     expect((await waiting.find(id))?.result).toEqual(long);
   });
@@ -264,7 +239,7 @@ describe("the questions wait again, because nothing was carried out", () => {
     ["no token", () => Promise.reject(new McpSessionError("CONNECTION_UNAVAILABLE", "Sign in."))],
   ])("%s", async (_, second) => {
     let isBroken = true;
-    const { answer, waiting, id, server } = await startWaiting((leg) =>
+    const { answer, waiting, id, server } = await startAnswering((leg) =>
       isBroken ? second(leg) : done(),
     );
     const refused = await answer(id).catch((reason: unknown) => reason);
@@ -277,7 +252,7 @@ describe("the questions wait again, because nothing was carried out", () => {
   });
 
   test("an abort before anything is sent", async () => {
-    const { answer, waiting, id, server } = await startWaiting(() => done());
+    const { answer, waiting, id, server } = await startAnswering(() => done());
     const reason = new Error("too late");
     const use = { abortSignal: AbortSignal.abort(reason) };
     await expect(answer(id, yes, use)).rejects.toBe(reason);
@@ -307,7 +282,7 @@ describe("nobody knows whether the call was carried out", () => {
   ];
   test.each(unknown)("%s", async (name, second) => {
     // A whole Response, as the server says it.
-    const { answer, waiting, id, server } = await startWaiting(async (leg) => {
+    const { answer, waiting, id, server } = await startAnswering(async (leg) => {
       const given = await second(leg);
       return name === "an answer to another request" ? Response.json(given) : given;
     });
@@ -320,7 +295,7 @@ describe("nobody knows whether the call was carried out", () => {
   });
 
   test("of a tool that may run twice the questions wait again", async () => {
-    const { answer, waiting, id } = await startWaiting(
+    const { answer, waiting, id } = await startAnswering(
       () => new Response("", { status: 500 }),
       ["order"],
     );
@@ -332,7 +307,7 @@ describe("nobody knows whether the call was carried out", () => {
     "an abort while the server works, whatever its reason: %s",
     async (reason) => {
       const abort = new AbortController();
-      const { answer, id } = await startWaiting(() => {
+      const { answer, id } = await startAnswering(() => {
         setImmediate(() => abort.abort(reason));
         return new Promise(() => undefined);
       });

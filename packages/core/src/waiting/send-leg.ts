@@ -14,11 +14,15 @@ import { isTask } from "../session/task-answer.ts";
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 import { answerIn, letGo, readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
-import type { InputResponses } from "./input-request.ts";
-import { completeResult, questionOf } from "./question.ts";
+import { type InputResponses, isSafeQuestion } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { withoutMarks } from "./waiting-call.ts";
-import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+import {
+  areRequests,
+  type WaitingAnswer,
+  type WaitingRecord,
+  withoutPrototype,
+} from "./waiting-record.ts";
 
 /** What became of a leg. */
 export type LegOutcome =
@@ -132,4 +136,33 @@ function outcomeOf({ result, error }: JsonRpcResponse, leg: Failed): LegOutcome 
   }
   const complete = completeResult(result);
   return complete && { type: "settles", answer: { result: withoutMarks(complete) } };
+}
+
+/**
+ * The questions in a server's result; `undefined` if it has none. A result that neither asks nor has a state would
+ * only have the call sent again, and one that is malformed cannot be answered: both are for the client to refuse.
+ */
+export function questionOf(result: unknown): Question | undefined {
+  if (!isRecord(result) || result["resultType"] !== "input_required") return undefined;
+  // Some languages print what is not there as null.
+  const inputRequests = result["inputRequests"] ?? {};
+  const requestState = result["requestState"] ?? undefined;
+  if (!areRequests(inputRequests) || !Object.values(inputRequests).every(isSafeQuestion))
+    return undefined;
+  const requests = withoutPrototype(inputRequests);
+  if (typeof requestState === "string") return { requests, requestState };
+  const asks = requestState === undefined && Object.keys(requests).length > 0;
+  return asks ? { requests } : undefined;
+}
+
+/**
+ * A server's complete result, with its `resultType`: one without is complete too, and clients refuse it.
+ * `undefined` for a result of another kind.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#resulttype
+ */
+export function completeResult(result: unknown): Record<string, unknown> | undefined {
+  if (!isRecord(result)) return undefined;
+  const { resultType = "complete" } = result;
+  return resultType === "complete" ? { ...result, resultType } : undefined;
 }

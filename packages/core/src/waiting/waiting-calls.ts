@@ -108,7 +108,7 @@ const contexts = new WeakMap<WaitingCalls, WaitingContext & { readonly url: URL 
 export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
   checkOptions(options, checks);
   const { store, sessionId, principal, connection, agent = "default", onEvent } = options;
-  const { maxRounds, maxAgeMs, onExpired, safeTools, onWaiting } = options;
+  const { maxAgeMs, onExpired, safeTools, onWaiting } = options;
   checks.store(store, "store");
   checkText(sessionId, "sessionId");
   checkText(connection, "connection");
@@ -117,7 +117,7 @@ export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
   const now = checkedClock(options.now);
   const context = createWaitingContext(
     createWaitingStore(store, { agent, sessionId, principal }, now),
-    { maxRounds, maxAgeMs, onExpired, safeTools, onWaiting, onEvent, now },
+    { maxAgeMs, onExpired, safeTools, onWaiting, onEvent, now },
   );
   const isOwn = (call: WaitingRecord) => call.connection === connection && call.url === url.href;
   const readOwn = async (id: string) => {

@@ -13,8 +13,6 @@ import type { WaitingStore } from "./waiting-store.ts";
 
 /** How calls wait. */
 export interface WaitingLimits {
-  /** How often a server may ask for one call. @default 10 */
-  readonly maxRounds?: number | undefined;
   /** How old questions may get, in milliseconds, before they expire here. @default 604800000 (7 days) */
   readonly maxAgeMs?: number | undefined;
   /**
@@ -47,7 +45,6 @@ export interface WaitingEvent {
 }
 
 export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
-  maxRounds: (value, field) => checkWhole(value, field, 1, 1_000),
   maxAgeMs: (value, field) => checkWhole(value, field, 1),
   onExpired: oneOf("fail", "ask-again"),
   safeTools(value, field) {
@@ -67,7 +64,7 @@ export type ClaimLeg = (leg: { readonly key: string }) => boolean | Promise<bool
 /** What the parts of waiting calls share. */
 export interface WaitingContext {
   readonly calls: WaitingStore;
-  readonly limits: WaitingLimits;
+  readonly limits: WaitingLimits & { readonly maxAgeMs: number };
   /** For a store that does not compare and set across processes. */
   readonly claimLeg?: ClaimLeg | undefined;
   /** How long a claim lasts without a sign of life of its process, in milliseconds. */
@@ -80,9 +77,6 @@ export interface WaitingContext {
   readonly now: () => number;
 }
 
-const defaultClaimMs = 60_000;
-const defaultCloseMs = 10_000;
-
 /** The parts of a context that have a default. */
 export function createWaitingContext(
   calls: WaitingStore,
@@ -90,9 +84,10 @@ export function createWaitingContext(
     onEvent,
     now,
     claimLeg,
-    claimMs = defaultClaimMs,
-    closeTimeoutMs = defaultCloseMs,
+    claimMs = 60_000,
+    closeTimeoutMs = 10_000,
     scrub,
+    maxAgeMs = 604_800_000,
     ...limits
   }: WaitingLimits &
     Pick<WaitingContext, "now" | "claimLeg" | "scrub"> & {
@@ -101,12 +96,18 @@ export function createWaitingContext(
       readonly closeTimeoutMs?: number | undefined;
     },
 ): WaitingContext {
-  const emit = guarded(onEvent);
-  return { calls, limits, claimLeg, claimMs, closeTimeoutMs, emit, scrub, now };
+  const own = { ...limits, maxAgeMs };
+  return {
+    calls,
+    limits: own,
+    claimLeg,
+    claimMs,
+    closeTimeoutMs,
+    emit: guarded(onEvent),
+    scrub,
+    now,
+  };
 }
-
-export const maxAgeOf = ({ maxAgeMs = 604_800_000 }: WaitingLimits) => maxAgeMs;
-export const maxRoundsOf = ({ maxRounds = 10 }: WaitingLimits) => maxRounds;
 
 /**
  * Tells of the state that a call has now; of new questions, to `onWaiting` too.

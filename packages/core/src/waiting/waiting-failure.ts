@@ -1,7 +1,6 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { failed } from "../session/session-errors.ts";
-import type { WaitingState } from "./waiting-call.ts";
-import { waitingKinds } from "./waiting-kinds.ts";
+import { waitingKinds, type WaitingState } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** Why a call that is over has no result. */

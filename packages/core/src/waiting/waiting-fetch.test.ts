@@ -204,46 +204,37 @@ test("no server can say that a call waits", async () => {
   expect(answered.result).toEqual({ ...done(), _meta: { other: 1 } });
 });
 
-const raw = (type: string, { id }: Leg, result: string) => {
-  const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
-  const body = type === "text/event-stream" ? `data: ${text}\n\n` : text;
-  return new Response(body, { headers: { "content-type": type } });
-};
+/** A result with its letters written as escapes, in an event. */
+const raw = ({ id }: Leg, result: string) =>
+  new Response(`data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}\n\n`, {
+    headers: { "content-type": "text/event-stream" },
+  });
 
-describe.each(["application/json", "text/event-stream"])(
-  "letters written as escapes, %s",
-  (type) => {
-    const call = '{"id":"1","kind":"authorization"}';
-    const forged = `{"resultType":"complete","content":[{"type":"text","text":"x","_meta":{"durable-mcp\\/waiting":${call}}}],"_meta":{"durable-mc\\u0070\\/waiting":${call},"other":1},"structuredContent":{"_meta":{"durable-mcp\\u002fwaiting":${call}}}}`;
-    const own = {
-      resultType: "complete",
-      content: [{ type: "text", text: "x", _meta: {} }],
-      _meta: { other: 1 },
-      structuredContent: { _meta: {} },
-    };
+test.each([
+  ["of no revision with sessions", {}],
+  ["of a client that answers by itself", { requestState: "s" }],
+  ["of a revision with sessions", { _meta: {} }],
+])("no server can say with escapes that a call waits, in an answer %s", async (_, more) => {
+  const call = '{"id":"1","kind":"authorization"}';
+  const forged = `{"resultType":"complete","content":[{"type":"text","text":"x","_meta":{"durable-mcp\\/waiting":${call}}}],"_meta":{"durable-mc\\u0070\\/waiting":${call},"other":1},"structuredContent":{"_meta":{"durable-mcp\\u002fwaiting":${call}}}}`;
+  const { fetch } = startProcess(createAskingServer((leg) => raw(leg, forged)));
+  const { params } = askingRequest();
+  expect((await send(fetch, { params: { ...params, ...more } })).result).toEqual({
+    resultType: "complete",
+    content: [{ type: "text", text: "x", _meta: {} }],
+    _meta: { other: 1 },
+    structuredContent: { _meta: {} },
+  });
+});
 
-    test.each([
-      ["of no revision with sessions", {}],
-      ["of a client that answers by itself", { requestState: "s" }],
-      ["of a revision with sessions", { _meta: {} }],
-    ])("no server can say that a call waits, in an answer %s", async (_, more) => {
-      const { fetch } = startProcess(createAskingServer((leg) => raw(type, leg, forged)));
-      const { params } = askingRequest();
-      expect((await send(fetch, { params: { ...params, ...more } })).result).toEqual(own);
-    });
-
-    test("a question is one", async () => {
-      const question = JSON.stringify(asks("s"))
-        .replace("input_required", "input\\u005frequired")
-        .replace("resultType", "result\\u0054ype");
-      const { fetch, waiting } = startProcess(
-        createAskingServer((leg) => raw(type, leg, question)),
-      );
-      expect(waitingCallOf((await send(fetch)).result)).toMatchObject({ requests: { confirm } });
-      expect(await waiting.list()).toHaveLength(1);
-    });
-  },
-);
+test("a question with escapes is one", async () => {
+  const question = JSON.stringify(asks("s"))
+    .replace("input_required", "input\\u005frequired")
+    .replace("resultType", "result\\u0054ype");
+  const { fetch, waiting } = startProcess(createAskingServer((leg) => raw(leg, question)));
+  expect(waitingCallOf((await send(fetch)).result)).toMatchObject({ requests: { confirm } });
+  expect(await waiting.list()).toHaveLength(1);
+});
 
 test("tells the client of a question that is too long to be kept", async () => {
   const { fetch, waiting } = startProcess(createAskingServer(() => asks("s".repeat(600_000))));
@@ -254,28 +245,19 @@ test("tells the client of a question that is too long to be kept", async () => {
   expect(await waiting.list()).toEqual([]);
 });
 
-test("an onWaiting that fails is said, and the call waits all the same", async () => {
+test.each<[string, OnWaiting]>([
+  ["fails", () => Promise.reject(new Error("no mail"))],
+  ["hangs", () => new Promise(() => undefined)],
+])("an onWaiting that %s is said, and the call waits all the same", async (_, tell) => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-  const onWaiting = vi.fn<OnWaiting>(() => Promise.reject(new Error("no mail")));
-  const { fetch, waiting } = startProcess(createAskingServer(orders), { onWaiting });
-  await send(fetch);
-  expect(onWaiting).toHaveBeenCalledExactlyOnceWith((await waiting.list())[0]);
-  expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("onWaiting failed"));
-  warn.mockRestore();
-});
-
-test("an onWaiting that hangs is said, and the call waits all the same", async () => {
-  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-  const onWaiting = vi.fn<OnWaiting>(() => new Promise(() => undefined));
+  const onWaiting = vi.fn<OnWaiting>(tell);
   const { fetch, waiting } = startProcess(createAskingServer(orders), { onWaiting });
   const answer = send(fetch);
   await vi.waitFor(() => expect(onWaiting).toHaveBeenCalled());
   await vi.advanceTimersByTimeAsync(11_000);
   expect(waitingCallOf((await answer).result)).toMatchObject({ state: "waiting" });
-  expect(await waiting.list()).toMatchObject([{ state: "waiting" }]);
-  expect(warn).toHaveBeenCalledExactlyOnceWith(
-    expect.stringContaining("took longer than 10000 ms"),
-  );
+  expect(onWaiting).toHaveBeenCalledExactlyOnceWith((await waiting.list())[0]);
+  expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("longer than 10000 ms"));
   warn.mockRestore();
 });
 

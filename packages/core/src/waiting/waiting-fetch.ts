@@ -1,20 +1,33 @@
 import { isRecord } from "../base/json-values.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRequest, type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
+import { editAnswer } from "../wire/read-answer.ts";
 import {
   bodyText,
   isSameEndpoint,
   readOutgoingRequest,
   requestUrl,
 } from "../wire/server-endpoint.ts";
-import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
-import { callDigest, callId, isNamed } from "./call-id.ts";
 import { goOn } from "./answer-call.ts";
 import { keep } from "./claim.ts";
-import { createCall, findTurn, upToDate } from "./current-call.ts";
-import { asksBounded } from "./kept-answer.ts";
+import {
+  beginCall,
+  callId,
+  type CallIdentity,
+  createCall,
+  findTurn,
+  isNamed,
+  upToDate,
+} from "./current-call.ts";
+import { completeResult, questionOf } from "./send-leg.ts";
 import { waitingFailure } from "./waiting-failure.ts";
-import { type AskingMethod, placeholderResult, type WaitingCall } from "./waiting-call.ts";
-import { maxAgeOf, type WaitingContext } from "./waiting-context.ts";
+import {
+  type AskingMethod,
+  placeholderResult,
+  type WaitingCall,
+  withoutMarks,
+} from "./waiting-call.ts";
+import type { WaitingContext } from "./waiting-context.ts";
 import { asks, type Question } from "./waiting-life.ts";
 import { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
@@ -38,18 +51,6 @@ export interface CallNotes {
   readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
-export interface WaitingFetchOptions {
-  readonly url: URL;
-  readonly connection: string;
-}
-
-/** A fetch that may get, with a call, what the caller of the client knows of it. */
-type NotingFetch = (
-  input: Parameters<typeof globalThis.fetch>[0],
-  init?: RequestInit,
-  notes?: CallNotes,
-) => Promise<Response>;
-
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
   "tools/call",
@@ -67,9 +68,13 @@ const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
 export function createWaitingFetch(
   context: WaitingContext,
   fetch: Fetch,
-  { url, connection }: WaitingFetchOptions,
-): NotingFetch {
-  return async (input, init, notes = {}) => {
+  { url, connection }: { readonly url: URL; readonly connection: string },
+) {
+  return async (
+    input: Parameters<Fetch>[0],
+    init?: RequestInit,
+    notes: CallNotes = {},
+  ): Promise<Response> => {
     if (!isSameEndpoint(requestUrl(input), url)) return await fetch(input, init);
     const request = await readOutgoingRequest(input, init);
     const own = readRequest(bodyText(request));
@@ -88,21 +93,24 @@ export function createWaitingFetch(
     if (isAnswered) return answerWithPlaceholder(await send(), message.id);
 
     const { headers, signal } = request;
-    const call = await beginCall({ connection, url, message, headers, notes });
+    const identity = identityOf(connection, message, notes);
+    const begun = await beginCall(context, "input", identity, {
+      url,
+      request: repeatable(message, headers),
+    });
     const leg = { fetch: withHeaders(fetch, headers), signal };
     const { claimed } = notes;
     const { id, known } = claimed
       ? { id: claimed.call.id, known: undefined }
-      : await findCall(context, call);
+      : await findCall(context, identity);
     if (known !== undefined) {
-      const current = await goOn(context, known, leg);
-      return settledAnswer(message, answerOf(current, notes));
+      const answer = answerOf(await goOn(context, known, leg), notes);
+      return Response.json({ jsonrpc: "2.0", id: message.id, ...answer });
     }
     return answerWithPlaceholder(await send(), message.id, async (question) => {
       try {
-        const asked = await keepQuestion(context, { ...call.first, id }, question, claimed);
-        const current = await goOn(context, asked, leg);
-        return answerOf(current, notes);
+        const asked = await keepQuestion(context, { ...begun, id }, question, claimed);
+        return answerOf(await goOn(context, asked, leg), notes);
       } catch (error) {
         notes.onFailure?.(error);
         throw error;
@@ -135,50 +143,32 @@ function declaring(message: JsonRpcRequest): JsonRpcRequest {
   return { ...message, params: { ...params, _meta: own } };
 }
 
-interface Begun {
-  readonly first: WaitingRecord;
-  readonly identity: Parameters<typeof callId>[0];
-}
-
 /** The members of `_meta` that are for one request. */
 const ofOneRequest = new Set(["progressToken", "traceparent", "tracestate", "baggage"]);
 /** The headers that describe the request to what stands before the server. */
 const describing = /^(?:mcp-protocol-version|mcp-method|mcp-name|mcp-param-.*)$/;
 
-async function beginCall({
-  connection,
-  url,
-  message,
-  headers,
-  notes,
-}: {
-  readonly connection: string;
-  readonly url: URL;
-  readonly message: JsonRpcRequest;
-  readonly headers: Headers;
-  readonly notes: CallNotes;
-}): Promise<Begun> {
-  const { method, params = {} } = message;
+/** The request of a call, as each of its legs repeats it. */
+function repeatable({ method, params = {} }: JsonRpcRequest, headers: Headers) {
   const meta = Object.entries(params["_meta"] as object).filter(([key]) => !ofOneRequest.has(key));
-  const tool = String(params[method === "resources/read" ? "uri" : "name"]);
-  const { toolCallId, scope, input = params["arguments"] ?? {} } = notes;
-  const identity = { connection, method, tool, input, toolCallId, scope };
-  const first: WaitingRecord = {
-    ...{ version: 1, kind: "input", id: "", state: "waiting", connection, url: url.href },
-    ...(toolCallId !== undefined && { toolCallId }),
-    digest: await callDigest(identity),
-    request: {
-      method: method as AskingMethod,
-      params: { ...params, _meta: Object.fromEntries(meta) },
-      headers: Object.fromEntries([...headers].filter(([name]) => describing.test(name))),
-    },
-    ...{ round: 0, leg: "", requests: {}, askedAt: 0, expiresAt: 0 },
+  return {
+    method: method as AskingMethod,
+    params: { ...params, _meta: Object.fromEntries(meta) as object },
+    headers: Object.fromEntries([...headers].filter(([name]) => describing.test(name))),
   };
-  return { first, identity };
+}
+
+function identityOf(
+  connection: string,
+  { method, params = {} }: JsonRpcRequest,
+  { toolCallId, scope, input = params["arguments"] ?? {} }: CallNotes,
+): CallIdentity {
+  const tool = String(params[method === "resources/read" ? "uri" : "name"]);
+  return { connection, method, tool, input, toolCallId, scope };
 }
 
 /** The id of a call, and its record if an earlier run of the step was asked for it and nobody has its result. */
-async function findCall(context: WaitingContext, { identity }: Begun) {
+async function findCall(context: WaitingContext, identity: CallIdentity) {
   if (!isNamed(identity)) return { id: await callId(identity, 0) };
   const { id, stored } = await findTurn(context, identity, (each) => context.calls.read(each));
   return { id, known: stored && (await upToDate(context, stored)).call };
@@ -192,8 +182,7 @@ async function keepQuestion(
   claimed: StoredCall | undefined,
 ): Promise<WaitingRecord> {
   const { limits, now } = context;
-  const next = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
-  const asked = asksBounded(first, next);
+  const asked = asks(first, question, { now: now(), maxAgeMs: limits.maxAgeMs });
   if (claimed !== undefined) return await keep(context, claimed, asked);
   if (asked.state === "settled") return asked;
   return (await createCall(context, asked)).call;
@@ -209,6 +198,37 @@ function answerOf(call: WaitingRecord, notes: CallNotes): WaitingAnswer {
   return { result: placeholderResult(shown) };
 }
 
-function settledAnswer({ id }: Pick<JsonRpcRequest, "id">, answer: WaitingAnswer): Response {
-  return Response.json({ jsonrpc: "2.0", id, ...answer });
+/**
+ * The server's answer to one request, with what `take` gives in the place of questions. A result that does not
+ * say that it is complete says so then. Without `take` questions are the client's. No result of a server says that a
+ * call waits; all else passes as it comes.
+ */
+function answerWithPlaceholder(
+  response: Response,
+  id: JsonRpcRequest["id"],
+  take?: (question: Question) => Promise<WaitingAnswer>,
+): Response {
+  return editAnswer(response, async (text) => {
+    const message = parseMessage(text);
+    if (message === undefined || "method" in message || message.id !== id) return text;
+    const { result } = message;
+    const print = (answer: object) => JSON.stringify({ jsonrpc: "2.0", id, ...answer });
+    try {
+      const question = take && questionOf(result);
+      if (question !== undefined) return print(await take!(question));
+      const own = withoutMarks(result);
+      const isUntyped = take !== undefined && own?.["resultType"] === undefined;
+      const whole = (isUntyped && completeResult(own)) || own;
+      return whole === result ? text : print({ result: whole });
+    } catch (error) {
+      return print({ error: asRpcError(error) });
+    }
+  });
+}
+
+/** After response headers a failure is an answer, with our code in its data. */
+function asRpcError(error: unknown) {
+  const isOurs = McpSessionError.isInstance(error);
+  const { message } = isOurs ? error : { message: "The server's question could not be kept." };
+  return { code: -32_603, message, data: isOurs ? { code: error.code } : {} };
 }

@@ -1,4 +1,6 @@
+import { isPrintable, isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
+import { createScrubber, scrubJson } from "../base/scrub-text.ts";
 import type { InputRequest } from "./input-request.ts";
 import type { ShownRound, WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 
@@ -11,28 +13,28 @@ import type { ShownRound, WaitingAnswer, WaitingRecord } from "./waiting-record.
  * A call that waits for a sign-in is claimed in the same way, and sent for the first time. Its server may ask then.
  */
 
+/** A call whose JSON is longer, in characters, is not kept with questions. The rest is for its result. */
+const maxAskedLength = 500_000;
+/** With its result a call is not longer than this, in characters. A store takes records of a million. */
+const maxSettledLength = 950_000;
+
 /** A server's questions, as an `input_required` result has them. */
 export interface Question {
   readonly requests: Readonly<Record<string, InputRequest>>;
   readonly requestState?: string | undefined;
 }
 
-/** The user has to sign in first. The call was not carried out. */
-export function parks(
-  call: WaitingRecord,
-  { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
-): WaitingRecord {
-  return { ...call, leg: randomToken(), askedAt: now, expiresAt: now + maxAgeMs };
-}
-
-/** The server asks, for the first time or again. The questions before it, and their state, are over. */
+/**
+ * The server asks, for the first time or again. The questions before it, and their state, are over. If they are too
+ * long to be kept, the call is settled with an error.
+ */
 export function asks(
   before: WaitingRecord,
   { requests, requestState }: Question,
   { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
 ): WaitingRecord {
   const { claim: _claim, requestState: _state, ...call } = before;
-  return {
+  const asked: WaitingRecord = {
     ...call,
     kind: "input",
     state: "waiting",
@@ -43,6 +45,9 @@ export function asks(
     askedAt: now,
     expiresAt: now + maxAgeMs,
   };
+  if (isKeepable(asked)) return asked;
+  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${maxAskedLength} characters that can wait. It was not carried out.`;
+  return settles(before, { error: { code: -32_603, message } });
 }
 
 /** A process claims the call, and sends a leg. */
@@ -58,9 +63,24 @@ export function unclaims(claimed: WaitingRecord): WaitingRecord {
   return { ...claimed, state: "waiting", leg: randomToken() };
 }
 
-/** The server has answered. What was only for the way there is forgotten. */
+/**
+ * The server has answered. What was only for the way there is forgotten. In the place of a result that is too long
+ * stands a note for the model.
+ */
 export function settles(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
-  return { ...over(call, "settled"), answer };
+  const settled = { ...over(call, "settled"), answer };
+  return printedLength(settled) <= maxSettledLength ? settled : settlesLost(call, answer);
+}
+
+/** A call whose result is too long to be kept. */
+export function settlesLost(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
+  const text = `The call was carried out. Its result ${sizeOf(answer)}, more than can be kept for a call that has waited, so it is lost.`;
+  const content = [{ type: "text", text }];
+  const note =
+    call.request.method === "tools/call"
+      ? { result: { resultType: "complete", content, isError: true } }
+      : { error: { code: -32_603, message: text } };
+  return { ...over(call, "settled"), answer: note };
 }
 
 /** Nobody can or shall answer any more, or nobody knows whether the last leg was carried out. */
@@ -80,4 +100,47 @@ export function shows(call: WaitingRecord, shown: ShownRound): WaitingRecord {
 /** The result is in a conversation. */
 export function delivers(call: WaitingRecord): WaitingRecord {
   return { ...call, isDelivered: true };
+}
+
+/** Whether a call that waits is short enough to be kept. */
+export function isKeepable(call: WaitingRecord): boolean {
+  return printedLength(call) <= maxAskedLength;
+}
+
+/** In characters of JSON. What is nested too deep to be printed can be kept nowhere. */
+function printedLength(value: unknown): number {
+  return isPrintable(value) ? JSON.stringify(value).length : Number.POSITIVE_INFINITY;
+}
+
+function sizeOf(value: unknown): string {
+  const length = printedLength(value);
+  return Number.isFinite(length) ? `has ${length} characters` : "is nested too deep";
+}
+
+/**
+ * A server's answer as it is kept. One that says that the call failed does not repeat what the leg has sent: the
+ * `requestState`, and what `scrub` takes out. The words of other results are the server's own.
+ */
+export function scrubAnswer(
+  answer: WaitingAnswer,
+  { requestState = "" }: WaitingRecord,
+  scrub: (text: string) => string = (text) => text,
+): WaitingAnswer {
+  const scrubState = createScrubber([requestState], "[request state]");
+  const scrubText = (text: string) => scrub(scrubState(text));
+  const { error, result } = answer;
+  if (error !== undefined) {
+    return { error: scrubJson(error, scrubText, ["code", "message", "data"]) as typeof error };
+  }
+  if (result["isError"] !== true) return answer;
+  /** What MCP itself gives a meaning to stays, for a short state may be one of its words. */
+  const scrubbed = (value: object, ...kept: string[]) => ({
+    ...(scrubJson(value, scrubText, Object.keys(value)) as object),
+    ...Object.fromEntries(Object.entries(value).filter(([name]) => kept.includes(name))),
+  });
+  const { content, ...others } = result;
+  const ofOthers = scrubbed(others, "resultType");
+  if (!Array.isArray(content)) return { result: ofOthers };
+  const parts = content.map((part: unknown) => (isRecord(part) ? scrubbed(part, "type") : part));
+  return { result: { ...ofOthers, content: parts } };
 }

@@ -11,7 +11,10 @@ const withStore = (broken: (original: any) => object) =>
 
 /** Whoever wants to answer sends. */
 export const withoutClaim = () =>
-  coreWith("waiting/claim.ts", () => ({ claim: async (_: unknown, stored: object) => stored }));
+  withStore((original) => ({
+    replace: async (stored: object, next: { state: string }) =>
+      next.state === "answering" ? stored : await original.replace(stored, next),
+  }));
 
 /** Changes overwrite whatever is there. */
 export const withoutCompareAndSet = () =>
@@ -59,10 +62,12 @@ export const withEndlessClaims = () => withClaimsOf(1e15);
 
 /** What became of a leg is told, and written later. */
 export const withHastyEnds = () =>
-  coreWith("waiting/claim.ts", (original) => ({
-    keep: async (context: object, claimed: object, next: object) => {
-      original.keep(context, claimed, next).catch(() => undefined);
-      return next;
+  withStore((original) => ({
+    replace: async (stored: any, next: object) => {
+      const writing = original.replace(stored, next);
+      if (stored.call.state !== "answering") return await writing;
+      writing.catch(() => undefined);
+      return { call: next, revision: "" };
     },
   }));
 
@@ -78,9 +83,9 @@ const withKey = (broken: (original: any) => unknown) =>
 
 /** Results lose their content on the way into the store. */
 export const withLostContents = () =>
-  coreWith("waiting/kept-answer.ts", (original) => ({
-    settlesBounded: (call: object, answer: { result?: object }) =>
-      original.settlesBounded(call, {
+  coreWith("waiting/waiting-life.ts", (original) => ({
+    settles: (call: object, answer: { result?: object }) =>
+      original.settles(call, {
         ...answer,
         ...(answer.result && { result: { ...answer.result, content: [] } }),
       }),

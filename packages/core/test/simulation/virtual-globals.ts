@@ -1,6 +1,12 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
+
+/** The code of the schedule. Test files share a worker: what another has left behind keeps the real globals. */
+const ofSchedule = new AsyncLocalStorage<true>();
+
+type AnyFunction = (...args: any[]) => unknown;
 
 const cancel = (timer: { cancel?(): void } | undefined) => timer?.cancel?.();
 
@@ -13,13 +19,23 @@ export async function withVirtualGlobals<T>(
   random: Random,
   task: () => Promise<T>,
 ): Promise<T> {
-  const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
-  const clock = Object.getOwnPropertyDescriptor(performance, "now");
-  const setVirtual = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => ({
+  const undo: (() => void)[] = [];
+  const replace = (object: object, name: string, virtual: AnyFunction) => {
+    const own = Object.getOwnPropertyDescriptor(object, name);
+    const real = (object as Record<string, AnyFunction>)[name]!.bind(object);
+    const value: AnyFunction = (...args) =>
+      ofSchedule.getStore() ? virtual(...args) : real(...args);
+    Object.defineProperty(object, name, { value, configurable: true, writable: true });
+    undo.push(() => {
+      if (own) Object.defineProperty(object, name, own);
+      else Reflect.deleteProperty(object, name); // The real one is the prototype's.
+    });
+  };
+  replace(globalThis, "setTimeout", (run: AnyFunction, ms = 0, ...args) => ({
     ...scheduler.setTimer(() => run(...args), ms),
     unref: () => undefined,
-  });
-  const repeatVirtual = (run: () => void, ms: number) => {
+  }));
+  replace(globalThis, "setInterval", (run: () => void, ms: number) => {
     const start = () => {
       timer = scheduler.setTimer(() => {
         start();
@@ -29,31 +45,21 @@ export async function withVirtualGlobals<T>(
     let timer: { cancel(): void };
     start();
     return { cancel: () => timer.cancel(), unref: () => undefined };
-  };
-  Object.assign(globalThis, {
-    ...{ setTimeout: setVirtual, clearTimeout: cancel },
-    ...{ setInterval: repeatVirtual, clearInterval: cancel },
   });
-  crypto.subtle.digest = async (_, data) => {
-    const hash = createHash("sha256")
-      .update(data as Uint8Array)
-      .digest();
+  replace(globalThis, "clearTimeout", cancel);
+  replace(globalThis, "clearInterval", cancel);
+  replace(performance, "now", scheduler.now);
+  replace(crypto.subtle, "digest", async (_: string, data: Uint8Array) => {
+    const hash = createHash("sha256").update(data).digest();
     return Uint8Array.from(hash).buffer;
-  };
-  performance.now = scheduler.now;
-  crypto.getRandomValues = (array) => {
-    if (array instanceof Uint8Array)
-      for (const index of array.keys()) array[index] = random.below(256);
+  });
+  replace(crypto, "getRandomValues", (array: Uint8Array) => {
+    for (const index of array.keys()) array[index] = random.below(256);
     return array;
-  };
+  });
   try {
-    return await task();
+    return await ofSchedule.run(true, task);
   } finally {
-    Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval });
-    Reflect.deleteProperty(crypto.subtle, "digest");
-    // The real ones are the prototypes'.
-    if (clock) Object.defineProperty(performance, "now", clock);
-    else Reflect.deleteProperty(performance, "now");
-    Reflect.deleteProperty(crypto, "getRandomValues");
+    for (const putBack of undo) putBack();
   }
 }
