@@ -1,5 +1,5 @@
-import type { AgentSession, Step } from "../life/agent-session.ts";
-import { type EventLine, operationLines } from "./step-lines.ts";
+import type { AgentSession, Step } from "./agent-session.ts";
+import { type EventLine, operationLines } from "./words.ts";
 
 /** How wide a picture is, and what is in it. In pixels. */
 export interface Measures {
@@ -30,21 +30,11 @@ export interface Column {
 export interface Row {
   readonly columns: readonly Column[];
   readonly y: number;
-  /** The lines of the longest list in a box. */
-  readonly lines: number;
   readonly boxHeight: number;
   readonly lanesY: number;
   readonly waitsY: number;
-  readonly height: number;
   /** Where the last column ends. */
   readonly endX: number;
-}
-
-export interface Layout {
-  readonly rows: readonly Row[];
-  readonly lanes: readonly string[];
-  readonly width: number;
-  readonly height: number;
 }
 
 export const lineHeight = 21;
@@ -55,7 +45,7 @@ const footHeight = 30;
 const firstGap = 14;
 
 /** Places steps one after another, in as many rows as they need. */
-export function layOut(session: AgentSession, measures: Measures): Layout {
+export function layOut(session: AgentSession, measures: Measures) {
   const lanes = [...new Set(session.spans.map(({ lane }) => lane))];
   const rows: Row[] = [];
   let y = 4;
@@ -69,12 +59,8 @@ export function layOut(session: AgentSession, measures: Measures): Layout {
     const boxHeight = headHeight + lines * lineHeight + footHeight;
     const lanesY = y + boxHeight + 14;
     const waitsY = lanesY + lanes.length * laneHeight;
-    const height = waitsY + waits.length * waitHeight - y;
-    rows.push({
-      ...{ columns, y, lines, boxHeight, lanesY, waitsY, height },
-      endX: last.x + last.width,
-    });
-    y += height + 22;
+    rows.push({ columns, y, boxHeight, lanesY, waitsY, endX: last.x + last.width });
+    y = waitsY + waits.length * waitHeight + 22;
   }
   return { rows, lanes, width: measures.width, height: y - 10 };
 }
@@ -121,4 +107,28 @@ function widthsOf(steps: readonly Step[], { width, gap, leastStep, mostStep }: M
 export function placeIn({ step, x, width }: Column, time: number): number {
   const share = (time - step.from) / Math.max(1, step.until - step.from);
   return x + 10 + Math.min(1, Math.max(0, share)) * (width - 20);
+}
+
+/** About how wide a text of the picture is, in pixels. The font is the reader's own, so nobody knows before. */
+export function widthOfText(text: string): number {
+  let width = 0;
+  for (const letter of text) {
+    if (/[ijlt.,:;'|! ()]/.test(letter)) width += 3.9;
+    else if (/[mwMW@]/.test(letter)) width += 9.6;
+    else if (letter > "\u1100") width += 12;
+    else width += /[A-Z]/.test(letter) ? 7.8 : 6.6;
+  }
+  return width;
+}
+
+/** The text, cut where there is no more room for it. */
+export function fit(text: string, width: number): string {
+  if (widthOfText(text) <= width) return text;
+  const letters = Array.from(text);
+  while (letters.length > 1 && widthOfText(`${letters.join("")}…`) > width) letters.pop();
+  return `${letters.join("").trimEnd()}…`;
+}
+
+export function round(value: number): number {
+  return Math.round(value * 10) / 10;
 }

@@ -1,11 +1,17 @@
-import type { AgentSession } from "../life/agent-session.ts";
-import { laneOf, type SessionSpan } from "../life/session-spans.ts";
-import type { Wait } from "../life/waits.ts";
-import { durationText } from "../life/words.ts";
-import { type Markup, markup } from "../text/markup.ts";
-import { round } from "./draw-boxes.ts";
-import { type Column, laneHeight, type Layout, placeIn, type Row, waitHeight } from "./layout.ts";
-import { fit, widthOfText } from "./text-width.ts";
+import { printDuration } from "../output/print-values.ts";
+import type { AgentSession, Wait } from "./agent-session.ts";
+import {
+  type Column,
+  fit,
+  laneHeight,
+  placeIn,
+  round,
+  type Row,
+  waitHeight,
+  widthOfText,
+} from "./layout.ts";
+import { type Markup, markup } from "./markup.ts";
+import { laneOf, type SessionSpan } from "./session-spans.ts";
 
 /** Where a time is in a row; `undefined` outside of its steps and the spaces between them. */
 function placeInRow(row: Row, time: number): number {
@@ -28,12 +34,16 @@ function timesOf({ columns }: Row): { from: number; until: number } {
 }
 
 /** The lanes of a row: each MCP session from its start to its end. */
-export function drawLanes({ spans, steps }: AgentSession, layout: Layout, row: Row): Markup[] {
+export function drawLanes(
+  { spans, steps }: AgentSession,
+  lanes: readonly string[],
+  row: Row,
+): Markup[] {
   const lastStep = steps.at(-1)!;
-  return layout.lanes.flatMap((lane, index) => {
+  return lanes.flatMap((lane, index) => {
     const y = row.lanesY + index * laneHeight + 24;
     const own = spans.filter((span) => span.lane === lane);
-    const several = layout.lanes.length > 1 || lane.includes(" · ");
+    const several = lanes.length > 1 || lane.includes(" · ");
     const drawn = own.map((span) => drawSpan(row, span, y, lastStep.until));
     const labels = placeLabels(row, own, several);
     return [
@@ -124,7 +134,7 @@ export function waitText({ tool, rounds, from, until, state }: Wait, isLast = tr
   const forWhom = rounds[0]?.round === 0 ? "for a sign-in" : "for a person";
   if (until === undefined) return `${tool} ${isLast ? "still waits" : "waits"} ${forWhom}`;
   const end = state === "settled" ? "" : `, then ${state.replaceAll("-", " ")}`;
-  return `${tool} waited ${forWhom}: ${durationText(until - from)}${end}`;
+  return `${tool} waited ${forWhom}: ${printDuration(until - from)}${end}`;
 }
 
 /** The time without a step, cut short. */
@@ -134,6 +144,6 @@ export function drawGap(row: Row, { gapX, x, gapMs }: Column): Markup | undefine
   const middle = round((gapX + x) / 2);
   if (gapMs <= 0)
     return markup`<text class="small middle" x="${middle}" y="${y - 7}">overlap</text>`;
-  return markup`<text class="small middle" x="${middle}" y="${y - 7}">${durationText(gapMs)}</text>
+  return markup`<text class="small middle" x="${middle}" y="${y - 7}">${printDuration(gapMs)}</text>
 <path class="gap" d="M${gapX + 4} ${y}H${middle - 5}M${middle + 5} ${y}H${x - 4}M${middle - 6} ${y + 5}l5 -10m2 10l5 -10"/>`;
 }

@@ -1,9 +1,9 @@
-import { count } from "../../output/print-values.ts";
-import { rowId } from "../drawing/draw-boxes.ts";
-import { waitText } from "../drawing/draw-lanes.ts";
-import type { AgentSession, Step } from "../life/agent-session.ts";
-import { durationText, eventText, operationText, outcomeText, processText } from "../life/words.ts";
-import { type Markup, markup } from "../text/markup.ts";
+import { count, printDuration } from "../output/print-values.ts";
+import { type AgentSession, type Step, titleOf } from "./agent-session.ts";
+import { rowId } from "./draw-boxes.ts";
+import { waitText } from "./draw-lanes.ts";
+import { type Markup, markup } from "./markup.ts";
+import { eventText, operationText, outcomeText, processText } from "./words.ts";
 
 /** The same as the picture, in words, with all that the log says of each step. */
 export function stepTable(session: AgentSession): Markup {
@@ -18,7 +18,7 @@ function stepRow(session: AgentSession, step: Step, several: boolean): Markup {
   const sent = [...step.requests].map(([connection, number]) =>
     several ? `${number} to ${connection}` : `${number}`,
   );
-  return markup`<tr role="row" id="${rowId(session, step)}"><th role="rowheader" scope="row">${step.isAnswer ? "Answer" : "Step"} ${step.number}</th><td role="cell" data-label="Process">${processText(step.process)}</td><td role="cell" data-label="Began">${timeText(step.from)}</td><td role="cell" class="number" data-label="Took">${durationText(step.until - step.from)}</td><td role="cell" class="number" data-label="Requests">${sent.length > 0 ? sent.join(", ") : "not known"}</td><td role="cell"><ul class="did">${did(step, several)}${!step.isEnded && markup`<li class="bad">The log has no end of this step: it is under way, or its process died.</li>`}${step.isFailed && markup`<li class="bad">The step failed, such as its model.</li>`}</ul></td></tr>
+  return markup`<tr role="row" id="${rowId(session, step)}"><th role="rowheader" scope="row">${titleOf(step)}</th><td role="cell" data-label="Process">${processText(step.process)}</td><td role="cell" data-label="Began">${timeText(step.from)}</td><td role="cell" class="number" data-label="Took">${printDuration(step.until - step.from)}</td><td role="cell" class="number" data-label="Requests">${sent.length > 0 ? sent.join(", ") : "not known"}</td><td role="cell"><ul class="did">${did(step, several)}${!step.isEnded && markup`<li class="bad">The log has no end of this step: it is under way, or its process died.</li>`}${step.isFailed && markup`<li class="bad">The step failed, such as its model.</li>`}</ul></td></tr>
 `;
 }
 
@@ -32,7 +32,7 @@ function did(step: Step, several: boolean): Markup[] {
   const operations = step.operations.map((operation) => {
     const said = outcomeText(operation);
     const took =
-      operation.until === undefined ? "" : `, ${durationText(operation.until - operation.from)}`;
+      operation.until === undefined ? "" : `, ${printDuration(operation.until - operation.from)}`;
     const at = several ? ` (${operation.connection})` : "";
     const isBad = said !== undefined && operation.outcome !== "waiting";
     const kind = isBad ? "bad" : operation.outcome === "waiting" ? "wait" : "";
@@ -45,12 +45,8 @@ function did(step: Step, several: boolean): Markup[] {
     const said = eventText(entry);
     if (said === undefined) return [];
     const text = several ? `${said.text} (${entry.connection})` : said.text;
-    return [
-      {
-        at: entry.time,
-        item: markup`<li class="${said.isProblem ? "bad" : "quiet"}">${text}</li>`,
-      },
-    ];
+    const item = markup`<li class="${said.isProblem ? "bad" : "quiet"}">${text}</li>`;
+    return [{ at: entry.time, item }];
   });
   const items = [...operations, ...events].toSorted((a, b) => a.at - b.at);
   const more = items.length - mostLines;
