@@ -1,11 +1,11 @@
-import { bearerVariable, headersOf, variableOf } from "../credentials.ts";
 import { endpointName } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
+import { bearerVariable, headersOf, variableOf } from "../credentials.ts";
 import { CommandFailure } from "../output/command-failure.ts";
 import { createProgress, print, printJson, tell } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
+import type { Outcome, Probe, Row } from "./checks.ts";
 import { defineForCommand, defineForUrl } from "./definition.ts";
-import type { Outcome, Row } from "./findings.ts";
 import { probeCommand } from "./probe-command.ts";
 import { probeUrl } from "./probe-url.ts";
 import { type ProbeOptions, readTarget } from "./read-target.ts";
@@ -35,7 +35,7 @@ export async function runProbe(
     progress.clear();
     const { shown, facts, rows, verdict, definition } = seen;
     if (options.json) printJson(command, { target: shown, ...verdict, facts, rows, definition });
-    else print(command, showProbe({ target: shown, rows, verdict, definition }));
+    else print(command, showProbe(shown, rows, verdict, definition));
     const failed = rows.find(({ outcome }) => outcome === "failed");
     if (failed !== undefined) throw new CommandFailure(`${failed.check}: ${failed.says}`);
     if (!verdict.isUsable) throw new CommandFailure(verdict.sentences[0] ?? "");
@@ -45,9 +45,7 @@ export async function runProbe(
   }
 }
 
-type Common = Pick<Parameters<typeof probeUrl>[0], "limits" | "call" | "signal" | "onStart">;
-
-async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, common: Common) {
+async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, common: Probe) {
   const headerVariables = options.headerEnv ?? {};
   const headers = headersOf(headerVariables);
   const isPlain = url.protocol === "http:" && !/^(?:localhost|127\.|\[::1\])/.test(url.hostname);
@@ -66,7 +64,7 @@ async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, co
   return { shown: endpointName(url), facts, rows, verdict, definition };
 }
 
-async function probeTheCommand(words: readonly string[], options: ProbeOptions, common: Common) {
+async function probeTheCommand(words: readonly string[], options: ProbeOptions, common: Probe) {
   const variables = options.env ?? [];
   const env = Object.fromEntries(variables.map((name) => [name, variableOf("--env", name)]));
   const { facts, rows } = await probeCommand({ words, env, ...common });
@@ -77,29 +75,19 @@ async function probeTheCommand(words: readonly string[], options: ProbeOptions, 
   return { shown: words.join(" "), facts, rows, verdict, definition };
 }
 
-const marks: Readonly<Record<Outcome, string>> = {
-  ok: "✓",
-  note: "i",
-  warning: "!",
-  failed: "✗",
-};
+const marks: Readonly<Record<Outcome, string>> = { ok: "✓", note: "i", warning: "!", failed: "✗" };
 
 /** What a probe has seen, for people: a table, a verdict, and the definition to paste. */
-function showProbe(seen: {
-  readonly target: string;
-  readonly rows: readonly Row[];
-  readonly verdict: Verdict;
-  /** `undefined` if there is nothing to connect to. */
-  readonly definition: string | undefined;
-}): string {
-  const { target, rows, verdict, definition } = seen;
+function showProbe(
+  target: string,
+  rows: readonly Row[],
+  { sentences: [first = "", ...rest] }: Verdict,
+  definition: string | undefined,
+): string {
   const table = renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
   return [
-    target,
-    table,
-    "",
-    "Verdict",
-    ...verdict.sentences.map((sentence, index) => (index === 0 ? sentence : `- ${sentence}`)),
+    ...[target, table, "", "Verdict", first],
+    ...rest.map((sentence) => `- ${sentence}`),
     ...(definition === undefined ? [] : ["", "To paste", definition]),
   ].join("\n");
 }

@@ -1,4 +1,4 @@
-import type { Facts } from "./findings.ts";
+import type { Facts } from "./checks.ts";
 
 /** What durable-mcp makes of a server. */
 export interface Verdict {
