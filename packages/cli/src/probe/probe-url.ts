@@ -18,8 +18,7 @@ import {
   isEnded,
   type ProbeSession,
 } from "./open-sessions.ts";
-import { checkResumedStep } from "./resumed-step.ts";
-import { checkEndedId, checkEvents, checkUnknownId } from "./session-checks.ts";
+import { checkEndedId, checkEvents, checkResumedStep, checkUnknownId } from "./session-checks.ts";
 import { checkCall, checkTools } from "./tool-checks.ts";
 import { type Answer, createWire } from "./wire.ts";
 

@@ -1,4 +1,4 @@
-import type { AgentSession, Step } from "./agent-session.ts";
+import type { AgentSession, Step, Wait } from "./agent-session.ts";
 import { type EventLine, operationLines } from "./words.ts";
 
 /** How wide a picture is, and what is in it. In pixels. */
@@ -29,6 +29,11 @@ export interface Column {
 /** Steps in one line of the picture. */
 export interface Row {
   readonly columns: readonly Column[];
+  /** From when to when it tells, with the space before it. */
+  readonly from: number;
+  readonly until: number;
+  /** The calls that waited in it. */
+  readonly waits: readonly Wait[];
   readonly y: number;
   readonly boxHeight: number;
   readonly lanesY: number;
@@ -51,15 +56,17 @@ export function layOut(session: AgentSession, measures: Measures) {
   let y = 4;
   for (const columns of breakIntoRows(session.steps, measures)) {
     const [first, last] = [columns[0]!, columns.at(-1)!];
+    const from = first.step.from - Math.max(0, first.gapMs ?? 0);
+    const until = Math.max(...columns.map(({ step }) => step.until));
     const waits = session.waits.filter(
-      ({ from, until = Infinity }) =>
-        from <= last.step.until && until >= first.step.from - Math.max(0, first.gapMs ?? 0),
+      (wait) => wait.from <= until && (wait.until ?? Infinity) >= from,
     );
     const lines = Math.max(...columns.map((column) => column.lines.length));
     const boxHeight = headHeight + lines * lineHeight + footHeight;
     const lanesY = y + boxHeight + 14;
     const waitsY = lanesY + lanes.length * laneHeight;
-    rows.push({ columns, y, boxHeight, lanesY, waitsY, endX: last.x + last.width });
+    const endX = last.x + last.width;
+    rows.push({ columns, from, until, waits, y, boxHeight, lanesY, waitsY, endX });
     y = waitsY + waits.length * waitHeight + 22;
   }
   return { rows, lanes, width: measures.width, height: y - 10 };
