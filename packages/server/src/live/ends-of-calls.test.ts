@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createFragileStore } from "../../test/fragile-store.ts";
+import { createNotesServer } from "../../test/notes-server.ts";
 import { readMessages, takeEventId } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import type { ConnectableServer } from "./server-session.ts";
@@ -23,6 +24,31 @@ test("a client that comes back for a call that it cancelled is not left waiting"
   await client.post(id, cancelled(7));
   const [answer] = await readMessages(await client.get(id, first));
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
+});
+
+test("the draft of a call that is cancelled is dropped, and that of one that fails is stored", async () => {
+  const { client } = createReplicas().start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.registerTool("fail", {}, () => {
+        session.state.notes.push("of a failed call");
+        throw new Error("no");
+      });
+      mcp.registerTool("add_and_wait", {}, async ({ signal }) => {
+        session.state.notes.push("of a cancelled call");
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return { content: [] };
+      });
+      return mcp;
+    },
+  });
+  const id = await client.initialize();
+  expect(await client.call(id, "fail")).toMatchObject({ text: "no" });
+  const call = client.call(id, "add_and_wait", {}, "slow");
+  await client.whenInFlight(id, "slow");
+  expect((await client.post(id, cancelled("slow"))).status).toBe(202);
+  await call;
+  expect(await client.call(id, "list")).toMatchObject({ text: "of a failed call" });
 });
 
 test("a cancellation that comes while the answer is stored comes too late", async () => {

@@ -96,17 +96,6 @@ test.each(["sse", "json"] as const)(
   },
 );
 
-test("a session that ends while a call runs ends the call, on every replica", async () => {
-  const replicas = createReplicas();
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
-  const call = one.client.call(id, "hang", {}, "hanging");
-  await one.client.whenInFlight(id, "hanging");
-  await two.client.end(id);
-  expect((await call).error).toBeDefined();
-  await expect.poll(() => one.handler.liveSessions).toBe(0);
-});
-
 test("a store that cannot be reached is 503 and an event, not a lost session", async () => {
   const store = createMemoryStore();
   let isDown = false;
