@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createNotesServer } from "../../test/notes-server.ts";
 import { createRawClient, initializeRequest, readMessages } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
+import { createReplicas, startSession } from "../../test/replicas.ts";
 
 const hang = (id: number) => ({
   id,
@@ -12,8 +12,7 @@ const hang = (id: number) => ({
 const types = (events: readonly { type: string }[]) => events.map(({ type }) => type);
 
 test("a body that is too large gets 413, also without a length", async () => {
-  const { client, handler } = createReplicas({ limits: { bodyBytes: 500 } }).start();
-  const id = await client.initialize();
+  const { client, handler, id } = await startSession({ limits: { bodyBytes: 500 } });
   expect(await client.call(id, "add", { text: "x".repeat(600) })).toMatchObject({ status: 413 });
   const body = new ReadableStream({
     pull(controller) {
@@ -32,8 +31,7 @@ test("a body that is too large gets 413, also without a length", async () => {
 test.each(["sse", "json"] as const)(
   "a state that grows too large is an error of the call, is not stored, and leaves no call in flight (%s)",
   async (responseFormat) => {
-    const { client } = createReplicas({ responseFormat, limits: { stateBytes: 100 } }).start();
-    const id = await client.initialize();
+    const { client, id } = await startSession({ responseFormat, limits: { stateBytes: 100 } });
     const answer = await client.call(id, "add", { text: "x".repeat(200) }, 5);
     expect(answer.error?.data?.code).toBe("STATE_INVALID");
     expect(await client.call(id, "list", {}, 5)).toMatchObject({ status: 200, text: "" });
@@ -41,8 +39,7 @@ test.each(["sse", "json"] as const)(
 );
 
 test("more streams at once than allowed get 429, until one ends", async () => {
-  const { client } = createReplicas({ limits: { streamsPerSession: 1 } }).start();
-  const id = await client.initialize();
+  const { client, id } = await startSession({ limits: { streamsPerSession: 1 } });
   const first = await client.get(id);
   expect(first.status).toBe(200);
   const second = await client.get(id);
@@ -65,17 +62,14 @@ test("the least recently used server is closed, and its session is restored", as
 });
 
 test("when no session is idle a further one gets 503", async () => {
-  const replicas = createReplicas({ limits: { liveSessions: 1 } });
-  const { client } = replicas.start();
-  const id = await client.initialize();
+  const { client, id, ...replicas } = await startSession({ limits: { liveSessions: 1 } });
   await client.post(id, hang(1));
   await expect(client.initialize()).rejects.toThrow("503");
   expect(types(replicas.events)).not.toContain("closed");
 });
 
 test("a request id that is in flight is refused, not crossed", async () => {
-  const { client } = createReplicas().start();
-  const id = await client.initialize({}, "2025-03-26");
+  const { client, id } = await startSession({}, {}, "2025-03-26");
   await client.post(id, hang(1));
   expect(await client.call(id, "list", {}, 1)).toMatchObject({ status: 409 });
   // The number and the text are two ids.
@@ -132,9 +126,7 @@ test.each([
   ["another media type", { jsonrpc: "2.0" }, { "content-type": "text/plain" }, 415],
   ["an Accept that leaves out SSE", { jsonrpc: "2.0" }, { accept: "application/json" }, 406],
 ])("%s is refused and leaves nothing behind", async (_, body, headers, status) => {
-  const replicas = createReplicas();
-  const { client } = replicas.start();
-  const id = await client.initialize();
+  const { client, id, ...replicas } = await startSession();
   const before = (await replicas.store.list({ limit: 100 })).records.length;
   const response = await client.send("POST", { "mcp-session-id": id, ...headers }, body);
   expect(response.status).toBe(status);
@@ -183,8 +175,7 @@ test.each([
 });
 
 test("of two requests with one id that come at once only one runs", async () => {
-  const { client } = createReplicas().start();
-  const id = await client.initialize({}, "2025-03-26");
+  const { client, id } = await startSession({}, {}, "2025-03-26");
   const answers = await Promise.all([
     client.post(id, [hang(1), hang(2)]),
     client.post(id, hang(1)),
@@ -195,8 +186,7 @@ test("of two requests with one id that come at once only one runs", async () => 
 });
 
 test("a malformed initialize within a session does not end it", async () => {
-  const { client } = createReplicas().start();
-  const id = await client.initialize();
+  const { client, id } = await startSession();
   await readMessages(await client.post(id, { id: 9, method: "initialize", params: {} }));
   expect(await client.call(id, "list")).toMatchObject({ status: 200 });
 });
@@ -205,9 +195,7 @@ test("a malformed initialize within a session does not end it", async () => {
 const answerTo = (process: number, text = "") => ({ id: `process${process}.1`, result: { text } });
 
 test("the messages that a client leaves for other processes are bounded, whichever it names", async () => {
-  const replicas = createReplicas();
-  const { client } = replicas.start();
-  const id = await client.initialize();
+  const { client, id, ...replicas } = await startSession();
   expect((await client.post(id, answerTo(0, "x".repeat(300_000)))).status).toBe(202);
   expect((await client.post(id, answerTo(0, "x".repeat(300_000)))).status).toBe(429);
   for (let process = 1; process < 16; process += 1) {
