@@ -19,6 +19,11 @@ export function printDuration(ms: number): string {
   return rest > 0 && whole < 10 ? `${whole} ${unit} ${rest} ${nextUnit}` : `${whole} ${unit}`;
 }
 
+/** How long ago something was, in the largest unit alone. */
+export function printAge(ms: number): string {
+  return printDuration(Math.max(0, ms)).split(" ", 2).join(" ");
+}
+
 /** A number of bytes, such as "1.2 kB". */
 export function printBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;

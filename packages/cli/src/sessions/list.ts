@@ -1,7 +1,7 @@
 import { oneLine } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
-import { count, printBytes, printDuration, printTime } from "../output/print-values.ts";
+import { count, printAge, printBytes, printTime } from "../output/print-values.ts";
 import { renderTable } from "../output/table.ts";
 import { filterLook, hasFilter, type RowFilter } from "../store/choose-rows.ts";
 import { type CallRow, isOpen, lookInto, type SessionRow } from "../store/look.ts";
@@ -59,7 +59,7 @@ export function sessionTable(
     return [
       ...[row.row, row.owner, ...(hasAgents ? [row.agent ?? "-"] : [])],
       ...[row.agentSession ?? "shared", connectionOf(row)],
-      ...[printDuration(idleMsOf(row)), printBytes(row.bytes)],
+      ...[printAge(idleMsOf(row)), printBytes(row.bytes)],
       outcomeOf(row) + (waits > 0 ? `; ${count(waits, "call")} wait${waits === 1 ? "s" : ""}` : ""),
     ];
   });

@@ -6,7 +6,7 @@ import { renderTable } from "../output/table.ts";
 import { filterLook, type RowFilter } from "../store/choose-rows.ts";
 import { type CallRow, isOpen, lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count, printDuration, printTime } from "../output/print-values.ts";
+import { count, printAge, printTime } from "../output/print-values.ts";
 import { type StoreOptions, typed } from "../store/store-options.ts";
 import { questionsOf } from "./question.ts";
 
@@ -57,7 +57,7 @@ function cells(row: CallRow, now: number): string[] {
     ...[row.row, row.owner, row.agentSession ?? ""],
     calledOf(call),
     stateOf(row, now),
-    call ? `${printDuration(Math.max(0, now - call.askedAt))} ago` : "",
+    call ? `${printAge(now - call.askedAt)} ago` : "",
     whatToDo(row, now),
   ];
 }
