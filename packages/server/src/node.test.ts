@@ -70,29 +70,6 @@ test("an error as an answer ends the official client's stream for good", async (
   await client.close();
 });
 
-test.each(["json", "raw"])(
-  "takes a body that a %s parser in front of it has read",
-  async (parser) => {
-    const { handler } = createReplicas().start();
-    const serve = toNodeHandler(handler);
-    await using server = await listen((request, response) => {
-      void (async () => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of request) chunks.push(chunk as Buffer);
-        const raw = Buffer.concat(chunks);
-        const parsed: unknown = JSON.parse(raw.toString() || "null");
-        Object.assign(request, { body: parser === "raw" ? raw : (parsed ?? undefined) });
-        serve(request, response);
-      })();
-    });
-    const { client } = await connect(server.url);
-    expect(textOf(await client.callTool({ name: "add", arguments: { text: "a" } }))).toBe(
-      "1 notes",
-    );
-    await client.close();
-  },
-);
-
 // The client takes only a result for the end of a stream, and came back each second, for ever.
 test("a call that the official client gave up is not asked for again and again", async () => {
   const { listener, gets } = startResuming();

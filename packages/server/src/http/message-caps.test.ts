@@ -91,22 +91,18 @@ test.each(["sse", "json"] as const)(
   },
 );
 
-test("a batch leaves its messages with one write for each process that waits for them", async () => {
-  const { start, counts } = startCounted();
-  const { client } = start();
-  const id = await client.initialize({}, "2025-03-26");
-  counts.clear();
-  const batch = Array.from({ length: 99 }, (_item, n) => (n % 2 ? response : progress)(n % 3));
-  expect((await client.post(id, batch, version)).status).toBe(202);
-  expect((counts.get("put") ?? 0) + (counts.get("batch") ?? 0)).toBe(3);
-});
-
-test("a batch's cancellations for other processes are one write", async () => {
-  const { start, counts } = startCounted();
-  const { client } = start();
-  const id = await client.initialize({}, "2025-03-26");
-  counts.clear();
-  const batch = Array.from({ length: 100 }, (_item, n) => cancellation(n));
-  expect((await client.post(id, batch, version)).status).toBe(202);
-  expect((counts.get("put") ?? 0) + (counts.get("batch") ?? 0)).toBe(1);
-});
+test.each([
+  ["messages", 3, (n: number) => (n % 2 ? response : progress)(n % 3)],
+  ["cancellations", 1, cancellation],
+])(
+  "a batch's %s for other processes are one write for each that waits",
+  async (_, writes, make) => {
+    const { start, counts } = startCounted();
+    const { client } = start();
+    const id = await client.initialize({}, "2025-03-26");
+    counts.clear();
+    const batch = Array.from({ length: 99 }, (_item, n) => make(n));
+    expect((await client.post(id, batch, version)).status).toBe(202);
+    expect((counts.get("put") ?? 0) + (counts.get("batch") ?? 0)).toBe(writes);
+  },
+);
