@@ -2,7 +2,7 @@ import { count, printDuration } from "../output/print-values.ts";
 import { type AgentSession, sentBy, type Step, titleOf } from "./agent-session.ts";
 import { type Column, fit, lineHeight, placeIn, round, type Row, widthOfText } from "./layout.ts";
 import { type Markup, markup } from "./markup.ts";
-import { type EventLine, processText } from "./words.ts";
+import { processText } from "./words.ts";
 
 /** The id of a step's row in the table. */
 export function rowId({ digest }: AgentSession, { number, isAnswer }: Step): string {
@@ -32,17 +32,18 @@ ${drawRequests(step, x, y + boxHeight - 12, width)}`;
   return markup`<a href="#${rowId(session, step)}" data-row="${rowId(session, step)}" data-title="${describe(step)}">${box}</a>`;
 }
 
-function drawLine(column: Column, line: EventLine, y: number): Markup {
+function drawLine(column: Column, line: Column["lines"][number], y: number): Markup {
   const { x, width } = column;
   const room = width - 20;
-  const aside = line.aside;
+  const aside = line.said ?? line.took;
   const needed = widthOfText(line.text) + (aside === undefined ? 0 : widthOfText(aside) + 8);
   const isRoom = aside !== undefined && needed <= room;
   const shown = line.kind === "bad" && aside !== undefined ? `${line.text} · ${aside}` : line.text;
-  const [from, until] = [placeIn(column, line.from ?? 0), placeIn(column, line.until ?? 0)];
+  const from = placeIn(column, line.at);
+  const length = line.until === undefined ? undefined : placeIn(column, line.until) - from;
   const bar =
-    line.from !== undefined &&
-    markup`<rect class="bar ${line.kind}" x="${round(from)}" y="${y + 14}" width="${round(Math.max(3, until - from))}" height="3" rx="1.5"/>`;
+    length !== undefined &&
+    markup`<rect class="bar ${line.kind}" x="${round(from)}" y="${y + 14}" width="${round(Math.max(3, length))}" height="3" rx="1.5"/>`;
   const text = isRoom ? line.text : fit(shown, room);
   return markup`<text class="line ${line.kind}" x="${x + 10}" y="${y + 10}">${text}</text>
 ${isRoom && markup`<text class="small end" x="${x + width - 10}" y="${y + 10}">${aside}</text>`}

@@ -1,5 +1,5 @@
 import type { AgentSession, Step, Wait } from "./agent-session.ts";
-import { type EventLine, operationLines } from "./words.ts";
+import { type Deed, deedsOf } from "./words.ts";
 
 /** How wide a picture is, and what is in it. In pixels. */
 export interface Measures {
@@ -23,7 +23,7 @@ export interface Column {
   readonly gapX: number;
   /** The time without a step before it; `undefined` for the first one, negative if steps overlap. */
   readonly gapMs: number | undefined;
-  readonly lines: readonly EventLine[];
+  readonly lines: readonly Pick<Deed, "text" | "said" | "took" | "kind" | "at" | "until">[];
 }
 
 /** Steps in one line of the picture. */
@@ -91,11 +91,23 @@ function breakIntoRows(steps: readonly Step[], measures: Measures): Column[][] {
         const at = gapX + (end === undefined ? firstGap : gap);
         x = at + widths[index]!;
         end = Math.max(end ?? 0, step.until);
-        return { step, gapX, x: at, width: widths[index]!, gapMs, lines: operationLines(step) };
+        return { step, gapX, x: at, width: widths[index]!, gapMs, lines: linesOf(step) };
       }),
     );
   }
   return rows;
+}
+
+const mostLines = 6;
+
+/** What a step did, in a few lines at most. */
+function linesOf(step: Step): Column["lines"] {
+  const lines: Column["lines"][number][] = deedsOf(step).filter(({ isShown }) => isShown);
+  const at = step.until;
+  if (step.isFailed) lines.push({ at, text: "the step failed", kind: "bad" });
+  if (lines.length <= mostLines) return lines;
+  const more = lines.splice(mostLines - 1).length;
+  return [...lines, { at, text: `and ${more} more`, kind: "quiet" }];
 }
 
 function widthsOf(steps: readonly Step[], { width, gap, leastStep, mostStep }: Measures): number[] {

@@ -3,7 +3,7 @@ import { type AgentSession, type Step, titleOf } from "./agent-session.ts";
 import { rowId } from "./draw-boxes.ts";
 import { waitText } from "./draw-lanes.ts";
 import { type Markup, markup } from "./markup.ts";
-import { eventText, operationText, outcomeText, processText } from "./words.ts";
+import { deedsOf, processText } from "./words.ts";
 
 /** The same as the picture, in words, with all that the log says of each step. */
 export function stepTable(session: AgentSession): Markup {
@@ -26,36 +26,18 @@ function stepRow(session: AgentSession, step: Step, several: boolean): Markup {
 const mostLines = 60;
 
 function did(step: Step, several: boolean): Markup[] {
-  const resumed = new Set(
-    step.entries.filter(({ event }) => event === "resumed").map(({ connection }) => connection),
-  );
-  const operations = step.operations.map((operation) => {
-    const said = outcomeText(operation);
-    const took =
-      operation.until === undefined ? "" : `, ${printDuration(operation.until - operation.from)}`;
-    const at = several ? ` (${operation.connection})` : "";
-    const isBad = said !== undefined && operation.outcome !== "waiting";
-    const kind = isBad ? "bad" : operation.outcome === "waiting" ? "wait" : "";
-    const isKept = operation.kind === "connect" && resumed.has(operation.connection);
-    const kept = isKept ? " from what was kept" : "";
-    const text = `${operationText(operation)}${kept}${at}${took}${said === undefined ? "" : `: ${said}`}`;
-    return { at: operation.from, item: markup`<li class="${kind}">${text}</li>` };
+  const deeds = deedsOf(step);
+  const items = deeds.slice(0, mostLines).map(({ text, connection, took, said, kind, until }) => {
+    const at = several ? ` (${connection})` : "";
+    // What takes time is not quiet here.
+    const style = until !== undefined && (kind === "quiet" || said === undefined) ? "" : kind;
+    const ended = `${took === undefined ? "" : `, ${took}`}${said === undefined ? "" : `: ${said}`}`;
+    return markup`<li class="${style}">${text}${at}${ended}</li>`;
   });
-  const events = step.entries.flatMap((entry) => {
-    const said = eventText(entry);
-    if (said === undefined) return [];
-    const text = several ? `${said.text} (${entry.connection})` : said.text;
-    const item = markup`<li class="${said.isProblem ? "bad" : "quiet"}">${text}</li>`;
-    return [{ at: entry.time, item }];
-  });
-  const items = [...operations, ...events].toSorted((a, b) => a.at - b.at);
-  const more = items.length - mostLines;
-  return [
-    ...items.slice(0, mostLines).map(({ item }) => item),
-    ...(more > 0
-      ? [markup`<li class="quiet">and ${count(more, "line")} more in the log</li>`]
-      : []),
-  ];
+  const more = deeds.length - mostLines;
+  if (more > 0)
+    items.push(markup`<li class="quiet">and ${count(more, "line")} more in the log</li>`);
+  return items;
 }
 
 function waitList({ waits }: AgentSession): Markup | undefined {

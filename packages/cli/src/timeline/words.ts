@@ -7,6 +7,56 @@ export function processText(process: string): string {
   return process.replace(/-[\da-f]+$/, "");
 }
 
+/** Something that a step did, or that happened in it. */
+export interface Deed {
+  readonly at: number;
+  readonly connection: string;
+  readonly text: string;
+  /** How it ended, where that has to be said. */
+  readonly said?: string | undefined;
+  readonly took?: string | undefined;
+  /** When an operation ended. */
+  readonly until?: number;
+  readonly kind: "call" | "quiet" | "wait" | "bad";
+  /** Whether it says enough for the picture: no list, no handshake that the state answered, nothing that is fine. */
+  readonly isShown: boolean;
+}
+
+/** What a step did and met, in the order in which it began. */
+export function deedsOf(step: Step): Deed[] {
+  const operations = step.operations.map((operation) => deedOf(step, operation));
+  const events = step.entries.flatMap((entry) => {
+    const { time: at, connection } = entry;
+    const event = eventText(entry);
+    if (event === undefined) return [];
+    const { text, isProblem } = event;
+    return [
+      { at, connection, text, kind: isProblem ? "bad" : "quiet", isShown: isProblem } as const,
+    ];
+  });
+  return [...operations, ...events].toSorted((a, b) => a.at - b.at);
+}
+
+function deedOf(step: Step, operation: Operation): Deed {
+  const { kind, connection, from: at, until = step.until, outcome } = operation;
+  const isResumed = ({ event, connection: of }: LogEntry) =>
+    event === "resumed" && of === connection;
+  const isKept = kind === "connect" && step.entries.some(isResumed);
+  return {
+    ...{ at, connection, until, said: outcomeText(operation) },
+    text: `${operationText(operation)}${isKept ? " from what was kept" : ""}`,
+    took: operation.until === undefined ? undefined : printDuration(until - at),
+    kind: kindOf(kind, outcome),
+    isShown: kind !== "list" && !isKept,
+  };
+}
+
+function kindOf(kind: string, outcome: string | undefined): Deed["kind"] {
+  if (outcome === "waiting") return "wait";
+  if (outcome !== "done") return "bad";
+  return kind === "call" || kind === "answer" ? "call" : "quiet";
+}
+
 const operationWords = new Map([
   ["connect", "handshake"],
   ["list", "list of tools"],
@@ -14,14 +64,14 @@ const operationWords = new Map([
   ["ready", "wait for the server"],
 ]);
 
-export function operationText({ kind, tool }: Pick<Operation, "kind" | "tool">): string {
+function operationText({ kind, tool }: Pick<Operation, "kind" | "tool">): string {
   if (kind === "call") return tool ?? "call";
   if (kind === "answer") return tool === undefined ? "answer" : `answer to ${tool}`;
   return operationWords.get(kind) ?? kind;
 }
 
 /** How an operation ended, where that has to be said. */
-export function outcomeText({ kind, until, outcome, code }: Operation): string | undefined {
+function outcomeText({ kind, until, outcome, code }: Operation): string | undefined {
   if (until === undefined) return "no end in the log";
   if (outcome === undefined || outcome === "done") return undefined;
   if (outcome === "tool-error") return "the tool failed";
@@ -30,7 +80,7 @@ export function outcomeText({ kind, until, outcome, code }: Operation): string |
 }
 
 /** What happened in a step beside its operations; `undefined` for what goes without saying. */
-export function eventText({ event, fields }: LogEntry) {
+function eventText({ event, fields }: LogEntry) {
   if (["client", "operation", "step-ended", "waiting-call", "notification"].includes(event))
     return undefined;
   const reason = textOf(fields, "reason") ?? textOf(fields, "code");
@@ -76,68 +126,3 @@ const problemEvents = new Map([
   ["session-unused", "the server's session is not kept"],
   ["used-after-run", "a tool was called after the run"],
 ]);
-
-/** The calls of a step, and other operations that say something: no handshake that the state answered. */
-function shownOperations({ operations, entries }: Step): Operation[] {
-  const has = (event: string, connection: string) =>
-    entries.some((entry) => entry.event === event && entry.connection === connection);
-  return operations.filter(({ kind, connection }) => {
-    if (kind === "list") return false;
-    return kind !== "connect" || !has("resumed", connection);
-  });
-}
-
-/** A line in a step's box. */
-export interface EventLine {
-  readonly text: string;
-  /** What stands at its right, if there is room. */
-  readonly aside: string | undefined;
-  readonly kind: "call" | "quiet" | "wait" | "bad";
-  /** For what takes time: when it began and ended. */
-  readonly from?: number;
-  readonly until?: number;
-}
-
-const mostLines = 6;
-
-/** What a step did, in the order in which it began; at most a few lines. */
-export function operationLines(step: Step): EventLine[] {
-  const operations = shownOperations(step).map((operation) => ({
-    at: operation.from,
-    line: lineOf(step, operation),
-  }));
-  const problems = step.entries.flatMap((entry) => {
-    const said = eventText(entry);
-    if (!said?.isProblem) return [];
-    return [{ at: entry.time, line: { text: said.text, aside: undefined, kind: "bad" as const } }];
-  });
-  if (step.isFailed) {
-    const line = { text: "the step failed", aside: undefined, kind: "bad" as const };
-    problems.push({ at: step.until, line });
-  }
-  const lines = [...operations, ...problems].toSorted((a, b) => a.at - b.at);
-  const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines);
-  const more = lines.length - shown.length;
-  return [
-    ...shown.map(({ line }) => line),
-    ...(more > 0 ? [{ text: `and ${more} more`, aside: undefined, kind: "quiet" as const }] : []),
-  ];
-}
-
-function lineOf(step: Step, operation: Operation): EventLine {
-  const { kind, from, until = step.until, outcome } = operation;
-  const said = outcomeText(operation);
-  const took = operation.until === undefined ? undefined : printDuration(operation.until - from);
-  return {
-    text: operationText(operation),
-    aside: said ?? took,
-    kind: kindOf(kind, outcome),
-    ...{ from, until },
-  };
-}
-
-function kindOf(kind: string, outcome: string | undefined): EventLine["kind"] {
-  if (outcome === "waiting") return "wait";
-  if (outcome !== "done") return "bad";
-  return kind === "call" || kind === "answer" ? "call" : "quiet";
-}
