@@ -1,16 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runProgram } from "./program.ts";
-
-/** Runs a command line in this process, and keeps what it writes. */
-async function run(...argv: string[]) {
-  let stdout = "";
-  let stderr = "";
-  const output = {
-    writeOut: (text: string) => (stdout += text),
-    writeErr: (text: string) => (stderr += text),
-  };
-  return { exitCode: await runProgram(argv, { version: "1.2.3", output }), stdout, stderr };
-}
+import { runCli as run } from "../test/run-cli.ts";
 
 describe("the program", () => {
   test("prints its help and its version", async () => {

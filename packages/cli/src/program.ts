@@ -1,10 +1,16 @@
-import { plainText } from "@durable-mcp/core/internal";
-import { Command, CommanderError, type OutputConfiguration } from "commander";
-import { CommandFailure } from "./output/command-failure.ts";
-import { addProbe } from "./probe/index.ts";
-import { addSessions } from "./sessions/index.ts";
-import { addTimeline } from "./timeline/index.ts";
-import { addWaiting } from "./waiting/index.ts";
+import { isRecord, plainText } from "@durable-mcp/core/internal";
+import {
+  Command,
+  CommanderError,
+  InvalidArgumentError,
+  Option,
+  type OutputConfiguration,
+} from "commander";
+import { addHeader } from "./credentials.ts";
+import { CommandFailure, wrongUsage } from "./output/command-failure.ts";
+import { addRowFilter } from "./store/choose-rows.ts";
+import { addServerOptions } from "./store/server-access.ts";
+import { addStoreOptions } from "./store/store-options.ts";
 
 const exitCodes = `
 Exit codes: 0 done; 1 a finding or a failure, named on stderr; 2 wrong usage.`;
@@ -51,4 +57,148 @@ export async function runProgram(
     program.configureOutput().writeErr?.(`durable-mcp: ${text}\n`);
     return error instanceof CommandFailure ? error.exitCode : 1;
   }
+}
+
+// Each command loads its own code, so that help and the others do without it.
+
+const probeHelp = `
+Examples:
+  durable-mcp probe https://mcp.example/mcp
+  durable-mcp probe http://localhost:8931/mcp --call browser_tabs --args '{"action":"list"}'
+  durable-mcp probe -- npx -y @modelcontextprotocol/server-memory
+  DURABLE_MCP_BEARER=… durable-mcp probe https://mcp.example/mcp
+  durable-mcp probe https://mcp.example/mcp --header-env x-api-key=EXAMPLE_KEY
+
+No tool is called unless --call names one. The probe ends each session that it makes.
+Exit codes: 0 durable-mcp can use it; 1 it cannot yet, or a check failed; 2 wrong usage.`;
+
+function addProbe(program: Command): void {
+  program
+    .command("probe")
+    .description("Ask an MCP server what it is, and what durable-mcp will do with it.")
+    .argument("<target...>", "a URL, or after -- a command and its arguments")
+    .option("--json", "print one JSON document")
+    .option("--call <name>", "call this tool: once alone, and once while a stream is open")
+    .option("--args <json>", "the arguments of the call, a JSON object", readArguments)
+    .option("--header-env <name=VARIABLE>", "send a header with the value of a variable", addHeader)
+    .option("--env <VARIABLE>", "hand a variable on to the command", addVariable)
+    .addOption(seconds("--timeout <seconds>", "for each request", 10))
+    .addOption(seconds("--call-timeout <seconds>", "for the call", 60))
+    .addOption(seconds("--watch <seconds>", "watch a session after its stream has closed", 10))
+    .addHelpText("after", probeHelp)
+    .action(async (target: string[], options, command: Command) =>
+      (await import("./probe/run-probe.ts")).runProbe(command, target, options),
+    );
+}
+
+const longestSeconds = 3_600;
+
+function seconds(flags: string, description: string, usual: number): Option {
+  return new Option(flags, `${description}, in seconds`).default(usual).argParser((text) => {
+    const value = Number(text);
+    if (Number.isFinite(value) && value > 0 && value <= longestSeconds) return value;
+    throw new InvalidArgumentError(`A number of seconds up to ${longestSeconds} is meant.`);
+  });
+}
+
+function readArguments(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value)) return value;
+  } catch {
+    // The message below is for this as well.
+  }
+  throw new InvalidArgumentError(`A JSON object is meant, such as '{"action":"list"}'.`);
+}
+
+function addVariable(name: string, before: readonly string[] = []): string[] {
+  if (/^[A-Za-z_]\w*$/.test(name)) return [...before, name];
+  throw wrongUsage("--env takes the name of an environment variable, without a value.");
+}
+
+function addSessions(program: Command): void {
+  const sessions = program
+    .command("sessions")
+    .description("Look into a store of sessions, and end what is left there.");
+
+  addRowFilter(addStoreOptions(sessions.command("list")))
+    .description("List the sessions of a store, those that were used last first.")
+    .action(async (options, command: Command) =>
+      (await import("./sessions/list.ts")).listSessions(options, command),
+    );
+
+  addEnding(addRowFilter(addStoreOptions(sessions.command("end"))))
+    .argument("[rows...]", "the names of rows in a list; or choose with an option")
+    .description(
+      "End sessions, on their servers and in the store. With an option, waiting calls too.",
+    )
+    .action(async (rows: string[], options, command: Command) =>
+      (await import("./sessions/end.ts")).endSessions(rows, options, command),
+    );
+
+  addEnding(addStoreOptions(sessions.command("sweep")))
+    .description("End what nobody has used for a time, waiting calls too.")
+    .requiredOption("--idle <time>", "for how long, such as 30m, 12h or 7d")
+    .option("--agent <name>", "only of this agent; - for what agents share")
+    .option("--touch-interval <time>", "your application's touchIntervalMs, if it sets it", "1m")
+    .action(async (options, command: Command) =>
+      (await import("./sessions/end.ts")).sweepSessions(options, command),
+    );
+}
+
+function addEnding(command: Command): Command {
+  return addServerOptions(command)
+    .option("--records-only", "remove the records, and tell no server")
+    .option("--yes", "do not ask");
+}
+
+function addWaiting(program: Command): void {
+  const waiting = program
+    .command("waiting")
+    .description("Look at the calls that wait for a person, and answer them.");
+
+  addRowFilter(addStoreOptions(waiting.command("list")))
+    .description("List the calls that wait, and what a person has to do.")
+    .option("--all", "those that are over, too")
+    .action(async (options, command: Command) =>
+      (await import("./waiting/list.ts")).listWaiting(options, command),
+    );
+
+  addServerOptions(addStoreOptions(waiting.command("answer")))
+    .argument("<row>", "the name of the row in the list, or its first characters")
+    .description("Show a call's questions, ask for the answers, and send them once.")
+    .option(
+      "--data <json>",
+      "the answers under the server's keys, instead of questions; - for stdin",
+    )
+    .option("--ask-again", "if the time of the questions is up, start the call over")
+    .option("--yes", "do not ask before the answers are sent")
+    .action(async (row: string, options, command: Command) =>
+      (await import("./waiting/answer.ts")).answerWaiting(row, options, command),
+    );
+
+  addStoreOptions(waiting.command("withdraw"))
+    .argument("<rows...>", "the names of the rows in the list")
+    .description("Take calls back. They were not carried out, and the model is told.")
+    .option("--yes", "do not ask")
+    .action(async (rows: string[], options, command: Command) =>
+      (await import("./waiting/withdraw.ts")).withdrawWaiting(rows, options, command),
+    );
+}
+
+function addTimeline(program: Command): void {
+  program
+    .command("timeline")
+    .description("Writes a page that shows the steps of an agent session, from an event log.")
+    .argument("<events.jsonl>", "the file that createEventLog writes")
+    .option("--out <file>", "where the page goes", "timeline.html")
+    .option("--svg <file>", "write only the picture, for a README")
+    .option(
+      "--session <digest>",
+      "only this agent session, by the digest that the page and the log show",
+    )
+    .option("--json", "what was drawn, as JSON")
+    .action(async (path: string, options, command: Command) =>
+      (await import("./timeline/write-timeline.ts")).writeTimeline(path, options, command),
+    );
 }

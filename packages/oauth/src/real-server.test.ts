@@ -47,31 +47,6 @@ test("signs in, refreshes once in two processes, and signs out", async () => {
   expect(await app.getToken()).toBeUndefined();
 });
 
-test("a second sign-in during a refresh leaves one grant that goes on", async () => {
-  const { app, clock, signIn, url } = await open();
-  await signIn();
-  clock.offsetMs = 3_600_000;
-  const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  let refreshes = 0;
-  const slow = app.next({
-    fetch: async (input, init) => {
-      const response = await fetch(input, init);
-      refreshes += 1;
-      await held;
-      return response;
-    },
-  });
-  const refresh = slow.getToken();
-  await expect.poll(() => refreshes).toBe(1);
-  await signIn();
-  release();
-  const current = await app.getToken();
-  expect(await refresh).toEqual(current);
-  expect(current?.token).toBeDefined();
-  clock.offsetMs = 7_200_000;
-  expect((await app.getToken({ url: url.href }))?.token).not.toBe(current?.token);
-});
-
 test("asks for a sign-in where a refresh token was used by somebody else", async () => {
   const { app, clock, signIn, tokenRequests } = await open({ keys: "store tokens unencrypted" });
   await signIn();
@@ -151,13 +126,3 @@ test.each(["client_secret_basic", "private_key_jwt"] as const)(
     expect(await app.oauth.list({ principal })).toMatchObject([{ scopes: ["notes:read"] }]);
   },
 );
-
-test("a user who cancels is told so, and nothing is kept", async () => {
-  const { app, tokenRequests } = await open();
-  const callback = await signInByHand(new URL(await app.begin()), redirectUrl, "cancel");
-  const response = await app.callback(callback);
-  expect(response.status).toBe(403);
-  expect(await response.text()).toContain("You are not signed in");
-  expect(app.eventsOf("sign-in-refused")).toMatchObject([{ reason: "denied" }]);
-  expect(tokenRequests()).toEqual([]);
-});

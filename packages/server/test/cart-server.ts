@@ -1,5 +1,5 @@
 import { McpServer as McpServerOfSdk1 } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { inputRequired, McpServer } from "@modelcontextprotocol/server";
+import { inputRequired, McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { ConnectableServer, ServerSession } from "../src/index.ts";
 
@@ -22,49 +22,38 @@ export interface CartHooks {
 export function createCartServer(session: ServerSession<Cart>, hooks: CartHooks = {}): McpServer {
   const mcp = new McpServer(about);
   const handleOf = () => text(session.handle);
-  mcp.registerTool("add", { inputSchema: z.object({ item: z.string(), cart }) }, ({ item }) => {
+  const inputSchema = z.object({ item: z.string(), cart });
+  const tool = (
+    name: string,
+    run: (args: z.infer<typeof inputSchema>, context: ServerContext) => unknown,
+  ) => mcp.registerTool(name, { inputSchema }, run as never);
+  tool("add", ({ item }) => {
     session.state.items.push(item);
     return text(`${session.state.items.length} items`);
   });
-  mcp.registerTool(
-    "add_for_handle",
-    { inputSchema: z.object({ item: z.string(), cart }) },
-    ({ item }) => {
-      session.state.items.push(item);
-      return handleOf();
-    },
-  );
-  mcp.registerTool(
-    "update_for_handle",
-    { inputSchema: z.object({ item: z.string(), cart }) },
-    async ({ item }) => {
-      await session.update(({ items }) => items.push(item));
-      return handleOf();
-    },
-  );
+  tool("add_for_handle", ({ item }) => {
+    session.state.items.push(item);
+    return handleOf();
+  });
+  tool("update_for_handle", async ({ item }) => {
+    await session.update(({ items }) => items.push(item));
+    return handleOf();
+  });
   mcp.registerTool("handle", { inputSchema: z.object({ cart }) }, handleOf);
-  mcp.registerTool(
-    "update",
-    { inputSchema: z.object({ item: z.string(), cart }) },
-    async ({ item }) => {
-      await session.update(({ items }) => items.push(item));
-      return text("updated");
-    },
-  );
+  tool("update", async ({ item }) => {
+    await session.update(({ items }) => items.push(item));
+    return text("updated");
+  });
   mcp.registerTool("list", { inputSchema: z.object({ cart }) }, () =>
     text(session.state.items.join(",")),
   );
-  mcp.registerTool(
-    "add_with_progress",
-    { inputSchema: z.object({ item: z.string(), cart }) },
-    async ({ item }, { mcpReq }) => {
-      session.state.items.push(item);
-      const params = { progressToken: 0, progress: 1 };
-      await mcpReq.notify({ method: "notifications/progress", params });
-      session.state.items.push(`${item} again`);
-      return text("added");
-    },
-  );
+  tool("add_with_progress", async ({ item }, { mcpReq }) => {
+    session.state.items.push(item);
+    const params = { progressToken: 0, progress: 1 };
+    await mcpReq.notify({ method: "notifications/progress", params });
+    session.state.items.push(`${item} again`);
+    return text("added");
+  });
   mcp.registerTool(
     "spoil",
     { inputSchema: z.object({ kind: z.enum(["bigint", "date"]), cart }) },
@@ -73,15 +62,11 @@ export function createCartServer(session: ServerSession<Cart>, hooks: CartHooks 
       return text("spoiled");
     },
   );
-  mcp.registerTool(
-    "add_slowly",
-    { inputSchema: z.object({ item: z.string(), cart }) },
-    async ({ item }, { mcpReq }) => {
-      session.state.items.push(item);
-      await hooks.whenSlow?.(mcpReq.signal);
-      return text("added slowly");
-    },
-  );
+  tool("add_slowly", async ({ item }, { mcpReq }) => {
+    session.state.items.push(item);
+    await hooks.whenSlow?.(mcpReq.signal);
+    return text("added slowly");
+  });
   mcp.registerTool("order", { inputSchema: z.object({ cart }) }, (_args, { mcpReq }) => {
     if (mcpReq.inputResponses) return text(`ordered ${session.state.items.join(",")}`);
     session.state.items.push("reserved");

@@ -28,16 +28,16 @@ const principal = (request: Request): Principal => {
 const headersOf = (user: string | undefined): Record<string, string> =>
   user === undefined ? {} : { authorization: `Bearer ${user}` };
 
-/** One request of 2026-07-28, as a client sends it. */
-async function post(
+/** Sends one message of 2026-07-28, as a client does. */
+async function send(
   url: string,
-  method: string,
-  params: Record<string, unknown>,
+  { method, params, ...message }: { id?: number; method: string; params: Record<string, unknown> },
   { user = "ada", ...headers }: Record<string, string> = {},
-  more: Record<string, unknown> = {},
+  { signal, ...more }: { signal?: AbortSignal } & Record<string, unknown> = {},
 ): Promise<Response> {
   return await fetch(url, {
     method: "POST",
+    signal: signal ?? null,
     headers: {
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
@@ -48,46 +48,30 @@ async function post(
       ...headers,
     },
     body: JSON.stringify({
-      ...{ jsonrpc: "2.0", id: 1, method },
+      ...{ jsonrpc: "2.0", ...message, method },
       params: { ...params, _meta: { ...envelope, ...more } },
     }),
   });
 }
 
-/** One notification of 2026-07-28. */
-async function notify(url: string, method: string, params: object): Promise<Response> {
-  return await fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": method,
-      ...headersOf("ada"),
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", method, params: { ...params, _meta: envelope } }),
-  });
-}
+/** One request. */
+const post = (
+  url: string,
+  method: string,
+  params: Record<string, unknown>,
+  headers: Record<string, string> = {},
+  more: Record<string, unknown> = {},
+) => send(url, { id: 1, method, params }, headers, more);
 
-/** A listening stream of 2026-07-28, until `signal` aborts. */
-async function subscribe(url: string, signal: AbortSignal): Promise<Response> {
-  const method = "subscriptions/listen";
-  const notifications = { toolsListChanged: true };
-  return await fetch(url, {
-    method: "POST",
-    signal,
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": method,
-      ...headersOf("ada"),
-    },
-    body: JSON.stringify({
-      ...{ jsonrpc: "2.0", id: 2, method },
-      params: { notifications, _meta: envelope },
-    }),
-  });
-}
+/** One notification. */
+const notify = (url: string, method: string, params: Record<string, unknown>) =>
+  send(url, { method, params });
+
+/** A listening stream, until `signal` aborts. */
+const subscribe = (url: string, signal: AbortSignal) => {
+  const params = { notifications: { toolsListChanged: true } };
+  return send(url, { id: 2, method: "subscriptions/listen", params }, {}, { signal });
+};
 
 /** Handlers for both eras on one store, and clients of both, until the test ends. */
 export function startCarts(common: Options & { store?: SessionStore } = {}) {

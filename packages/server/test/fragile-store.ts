@@ -35,3 +35,11 @@ export function createFragileStore(inner: SessionStore = createMemoryStore()) {
   };
   return { store, control };
 }
+
+/** As a store that is down for these operations, or for all. */
+export const downAt =
+  (...operations: Operation[]): Interfere =>
+  (operation, run) =>
+    operations.length === 0 || operations.includes(operation)
+      ? Promise.reject(new Error("down"))
+      : run();

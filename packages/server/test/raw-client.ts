@@ -29,6 +29,13 @@ export const initializeRequest = {
   },
 };
 
+/** A request that calls a tool. */
+export const toolCall = (id: string | number, name: string, args: object = {}) => ({
+  id,
+  method: "tools/call",
+  params: { name, arguments: args },
+});
+
 /** Sends the requests of a test, and nothing on its own. */
 export function createRawClient(handle: Handle, headers: Record<string, string> = {}) {
   const send = async (method: string, more: Record<string, string>, body?: unknown) =>

@@ -32,6 +32,22 @@ export function createReplicas(common: Options = {}) {
   return { start, store, lines, events };
 }
 
+/** One handler, and a session of its client. */
+export async function startSession(options: Options = {}, ...hello: Hello) {
+  const replicas = createReplicas(options);
+  const { client, handler } = replicas.start();
+  return { ...replicas, client, handler, id: await client.initialize(...hello) };
+}
+
+/** Two handlers on one store, and a session that the client of the first one began. */
+export async function startTwo(options: Options = {}, ...hello: Hello) {
+  const replicas = createReplicas(options);
+  const [one, two] = [replicas.start(), replicas.start()];
+  return { ...replicas, one, two, id: await one.client.initialize(...hello) };
+}
+
+type Hello = Parameters<ReturnType<typeof createRawClient>["initialize"]>;
+
 /** From `kill` on nothing reaches the store, as when the process is gone. */
 function createKillableStore(store: SessionStore) {
   let isDead = false;

@@ -1,14 +1,27 @@
 const units = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1_000, "s"],
+  [86_400, "d"],
+  [3_600, "h"],
+  [60, "min"],
+  [1, "s"],
 ] as const;
 
-/** A length of time in its largest whole unit, such as "3 h". */
+/** A duration for people: `80 ms`, `2.7 s`, `4 min`, `3 h 20 min`, `2 d 5 h`. */
 export function printDuration(ms: number): string {
-  const [length, unit] = units.find(([each]) => Math.abs(ms) >= each) ?? [1_000, "s"];
-  return `${Math.floor(ms / length)} ${unit}`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  const first = units.findIndex(([size]) => seconds >= size);
+  const [size, unit] = units[first]!;
+  const whole = Math.floor(seconds / size);
+  // The next unit, if it counts.
+  const [nextSize, nextUnit] = units[first + 1] ?? [1, ""];
+  const rest = Math.floor((seconds % size) / nextSize);
+  return rest > 0 && whole < 10 ? `${whole} ${unit} ${rest} ${nextUnit}` : `${whole} ${unit}`;
+}
+
+/** How long ago something was, in the largest unit alone. */
+export function printAge(ms: number): string {
+  return printDuration(Math.max(0, ms)).split(" ", 2).join(" ");
 }
 
 /** A number of bytes, such as "1.2 kB". */
@@ -24,12 +37,4 @@ export function printTime(ms: number): string {
 /** A number and its noun, such as "1 session" and "2 sessions". */
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-const lengths: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Reads a length of time such as 30m, 12h or 7d, in milliseconds; `undefined` for anything else. */
-export function parseDuration(text: string): number | undefined {
-  const [, number, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  return number === undefined ? undefined : Number(number) * lengths[unit]!;
 }

@@ -1,7 +1,6 @@
 import { bearerChallenge } from "@durable-mcp/core/internal";
 import { createGuardedFetch, discover, type Discovered } from "@durable-mcp/oauth/internal";
-import type { CheckResult, ProbeContext } from "./checks.ts";
-import type { AuthorizationFacts } from "./findings.ts";
+import type { AuthorizationFacts, CheckResult, ProbeContext } from "./checks.ts";
 import type { Answer } from "./wire.ts";
 
 /** Whether a server refuses because of who asks. */

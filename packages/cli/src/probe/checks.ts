@@ -1,22 +1,85 @@
 import { abortable, createScrubber, scrubJson, timeLimited } from "@durable-mcp/core/internal";
-import type { Facts, Outcome, Row } from "./findings.ts";
-import type { OpenSessions } from "./open-sessions.ts";
-import type { Answer, Wire } from "./wire.ts";
+import type { Ending, OpenSessions } from "./open-sessions.ts";
+import type { Answer, Refusal, Wire } from "./wire.ts";
+
+/** `ok`, what durable-mcp hopes for; `note`, worth knowing; `warning`, costs something; `failed`, no answer. */
+export type Outcome = "ok" | "note" | "warning" | "failed";
+
+/** What one check has shown: a row of the table. */
+export interface Row {
+  readonly check: string;
+  readonly outcome: Outcome;
+  /** In sentences, for people. */
+  readonly says: string;
+}
+
+/** What the checks know of a server behind a URL. What was not asked, or not answered, is missing. */
+export interface Facts {
+  /** An answer to `server/discover`. */
+  modern?: { versions: readonly string[] };
+  /** An answer to `initialize`. */
+  handshake?: { version: string; hasSession: boolean };
+  /** The transport of 2024-11-05. */
+  oldTransport?: true;
+  /** It answered, and not as an MCP server. */
+  notMcp?: true;
+  server?: { name: string; version: string; title?: string };
+  /** As it declares them. */
+  capabilities?: Readonly<Record<string, unknown>>;
+  tools?: { names: readonly string[]; listChanged: boolean; ttlMs?: number };
+  /** Whether it gives a second session beside the first. */
+  manySessions?: boolean;
+  unknownId?: Refusal;
+  endedId?: Refusal & { ending: Ending };
+  events?: "none" | "without ids" | "refused" | "accepted" | "replayed";
+  listening?: { offered: boolean; survives?: boolean };
+  /** Requests of a resumed step that makes one call. */
+  resumedRequests?: number;
+  authorization?: AuthorizationFacts;
+  call?: { name: string; isError: boolean; ms: number };
+}
+
+export interface AuthorizationFacts {
+  status: 401 | 403;
+  /** Whether a credential was sent. */
+  wasSent: boolean;
+  issuer?: string;
+  scopes?: readonly string[];
+  /** How an application can become a client of the issuer. */
+  registration?: readonly ("client ID metadata document" | "dynamic" | "pre-registered")[];
+}
+
+/** A call that was asked for. */
+export interface CallToMake {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** A call may take its time, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** How a server or a program is probed. */
+export interface Probe {
+  readonly limits: Limits;
+  /** @default no tool is called */
+  readonly call?: CallToMake | undefined;
+  /** Ends the probe; its sessions are ended all the same. */
+  readonly signal: AbortSignal;
+  /** Told the name of each check as it begins. */
+  readonly onStart: (check: string) => void;
+}
 
 /** The time limits of a probe, in milliseconds. */
-export interface Limits {
+interface Limits {
   readonly requestMs: number;
   /** How long a session is watched after its listening stream has closed. */
   readonly watchMs: number;
 }
 
-export interface ProbeContext {
+export interface ProbeContext extends Pick<Probe, "limits" | "signal"> {
   readonly wire: Wire;
   readonly sessions: OpenSessions;
   /** What is sent with each request; secret. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly limits: Limits;
-  readonly signal: AbortSignal;
 }
 
 /** What a check has shown. */
@@ -28,43 +91,34 @@ export interface CheckResult {
   readonly refused?: Answer | undefined;
 }
 
-/** Takes the results of checks, in their order. */
-export interface Checklist {
-  readonly facts: Facts;
-  readonly rows: () => readonly Row[];
-  /**
-   * Makes one check. Its failure is a row, and so is its time limit.
-   *
-   * @returns its result; `undefined` if it came to none
-   */
-  readonly run: (
-    name: string,
-    check: (context: ProbeContext) => Promise<CheckResult>,
-    options?: { readonly limitMs?: number },
-  ) => Promise<CheckResult | undefined>;
-}
+export type Checklist = ReturnType<typeof createChecklist>;
 
 /** Several requests fit into a check. */
 const requestsOfACheck = 3;
 
-/** @param onStart is told the name of each check */
-export function createChecklist(
-  context: ProbeContext,
-  onStart: (check: string) => void,
-): Checklist {
+/** Takes the results of checks, in their order. */
+export function createChecklist(context: ProbeContext, onStart: Probe["onStart"]) {
   const facts: Facts = {};
   const rows = new Map<string, Row | undefined>();
-
   const add = (check: string, { outcome, says, facts: found = {} }: CheckResult) => {
     const { headers, sessions, wire } = context;
-    const scrub = createSecretScrubber(headers, sessions.ids(), wire.url);
+    const scrub = createSecretScrubber(headers, sessions.ids, wire.url);
     rows.set(check, { check, outcome, says: scrub(says) });
     Object.assign(facts, scrubJson(found, scrub));
   };
   return {
     facts,
     rows: () => [...rows.values()].filter((row) => row !== undefined),
-    async run(name, check, { limitMs = context.limits.requestMs * requestsOfACheck } = {}) {
+    /**
+     * Makes one check. Its failure is a row, and so is its time limit.
+     *
+     * @returns its result; `undefined` if it came to none
+     */
+    async run(
+      name: string,
+      check: (context: ProbeContext) => Promise<CheckResult>,
+      limitMs = context.limits.requestMs * requestsOfACheck,
+    ): Promise<CheckResult | undefined> {
       onStart(name);
       // The rows have the order in which checks began.
       rows.set(name, undefined);

@@ -1,9 +1,7 @@
 import { pathHint } from "@durable-mcp/ai-sdk/internal";
 import { isRecord, startLimit } from "@durable-mcp/core/internal";
-import type { CheckResult, ProbeContext } from "./checks.ts";
-import type { Facts } from "./findings.ts";
+import type { CheckResult, Facts, ProbeContext } from "./checks.ts";
 import { clientInfo, type Handshake, textOf } from "./open-sessions.ts";
-import { wordsOf } from "./refusal.ts";
 import type { Answer, OwnMessage, RequestUse, Wire } from "./wire.ts";
 
 /** The first revision without sessions. */
@@ -93,8 +91,8 @@ export async function whyNoHandshake(
     return { outcome: "warning", says, facts: { oldTransport: true } };
   }
   if (last === undefined) return { outcome: "failed", says: "No answer." };
-  const { status, contentType, body, response } = last;
-  const words = wordsOf(body).replaceAll(/\s+/g, " ").trim().slice(0, 120);
+  const { status, contentType, response } = last;
+  const words = last.words.replaceAll(/\s+/g, " ").trim().slice(0, 120);
   const said = /html/.test(contentType) || words === "" ? "" : `: ${JSON.stringify(words)}`;
   const start = `initialize was answered with ${status}, ${contentType}${said}.`;
   if (response?.error !== undefined) {

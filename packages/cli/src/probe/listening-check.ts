@@ -1,9 +1,8 @@
 import { isRecord, letGo, wait, within } from "@durable-mcp/core/internal";
-import { createParser } from "eventsource-parser";
-import type { CheckResult, ProbeContext } from "./checks.ts";
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import type { CallToMake, CheckResult, ProbeContext } from "./checks.ts";
 import type { ProbeSession } from "./open-sessions.ts";
-import { refusalOf } from "./refusal.ts";
-import type { CallToMake } from "./tool-checks.ts";
+import { refusalOf } from "./session-checks.ts";
 import type { OwnMessage, Wire } from "./wire.ts";
 
 /** How long a stream is open before it is closed, in milliseconds. */
@@ -24,7 +23,9 @@ export async function checkListening(
   call?: CallToMake,
 ): Promise<CheckResult> {
   const closing = new AbortController();
-  const stream = await openStream(wire, session, AbortSignal.any([signal, closing.signal]));
+  const opening = wire.get(session, AbortSignal.any([signal, closing.signal]));
+  opening.catch(() => undefined);
+  const stream = (await within(headersMs, opening)) ? await opening : undefined;
   // A session may end because nobody answers in its stream, which would say nothing of its closing.
   void answerPings(wire, session, stream);
   if (stream !== undefined && !stream.ok) {
@@ -41,10 +42,12 @@ export async function checkListening(
       .catch(() => signal.throwIfAborted());
   }
   await wait(Math.min(openMs, limits.watchMs), signal);
-  if (await isGone(wire, session)) {
-    const says = "The session ended while its listening stream was open.";
-    return { outcome: "warning", says, facts: { listening: { offered: true, survives: false } } };
-  }
+  const over = {
+    outcome: "warning",
+    facts: { listening: { offered: true, survives: false } },
+  } as const;
+  if (await isGone(wire, session))
+    return { ...over, says: "The session ended while its listening stream was open." };
   closing.abort();
   const from = Date.now();
   while (Date.now() - from < limits.watchMs) {
@@ -52,9 +55,8 @@ export async function checkListening(
     if (!(await isGone(wire, session))) continue;
     const seconds = Math.round((Date.now() - from) / 1_000);
     return {
-      outcome: "warning",
+      ...over,
       says: `The session ended within ${seconds} s after its listening stream closed. Leave listening off, which is the default.`,
-      facts: { listening: { offered: true, survives: false } },
     };
   }
   const untouched =
@@ -68,17 +70,6 @@ export async function checkListening(
   };
 }
 
-/** The stream; `undefined` for one whose headers have not come. */
-async function openStream(
-  wire: Wire,
-  session: ProbeSession,
-  signal: AbortSignal,
-): Promise<Response | undefined> {
-  const opening = wire.get(session, signal);
-  opening.catch(() => undefined);
-  return (await within(headersMs, opening)) ? await opening : undefined;
-}
-
 /** Answers what the server asks in the stream, as a client does, until it is closed. */
 async function answerPings(
   wire: Wire,
@@ -86,15 +77,14 @@ async function answerPings(
   stream: Response | undefined,
 ): Promise<void> {
   if (stream?.body == null || !stream.ok) return;
-  const parser = createParser({
-    onEvent({ data }) {
+  const events = stream.body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream());
+  try {
+    for await (const { data } of events) {
       const answer = answerTo(data);
       if (answer !== undefined) wire.post(answer, session).catch(() => undefined);
-    },
-  });
-  const decoder = new TextDecoder();
-  try {
-    for await (const chunk of stream.body) parser.feed(decoder.decode(chunk, { stream: true }));
+    }
   } catch {
     // It was closed.
   }

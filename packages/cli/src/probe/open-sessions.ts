@@ -25,23 +25,13 @@ export interface ProbeSession {
 /** The status of a DELETE, or why there was none. */
 export type Ending = number | "no answer";
 
-/** All sessions that the probe makes. Each is ended, however the probe ends. */
-export interface OpenSessions {
-  /** Makes a handshake. Without a session in the answer there is nothing to end. */
-  readonly open: (wire: Wire, protocolVersion?: string) => Promise<Handshake>;
-  /** Ends one now. */
-  readonly end: (wire: Wire, session: ProbeSession) => Promise<Ending>;
-  /** Ends those that are left, also those whose handshake is still under way. */
-  readonly endAll: (wire: Wire) => Promise<void>;
-  /** How many there were, and what became of them. */
-  readonly endings: () => readonly Ending[];
-  readonly ids: () => readonly string[];
-}
-
 /** For the last requests, when the probe may have been interrupted, in milliseconds. */
 const endMs = 5_000;
 
-export function createOpenSessions(): OpenSessions {
+export type OpenSessions = ReturnType<typeof createOpenSessions>;
+
+/** All sessions that the probe makes. Each is ended, however the probe ends. */
+export function createOpenSessions() {
   const open = new Set<ProbeSession>();
   const opening = new Set<Promise<unknown>>();
   const endings: Ending[] = [];
@@ -51,20 +41,19 @@ export function createOpenSessions(): OpenSessions {
     const params = { protocolVersion, capabilities: {}, clientInfo };
     const answer = await wire.post({ id: "initialize", method: "initialize", params });
     const result = readResult(answer.response?.result);
+    const use = { protocolVersion: result?.protocolVersion ?? protocolVersion };
     const sessionId = answer.status < 300 ? answer.headers.get("mcp-session-id") : null;
-    const session = sessionId === null ? undefined : remember(sessionId, result, protocolVersion);
+    const session = sessionId === null ? undefined : { ...use, sessionId };
+    if (session !== undefined) {
+      open.add(session);
+      ids.push(session.sessionId);
+    }
     if (result === undefined) return { answer, session };
-    const use = session ?? { protocolVersion: result.protocolVersion };
-    await wire.post({ method: "notifications/initialized" }, use);
+    await wire.post({ method: "notifications/initialized" }, session ?? use);
     return { answer, result, session };
   };
-  const remember = (sessionId: string, result: InitializeResult | undefined, asked: string) => {
-    const session = { sessionId, protocolVersion: result?.protocolVersion ?? asked };
-    open.add(session);
-    ids.push(sessionId);
-    return session;
-  };
-  const end: OpenSessions["end"] = async (wire, session) => {
+  /** Ends one now. */
+  const end = async (wire: Wire, session: ProbeSession): Promise<Ending> => {
     open.delete(session);
     const ending = await wire
       .delete({ ...session, timeoutMs: endMs })
@@ -73,22 +62,25 @@ export function createOpenSessions(): OpenSessions {
     return ending;
   };
   return {
+    /** How many there were, and what became of them. */
+    endings: endings as readonly Ending[],
+    ids: ids as readonly string[],
     end,
-    async open(wire, protocolVersion = newestWithSessions) {
+    /** Makes a handshake. Without a session in the answer there is nothing to end. */
+    async open(wire: Wire, protocolVersion = newestWithSessions): Promise<Handshake> {
       // It is not interrupted: a session whose id never came could not be ended.
       const making = initialize(wire.until(never), protocolVersion);
       opening.add(making);
       return await making.finally(() => opening.delete(making));
     },
-    async endAll(wire) {
+    /** Ends those that are left, also those whose handshake is still under way. */
+    async endAll(wire: Wire): Promise<void> {
       const own = wire.until(never);
       await timeLimited(endMs, undefined, async () => await Promise.allSettled(opening)).catch(
         () => undefined,
       );
       await Promise.all([...open].map((session) => end(own, session)));
     },
-    endings: () => endings,
-    ids: () => ids,
   };
 }
 

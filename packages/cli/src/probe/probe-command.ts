@@ -5,26 +5,20 @@ import {
   type Checklist,
   type CheckResult,
   createChecklist,
-  type Limits,
-  type ProbeContext,
+  type Facts,
+  type Probe,
+  type Row,
 } from "./checks.ts";
 import { describeServer, modernVersion } from "./era-checks.ts";
-import type { Facts, Row } from "./findings.ts";
 import { createOpenSessions } from "./open-sessions.ts";
-import { type CallToMake, checkCall, checkTools } from "./tool-checks.ts";
+import { checkCall, checkTools } from "./tool-checks.ts";
 import type { Wire } from "./wire.ts";
 
-export interface CommandProbe {
+interface CommandProbe extends Probe {
   /** The program and its arguments. */
   readonly words: readonly string[];
   /** Of the program, over the few variables that it inherits. Secret. */
   readonly env: Readonly<Record<string, string>>;
-  readonly limits: Limits;
-  /** @default no tool is called */
-  readonly call?: CallToMake | undefined;
-  readonly signal: AbortSignal;
-  /** Told the name of each check as it begins. */
-  readonly onStart: (check: string) => void;
 }
 
 /** A package may have to be downloaded first, in milliseconds. */
@@ -50,11 +44,8 @@ export async function probeCommand(probe: CommandProbe): Promise<{ facts: Facts;
   });
   const registry = provider.create({ principal: { type: "anonymous" } });
   const connect = () => registry.client("program");
-  const context: ProbeContext = {
-    ...{ wire: createProgramWire(connect), limits, signal, headers: env },
-    sessions: createOpenSessions(),
-  };
-  const list = createChecklist(context, onStart);
+  const [wire, sessions] = [createProgramWire(connect), createOpenSessions()];
+  const list = createChecklist({ wire, sessions, limits, signal, headers: env }, onStart);
   try {
     await askAll(list, connect, probe);
     if (list.facts.server !== undefined) {
@@ -64,7 +55,7 @@ export async function probeCommand(probe: CommandProbe): Promise<{ facts: Facts;
     onStart("ending the program");
     await registry.dispose();
   }
-  return { facts: list.facts, rows: [...list.rows()] };
+  return { facts: list.facts, rows: list.rows() };
 }
 
 async function askAll(
@@ -81,13 +72,13 @@ async function askAll(
     const seconds = ((Date.now() - from) / 1_000).toFixed(1);
     return { outcome, facts, says: `${says} It was there after ${seconds} s.` };
   };
-  await list.run("server", start, { limitMs: startMs + requestMs });
+  await list.run("server", start, startMs + requestMs);
   const { facts } = list;
   if (facts.server === undefined) return;
   await list.run("tools", (c) => checkTools(c, facts, undefined));
   if (call === undefined) return;
   const limitMs = call.timeoutMs + 1_000;
-  await list.run(`call ${call.name}`, (c) => checkCall(c, facts, undefined, call), { limitMs });
+  await list.run(`call ${call.name}`, (c) => checkCall(c, facts, undefined, call), limitMs);
 }
 
 function describeProgram(result: MCPClient["initializeResult"]): CheckResult {
@@ -115,23 +106,25 @@ function createProgramWire(connect: () => Promise<MCPClient>, signal?: AbortSign
   return {
     url: new URL("stdio:"),
     async post({ method, params = {} }) {
-      const { cursor, name = "", arguments: args } = params as ToolParams;
+      const {
+        cursor,
+        name = "",
+        arguments: args,
+      } = params as {
+        readonly cursor?: string;
+        readonly name?: string;
+        readonly arguments?: Record<string, unknown>;
+      };
       const client = await connect();
       const options = { ...(signal && { signal }) };
       const result =
         method === "tools/list"
           ? await client.listTools({ params: { ...(cursor && { cursor }) }, options })
           : await client.callTool({ name, ...(args && { arguments: args }), options });
-      const answer = { status: 200, headers: new Headers(), contentType: "stdio", body: "" };
-      return { ...answer, response: { result }, eventIds: [] };
+      const answer = { status: 200, headers: new Headers(), contentType: "stdio" };
+      return { ...answer, body: "", words: "", response: { result }, eventIds: [] };
     },
     ...{ get: none, delete: none },
     until: (next) => createProgramWire(connect, next),
   };
-}
-
-interface ToolParams {
-  readonly cursor?: string;
-  readonly name?: string;
-  readonly arguments?: Record<string, unknown>;
 }

@@ -1,70 +1,52 @@
-import { wantsAuthorization, checkAuthorization } from "./authorization.ts";
+import { checkAuthorization, wantsAuthorization } from "./authorization.ts";
 import {
+  type CallToMake,
   type Checklist,
   createChecklist,
   createSecretScrubber,
-  type Limits,
+  type Facts,
+  type Probe,
   type ProbeContext,
+  type Row,
 } from "./checks.ts";
 import { askModern, describeServer, modernVersionsIn, whyNoHandshake } from "./era-checks.ts";
-import type { Facts, Row } from "./findings.ts";
 import { checkListening } from "./listening-check.ts";
 import {
   createOpenSessions,
+  type Ending,
   type Handshake,
   isEnded,
-  type OpenSessions,
   type ProbeSession,
 } from "./open-sessions.ts";
-import { checkResumedStep } from "./resumed-step.ts";
-import { checkEndedId, checkEvents, checkUnknownId } from "./session-checks.ts";
-import { type CallToMake, checkCall, checkTools } from "./tool-checks.ts";
+import { checkEndedId, checkEvents, checkResumedStep, checkUnknownId } from "./session-checks.ts";
+import { checkCall, checkTools } from "./tool-checks.ts";
 import { type Answer, createWire } from "./wire.ts";
 
-export interface UrlProbe {
+export interface UrlProbe extends Probe {
   readonly url: URL;
   /** Credentials, and what else is sent with each request. Secret. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly limits: Limits;
-  /** @default no tool is called */
-  readonly call?: CallToMake | undefined;
-  /** Ends the probe; its sessions are ended all the same. */
-  readonly signal: AbortSignal;
-  /** Told the name of each check as it begins. */
-  readonly onStart: (check: string) => void;
-}
-
-/** All that a probe has seen. */
-export interface Seen {
-  readonly facts: Facts;
-  readonly rows: readonly Row[];
 }
 
 /** Asks a server behind a URL. Each session that it makes is ended, whatever happens. */
-export async function probeUrl(probe: UrlProbe): Promise<Seen> {
+export async function probeUrl(probe: UrlProbe): Promise<{ facts: Facts; rows: Row[] }> {
   const { url, headers, limits, signal, onStart } = probe;
   const sessions = createOpenSessions();
-  const scrub = (text: string) => createSecretScrubber(headers, sessions.ids(), url)(text);
+  const scrub = (text: string) => createSecretScrubber(headers, sessions.ids, url)(text);
   const wire = createWire({ url, headers, scrub, timeoutMs: limits.requestMs, signal });
-  const context: ProbeContext = { wire, sessions, headers, limits, signal };
-  const list = createChecklist(context, onStart);
-  let row: Row | undefined;
+  const list = createChecklist({ wire, sessions, headers, limits, signal }, onStart);
   try {
-    await askAll(list, context, probe.call);
+    await askAll(list, probe);
   } finally {
     onStart("ending its sessions");
     await sessions.endAll(wire);
-    row = endingsRow(sessions);
   }
-  return { facts: list.facts, rows: [...list.rows(), ...(row === undefined ? [] : [row])] };
+  return { facts: list.facts, rows: [...list.rows(), ...endingsRow(sessions.endings)] };
 }
 
-async function askAll(
-  list: Checklist,
-  context: ProbeContext,
-  call: CallToMake | undefined,
-): Promise<void> {
-  const first = await greet(list, context);
+async function askAll(list: Checklist, probe: UrlProbe): Promise<void> {
+  const { call } = probe;
+  const first = await greet(list, probe);
   if (first === undefined) return;
   const { result, session } = first;
   if (result === undefined) {
@@ -81,11 +63,11 @@ async function askAll(
   await list.run("interrupted answers", (c) => checkEvents(c, session, protocolVersion));
   // A call that brought nothing is not made again.
   const second = list.facts.call === undefined ? undefined : call;
-  if (session !== undefined) await askOfSession(list, context, session, second);
+  if (session !== undefined) await askOfSession(list, probe, session, second);
 }
 
 /** The first two requests, of either era. `undefined` if there is nothing more to ask. */
-async function greet(list: Checklist, context: ProbeContext): Promise<Handshake | undefined> {
+async function greet(list: Checklist, { headers }: UrlProbe): Promise<Handshake | undefined> {
   let handshake: Handshake | undefined;
   let refused: Answer | undefined;
   const greeted = await list.run("server", async (c) => {
@@ -94,10 +76,8 @@ async function greet(list: Checklist, context: ProbeContext): Promise<Handshake 
     const answers = [discovered, handshake.answer];
     refused = answers.findLast(wantsAuthorization);
     if (refused !== undefined && handshake.result === undefined) {
-      return {
-        outcome: "warning",
-        says: `${refused.status}: it answers nobody without a sign-in.`,
-      };
+      const says = `${refused.status}: it answers nobody without a sign-in.`;
+      return { outcome: "warning", says };
     }
     const isModern = modernVersionsIn(discovered).length > 0;
     if (handshake.result !== undefined || isModern) return describeServer(discovered, handshake);
@@ -111,24 +91,19 @@ async function greet(list: Checklist, context: ProbeContext): Promise<Handshake 
   const { modern, handshake: made } = list.facts;
   const isUsable = greeted !== undefined && (modern !== undefined || made !== undefined);
   if (!isUsable) return undefined;
-  const wasSent = Object.keys(context.headers).length > 0;
+  const wasSent = Object.keys(headers).length > 0;
   await list.run("authorization", async () => ({
     outcome: "ok",
     says: wasSent ? "The credentials given are taken." : "None asked for so far.",
   }));
-  await list.run("session", async () => sessionRow(list.facts));
+  await list.run("session", async () => {
+    if (made?.hasSession) return { outcome: "ok", says: "It names a session (Mcp-Session-Id)." };
+    const says = made
+      ? "It initializes and names none."
+      : "None: these revisions have no sessions.";
+    return { outcome: "note", says };
+  });
   return handshake;
-}
-
-function sessionRow({ handshake }: Facts) {
-  if (handshake?.hasSession === true) {
-    return { outcome: "ok", says: "It names a session (Mcp-Session-Id)." } as const;
-  }
-  const says =
-    handshake === undefined
-      ? "None: these revisions have no sessions."
-      : "It initializes and names none.";
-  return { outcome: "note", says } as const;
 }
 
 async function checkMany(
@@ -136,17 +111,13 @@ async function checkMany(
   { protocolVersion }: { protocolVersion: string },
 ) {
   const { answer, session } = await sessions.open(wire, protocolVersion);
-  const manySessions = session !== undefined;
-  if (manySessions) {
+  const facts = { manySessions: session !== undefined };
+  if (session !== undefined) {
     await sessions.end(wire, session);
-    return {
-      outcome: "ok",
-      says: "It gives each client its own.",
-      facts: { manySessions },
-    } as const;
+    return { outcome: "ok", says: "It gives each client its own.", facts } as const;
   }
   const says = `A second client is refused (${answer.status}): one session for the whole process. The probe has used it up, so restart the server before you use it.`;
-  return { outcome: "warning", says, facts: { manySessions } } as const;
+  return { outcome: "warning", says, facts } as const;
 }
 
 async function askTools(
@@ -157,9 +128,11 @@ async function askTools(
   const listed = await list.run("tools", (c) => checkTools(c, list.facts, session));
   const called =
     call &&
-    (await list.run(`call ${call.name}`, (c) => checkCall(c, list.facts, session, call), {
-      limitMs: call.timeoutMs + 1_000,
-    }));
+    (await list.run(
+      `call ${call.name}`,
+      (c) => checkCall(c, list.facts, session, call),
+      call.timeoutMs + 1_000,
+    ));
   const refused = listed?.refused ?? called?.refused;
   if (refused === undefined) return listed?.facts?.tools !== undefined;
   await list.run("authorization", (c) => checkAuthorization(c, refused));
@@ -169,7 +142,7 @@ async function askTools(
 /** What costs a session comes last. */
 async function askOfSession(
   list: Checklist,
-  { limits: { requestMs, watchMs } }: ProbeContext,
+  { limits: { requestMs, watchMs } }: Probe,
   session: ProbeSession,
   call: CallToMake | undefined,
 ): Promise<void> {
@@ -184,7 +157,7 @@ async function askOfSession(
   const watched = list.run(
     "a listening stream that closes",
     async (c) => await checkListening(c, await another(c), call),
-    { limitMs: watchMs + 10 * requestMs + (call?.timeoutMs ?? 0) },
+    watchMs + 10 * requestMs + (call?.timeoutMs ?? 0),
   );
   // It is awaited below, unless something ends the probe before.
   watched.catch(() => undefined);
@@ -194,17 +167,16 @@ async function askOfSession(
   await watched;
 }
 
-function endingsRow(sessions: OpenSessions): Row | undefined {
-  const endings = sessions.endings();
-  if (endings.length === 0) return undefined;
+function endingsRow(endings: readonly Ending[]): Row[] {
+  if (endings.length === 0) return [];
   const left = endings.filter((ending) => !isEnded(ending));
   const check = "what the probe leaves";
   const all = endings.length === 1 ? "Its one session" : `All its ${endings.length} sessions`;
   if (endings.every((ending) => ending === 405)) {
-    return { check, outcome: "note", says: `${all}: the server ends sessions itself (405).` };
+    return [{ check, outcome: "note", says: `${all}: the server ends sessions itself (405).` }];
   }
-  if (left.length === 0) return { check, outcome: "ok", says: `Nothing. ${all} ended.` };
+  if (left.length === 0) return [{ check, outcome: "ok", says: `Nothing. ${all} ended.` }];
   const answers = [...new Set(left)].join(", ");
   const says = `${left.length} of its ${endings.length} sessions: DELETE was answered with ${answers}.`;
-  return { check, outcome: "warning", says };
+  return [{ check, outcome: "warning", says }];
 }

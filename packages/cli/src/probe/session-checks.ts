@@ -1,8 +1,43 @@
-import { letGo, withTimeLimit } from "@durable-mcp/core/internal";
+import {
+  createSessionFetch,
+  createSessionSlot,
+  type InitializeResult,
+  parseSessionSnapshot,
+} from "@durable-mcp/core";
+import { classifyLoss, letGo, scrubText, withTimeLimit } from "@durable-mcp/core/internal";
 import type { CheckResult, ProbeContext } from "./checks.ts";
-import { isEnded, type ProbeSession } from "./open-sessions.ts";
-import { describeRefusal, neverGiven, type Refusal, refusalOf } from "./refusal.ts";
-import { readEvents, type Wire } from "./wire.ts";
+import { clientInfo, isEnded, type ProbeSession } from "./open-sessions.ts";
+import { type Answer, readEvents, type Refusal, type RequestUse, type Wire } from "./wire.ts";
+
+/** Longer words of a server are cut off. */
+const maxLength = 160;
+
+/** Reads a refusal. The body of an accepted request does not matter. */
+export function refusalOf({ status, contentType, body, words }: Answer, id: string): Refusal {
+  if (status < 400)
+    return { status, contentType, text: "", loss: classifyLoss({ status, body: "" }) };
+  const text = scrubText(words, [id], "<id>").trim().slice(0, maxLength);
+  return { status, contentType, text, loss: classifyLoss({ status, body }) };
+}
+
+/** One line, to compare and to print. */
+export function describeRefusal({ status, contentType, text }: Refusal): string {
+  if (status < 400) return `${status}: accepted`;
+  return `${status}, ${contentType}: ${JSON.stringify(text)}`;
+}
+
+/** An id in the shape of this one, which the server never gave. */
+export function neverGiven(id: string): string {
+  const tail = id
+    .slice(-8)
+    .replaceAll(/[0-9]/g, next("0123456789"))
+    .replaceAll(/[a-f]/g, next("abcdef"))
+    .replaceAll(/[A-Z]/g, next("ABCDEFGHIJKLMNOPQRSTUVWXYZ"));
+  return id.slice(0, -8) + tail;
+}
+
+const next = (characters: string) => (found: string) =>
+  characters[(characters.indexOf(found) + 1) % characters.length] ?? found;
 
 /** What becomes of a call that meets such a refusal, in durable-mcp's hands. */
 const consequences = {
@@ -19,14 +54,13 @@ export async function listWith(wire: Wire, session: ProbeSession): Promise<Refus
 }
 
 function judge(refusal: Refusal): Pick<CheckResult, "outcome" | "says"> {
-  if (refusal.status < 400) {
-    return {
-      outcome: "warning",
-      says: `${refusal.status}: it is taken. A session that is lost looks like one that lives; nobody notices.`,
-    };
+  const { status, loss } = refusal;
+  if (status < 400) {
+    const says = `${status}: it is taken. A session that is lost looks like one that lives; nobody notices.`;
+    return { outcome: "warning", says };
   }
-  const outcome = refusal.loss === "definite" ? "ok" : "warning";
-  return { outcome, says: `${describeRefusal(refusal)}. ${consequences[refusal.loss]}` };
+  const says = `${describeRefusal(refusal)}. ${consequences[loss]}`;
+  return { outcome: loss === "definite" ? "ok" : "warning", says };
 }
 
 /** What it says to an id that it never gave. */
@@ -70,50 +104,100 @@ export async function checkEvents(
     const says = `Answers are ${answer.contentType}, without events. ${lost}`;
     return { outcome: "note", says, facts: { events: "none" } };
   }
-  const [first] = answer.eventIds;
-  if (first === undefined) {
+  const [lastEventId] = answer.eventIds;
+  if (lastEventId === undefined) {
     const says = `Answers are events without ids. ${lost}`;
     return { outcome: "note", says, facts: { events: "without ids" } };
   }
-  const { status, replayed } = await replay(wire, { ...use, lastEventId: first, id, signal });
+  const { status, isReplayed } = await replay(
+    wire,
+    { ...use, headers: { "last-event-id": lastEventId } },
+    id,
+    signal,
+  );
+  const start = "Events have ids, and a GET with Last-Event-ID";
   if (status >= 400) {
-    const says = `Events have ids, and a GET with Last-Event-ID is refused (${status}). ${lost}`;
+    const says = `${start} is refused (${status}). ${lost}`;
     return { outcome: "warning", says, facts: { events: "refused" } };
   }
-  if (replayed) {
-    const says = "Events have ids, and a GET with Last-Event-ID brings the answer again.";
-    return { outcome: "ok", says, facts: { events: "replayed" } };
+  if (isReplayed) {
+    return {
+      outcome: "ok",
+      says: `${start} brings the answer again.`,
+      facts: { events: "replayed" },
+    };
   }
-  const says =
-    "Events have ids, and a GET with Last-Event-ID is taken. Here nothing was left to bring again.";
+  const says = `${start} is taken. Here nothing was left to bring again.`;
   return { outcome: "note", says, facts: { events: "accepted" } };
 }
 
 /** What comes again comes at once, in milliseconds. */
 const replayMs = 1_500;
 
-async function replay(
-  wire: Wire,
-  {
-    lastEventId,
-    id,
-    signal,
-    ...use
-  }: { lastEventId: string; id: string; signal: AbortSignal; protocolVersion: string },
-): Promise<{ status: number; replayed: boolean }> {
+async function replay(wire: Wire, use: RequestUse, id: string, signal: AbortSignal) {
   const over = withTimeLimit(replayMs, signal);
-  const headers = { "last-event-id": lastEventId };
   try {
-    const stream = await wire.get({ ...use, headers }, over);
-    if (!stream.ok) letGo(stream);
-    if (!stream.ok) return { status: stream.status, replayed: false };
-    const { response } = await readEvents(stream, id, String).catch(() => ({
-      response: undefined,
-    }));
-    return { status: stream.status, replayed: response !== undefined };
+    const stream = await wire.get(use, over);
+    const { status } = stream;
+    if (!stream.ok) {
+      letGo(stream);
+      return { status, isReplayed: false };
+    }
+    const found = await readEvents(stream, id, String).catch(() => undefined);
+    return { status, isReplayed: found?.response !== undefined };
   } catch (error) {
     signal.throwIfAborted();
     if (!over.aborted) throw error;
-    return { status: 200, replayed: false };
+    return { status: 200, isReplayed: false };
   }
+}
+
+/**
+ * Makes a resumed step with the session fetch itself, and counts what reaches the server: a client's whole handshake,
+ * and a ping in the place of a call.
+ */
+export async function checkResumedStep(
+  { wire: { url }, headers, signal }: ProbeContext,
+  result: InitializeResult,
+  session: ProbeSession | undefined,
+): Promise<CheckResult> {
+  const common = { version: 1, url: url.href, initializeResult: result };
+  const snapshot =
+    session === undefined
+      ? { ...common, kind: "sessionless", keptAt: Date.now() }
+      : { ...common, kind: "session", sessionId: session.sessionId, clientCapabilities: {} };
+  let requests = 0;
+  const countedFetch: typeof globalThis.fetch = (input, init) => {
+    requests += 1;
+    return fetch(input, init);
+  };
+  const slot = createSessionSlot(parseSessionSnapshot(snapshot));
+  const sessionFetch = createSessionFetch({ url, slot, fetch: countedFetch });
+  const send = async (message: object) => {
+    const answer = await sessionFetch(url, {
+      method: "POST",
+      headers: {
+        ...headers,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+      signal,
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const params = { protocolVersion: result.protocolVersion, capabilities: {}, clientInfo };
+  await send({ id: 0, method: "initialize", params });
+  await send({ method: "notifications/initialized" });
+  const { status, text } = await send({ id: 1, method: "ping" });
+  if (status >= 400 || !text.includes('"result"')) {
+    const says = `A ping in the place of a call was answered with ${status}.`;
+    return { outcome: "failed", says };
+  }
+  const what = session === undefined ? "handshake" : "session";
+  return {
+    outcome: requests === 1 ? "ok" : "warning",
+    says: `With the kept ${what} a step that makes one call sends ${requests === 1 ? "1 request" : `${requests} requests`}.`,
+    facts: { resumedRequests: requests },
+  };
 }

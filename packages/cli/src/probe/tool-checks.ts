@@ -1,19 +1,9 @@
 import { isRecord, nearestName } from "@durable-mcp/core/internal";
 import { wantsAuthorization } from "./authorization.ts";
-import type { CheckResult, ProbeContext } from "./checks.ts";
+import type { CallToMake, CheckResult, Facts, ProbeContext } from "./checks.ts";
 import { modernRequest } from "./era-checks.ts";
-import type { Facts } from "./findings.ts";
 import type { ProbeSession } from "./open-sessions.ts";
-import { wordsOf } from "./refusal.ts";
 import type { Answer, OwnMessage, RequestUse } from "./wire.ts";
-
-/** A call that was asked for. */
-export interface CallToMake {
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-  /** A call may take its time, in milliseconds. */
-  readonly timeoutMs: number;
-}
 
 /** Where requests of tools go: the newest revision that has a handshake, else the one without. */
 function requestOf(
@@ -44,7 +34,10 @@ export async function checkTools(
     const { message, use } = requestOf("tools/list", params, facts, session);
     const answer = await wire.post(message, use);
     const { tools, nextCursor, ttlMs: itsTtl } = answer.response?.result ?? {};
-    if (!Array.isArray(tools)) return refusedList(answer);
+    if (!Array.isArray(tools)) {
+      const { status, contentType } = answer;
+      return failed(answer, `tools/list was answered with ${status}, ${contentType}: `);
+    }
     names.push(...tools.flatMap((tool: unknown) => (isRecord(tool) ? [String(tool["name"])] : [])));
     if (typeof itsTtl === "number") ttlMs = itsTtl;
     cursor = typeof nextCursor === "string" ? nextCursor : undefined;
@@ -79,12 +72,12 @@ function lifetime(facts: Facts, { listChanged, ttlMs }: NonNullable<Facts["tools
   return `The list ${may}. ${changes}`;
 }
 
-function refusedList(answer: Answer): CheckResult {
-  const { status, contentType, body, response } = answer;
-  const words = response?.error?.message ?? wordsOf(body).slice(0, 120);
+/** An answer without a result. */
+function failed(answer: Answer, start: string): CheckResult {
+  const words = answer.response?.error?.message ?? answer.words.slice(0, 120);
   return {
     outcome: "failed",
-    says: `tools/list was answered with ${status}, ${contentType}: ${JSON.stringify(words)}.`,
+    says: `${start}${JSON.stringify(words)}.`,
     ...(wantsAuthorization(answer) && { refused: answer }),
   };
 }
@@ -99,26 +92,16 @@ export async function checkCall(
   const names = facts.tools?.names;
   if (names !== undefined && !names.includes(name)) {
     const near = nearestName(name, names);
-    const hint =
-      near === undefined
-        ? `It has ${names.slice(0, shownNames).join(", ")}`
-        : `Did you mean ${near}`;
-    const says = `It has no such tool, so nothing was called. ${hint}${near === undefined ? "." : "?"}`;
-    return { outcome: "failed", says };
+    const has = `It has ${names.slice(0, shownNames).join(", ")}.`;
+    const hint = near === undefined ? has : `Did you mean ${near}?`;
+    return { outcome: "failed", says: `It has no such tool, so nothing was called. ${hint}` };
   }
   const { message, use } = requestOf("tools/call", { name, arguments: args }, facts, session);
   const from = Date.now();
   const answer = await wire.post(message, { ...use, timeoutMs });
   const ms = Date.now() - from;
-  const { result, error } = answer.response ?? {};
-  if (result === undefined) {
-    const words = error?.message ?? wordsOf(answer.body).slice(0, 120);
-    return {
-      outcome: "failed",
-      says: `${answer.status}: ${JSON.stringify(words)}.`,
-      ...(wantsAuthorization(answer) && { refused: answer }),
-    };
-  }
+  const { result } = answer.response ?? {};
+  if (result === undefined) return failed(answer, `${answer.status}: `);
   const isError = result["isError"] === true;
   const text = contentText(result["content"]);
   const start = isError ? "It says that it failed," : "Answered";

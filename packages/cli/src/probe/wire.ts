@@ -1,3 +1,4 @@
+import type { SessionLoss } from "@durable-mcp/core";
 import {
   connectionFailure,
   describeFailure,
@@ -37,8 +38,19 @@ export interface Answer {
   readonly response?: RpcResponse | undefined;
   /** The text, if it is no stream of events. */
   readonly body: string;
+  /** The message of a JSON-RPC error, or the text. */
+  readonly words: string;
   /** Of the events up to the response. */
   readonly eventIds: readonly string[];
+}
+
+/** What a server says to a request with an id that it does not take, and what core makes of it. */
+export interface Refusal {
+  status: number;
+  contentType: string;
+  /** The message of a JSON-RPC error, or the body; the id left out. */
+  text: string;
+  loss: SessionLoss;
 }
 
 /** A message of ours; without an id it is a notification, and without a method an answer. */
@@ -63,7 +75,7 @@ export interface Wire {
   readonly until: (signal: AbortSignal) => Wire;
 }
 
-export interface WireOptions {
+interface WireOptions {
   readonly url: URL;
   /** Credentials, and what else is sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
@@ -142,20 +154,19 @@ async function readAnswer(
 ): Promise<Answer> {
   const { status, headers } = answer;
   const contentType = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "none";
-  const common = { status, headers, contentType };
-  if (!answer.ok) {
-    const body = await readRefusal(answer);
-    return { ...common, body: scrub(body), response: responseIn(body, scrub), eventIds: [] };
-  }
+  const read = (body: string) => {
+    const text = scrub(body);
+    return { body: text, words: wordsOf(text), response: responseIn(body, scrub), eventIds: [] };
+  };
+  const common = { status, headers, contentType, body: "", words: "", eventIds: [] };
+  if (!answer.ok) return { ...common, ...read(await readRefusal(answer)) };
   if (id === undefined) {
     letGo(answer);
-    return { ...common, body: "", eventIds: [] };
+    return common;
   }
-  if (contentType === "text/event-stream") {
-    return { ...common, body: "", ...(await readEvents(answer, id, scrub)) };
-  }
-  const body = await readText(answer, maxBody);
-  return { ...common, body: scrub(body), response: responseIn(body, scrub), eventIds: [] };
+  if (contentType === "text/event-stream")
+    return { ...common, ...(await readEvents(answer, id, scrub)) };
+  return { ...common, ...read(await readText(answer, maxBody)) };
 }
 
 /** Reads events until the response to a request has come, or the stream is over. */
@@ -197,6 +208,17 @@ function responseIn(text: string, scrub: (text: string) => string): RpcResponse 
     return scrubJson(message, scrub, ["id"]) as RpcResponse;
   } catch {
     return undefined;
+  }
+}
+
+/** The message of a JSON-RPC error, or the whole text. */
+function wordsOf(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: unknown };
+    if (typeof error === "string") return error;
+    return isRecord(error) && typeof error["message"] === "string" ? error["message"] : body;
+  } catch {
+    return body;
   }
 }
 

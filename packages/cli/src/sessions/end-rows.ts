@@ -6,10 +6,10 @@ import { renderTable } from "../output/table.ts";
 import type { SessionRow } from "../store/look.ts";
 import { type OpenedStore, reread } from "../store/open-store.ts";
 import type { ServerAccess } from "../store/server-access.ts";
-import { connectionOf } from "./describe-session.ts";
+import { connectionOf } from "./list.ts";
 
 /** What became of a row. */
-export interface RowEnd {
+interface RowEnd {
   readonly row: string;
   readonly connection: string;
   /** Whether no session of the row is left on a server. */
@@ -52,13 +52,13 @@ async function endRow(
   { mode, access }: EndRowsUse,
 ): Promise<RowEnd> {
   const named = { row: row.row, connection: connectionOf(row) };
+  const stays = { ...named, ended: false, removed: false };
   const found = await reread(opened, row);
-  if (found === undefined) return { ...named, ended: false, removed: true, reason: "gone" };
-  if (row.details.kind === "newer")
-    return { ...named, ended: false, removed: false, reason: "newer" };
+  if (found === undefined) return { ...stays, removed: true, reason: "gone" };
+  if (row.details.kind === "newer") return { ...stays, reason: "newer" };
   // With `sweep`, a record that was used since it was listed stays.
   if (mode === "sweep" && found.revision !== row.stored.revision)
-    return { ...named, ended: false, removed: false, reason: "used" };
+    return { ...stays, reason: "used" };
   const stored = { ...row.stored, ...found };
   const hasSession =
     row.details.origins.length > 0 || row.isSealed || row.details.kind === "invalid";
@@ -66,7 +66,7 @@ async function endRow(
     access === undefined || !hasSession
       ? await removeRecord(opened.store, stored)
       : await endForOperator(opened.store, stored, { mode, ...access });
-  if (ended === undefined) return { ...named, ended: false, removed: false, reason: "used" };
+  if (ended === undefined) return { ...stays, reason: "used" };
   const { reason, status, removed = false } = ended;
   return {
     ...{ ...named, removed, ended: ended.ended || !hasSession },

@@ -12,8 +12,8 @@ describe("rows are chosen", () => {
   });
 
   test("by no name of several rows, of none, or of a few characters", () => {
-    expect(() => named("abcd")).toThrow("Several rows");
-    expect(() => named("qqqqqq")).toThrow("There is no row of that name");
+    expect(() => named("abcd")).toThrow("that is the name of several");
+    expect(() => named("qqqqqq")).toThrow("nothing here has that name");
     expect(() => named("zyx")).toThrow("4 characters or more");
   });
 });

@@ -20,21 +20,18 @@ export function addRowFilter(command: Command): Command {
 
 /** The part of a look that the options choose. @throws {CommandFailure} for a name of several */
 export function filterLook(look: Look, filter: RowFilter): Look {
-  const all = [...look.sessions, ...look.calls];
-  const owner = chosenName(
-    "--owner",
-    filter.owner,
-    all.map((row) => row.owner),
-  );
-  const sessionNames = all.flatMap((row) => row.agentSession ?? []);
-  const byId = all.find(({ of }) => of.sessionId === filter.agentSession);
-  const agentSession =
-    byId?.agentSession ?? chosenName("--agent-session", filter.agentSession, sessionNames);
   const { agent, connection } = filter;
+  const all = [...look.sessions, ...look.calls];
+  const owners = all.map((row) => row.owner);
+  const owner = filter.owner && nameLike("--owner", filter.owner, owners);
+  const byId = all.find(({ of }) => of.sessionId === filter.agentSession)?.agentSession;
+  const sessionNames = all.flatMap((row) => row.agentSession ?? []);
+  const agentSession =
+    byId ?? (filter.agentSession && nameLike("--agent-session", filter.agentSession, sessionNames));
   const isChosen = (row: Row, ofConnection: string | undefined) =>
     (agent ?? row.agent ?? "-") === (row.agent ?? "-") &&
     (owner ?? row.owner) === row.owner &&
-    (agentSession === undefined || agentSession === row.agentSession) &&
+    (agentSession ?? row.agentSession) === row.agentSession &&
     (connection ?? ofConnection) === ofConnection;
   return {
     ...look,
@@ -43,45 +40,32 @@ export function filterLook(look: Look, filter: RowFilter): Look {
   };
 }
 
-/** The whole name of what is named; `undefined` if nothing is. */
-function chosenName(option: string, given: string | undefined, names: readonly string[]) {
-  if (given === undefined) return undefined;
-  if (names.includes(given)) return given;
-  // When there were fewer rows, or more of them, names were shorter or longer.
-  const isNamed = (name: string) =>
-    Math.min(name.length, given.length) >= 6 && (name.startsWith(given) || given.startsWith(name));
-  const [named, other] = new Set(names.filter(isNamed));
-  if (named === undefined)
-    throw new CommandFailure(
-      `${option}: nothing here is of it. A list without the option shows all.`,
-    );
-  if (other !== undefined) throw wrongUsage(`${option}: that is several. Give more characters.`);
-  return named;
+export function hasFilter({ agent, owner, agentSession, connection }: RowFilter): boolean {
+  return [agent, owner, agentSession, connection].some((each) => each !== undefined);
 }
 
-export function hasFilter(filter: RowFilter): boolean {
-  const { agent, owner, agentSession, connection } = filter;
-  return [agent, owner, agentSession, connection].some((each) => each !== undefined);
+/** The rows of these names. @throws {CommandFailure} for a name of none, or of several */
+export function rowsNamed<ROW extends Row>(rows: readonly ROW[], names: readonly string[]): ROW[] {
+  const all = rows.map(({ row }) => row);
+  const chosen = new Set(names.map((name) => nameLike("The row", name, all)));
+  return [...chosen].map((name) => rows.find(({ row }) => row === name)!);
 }
 
 const shortestPrefix = 4;
 
-/** The rows of these names, or of the start of them. @throws {CommandFailure} for a name of none, or of several */
-export function rowsNamed<ROW extends Row>(rows: readonly ROW[], names: readonly string[]): ROW[] {
-  const found = names.map((name) => {
-    const lower = name.toLowerCase();
-    if (lower.length < shortestPrefix)
-      throw wrongUsage(`The name of a row has ${shortestPrefix} characters or more.`);
-    const named = rows.filter(({ row }) => row.startsWith(lower) || lower.startsWith(row));
-    const [row, other] = named;
-    // Whatever was given may be an id, which is not repeated.
-    if (row === undefined)
-      throw new CommandFailure(
-        "There is no row of that name. Rows are named as a list shows them.",
-      );
-    if (other !== undefined)
-      throw wrongUsage("Several rows have that name. Give more characters of it.");
-    return row;
-  });
-  return [...new Set(found)];
+/** The whole name of which one was given: when there were fewer rows, or more of them, names were shorter or longer. */
+function nameLike(what: string, given: string, names: readonly string[]): string {
+  const lower = given.toLowerCase();
+  if (names.includes(lower)) return lower;
+  // Whatever was given may be an id, which is not repeated.
+  if (lower.length < shortestPrefix)
+    throw wrongUsage(`${what}: a name has ${shortestPrefix} characters or more.`);
+  const isLike = (name: string) =>
+    name.length >= shortestPrefix && (name.startsWith(lower) || lower.startsWith(name));
+  const [named, other] = new Set(names.filter(isLike));
+  if (named === undefined)
+    throw new CommandFailure(`${what}: nothing here has that name. A list shows the names.`);
+  if (other !== undefined)
+    throw wrongUsage(`${what}: that is the name of several. Give more characters.`);
+  return named;
 }

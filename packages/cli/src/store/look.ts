@@ -12,7 +12,6 @@ import { parseWaitingRecord, type WaitingRecord } from "@durable-mcp/core/waitin
 import type { Command } from "commander";
 import { tell } from "../output/print.ts";
 import type { OpenedStore } from "./open-store.ts";
-import { typed } from "./store-options.ts";
 import { commonLength, createShortNames, type ShortName } from "./short-names.ts";
 
 /** A record, by the names that people choose it by. None of them says anything to who has not the store's key. */
@@ -49,11 +48,6 @@ export interface CallRow extends Row {
 /** Whether a call waits for a person, or an answer to it is under way, as far as it can be read. */
 export function isOpen({ call }: CallRow): boolean {
   return call === undefined || call.state === "waiting" || call.state === "answering";
-}
-
-/** The command that answers a call. */
-export function toAnswer({ row, call }: CallRow, options: object): string {
-  return typed(["waiting", "answer", row], options, call && [new URL(call.url).origin]);
 }
 
 /** All that a store has of sessions and waiting calls; what was used last is first. */

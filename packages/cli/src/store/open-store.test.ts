@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { runCli } from "../../test/run-cli.ts";
-import { loadDriver } from "./load-driver.ts";
+import { loadDriver } from "./open-place.ts";
 import { typed } from "./store-options.ts";
 import { openFile, temporaryFile } from "../../test/store-of-an-application.ts";
 

@@ -1,99 +1,129 @@
-import { McpSessionError, type SessionStore, type StoredValue } from "@durable-mcp/core";
+import {
+  McpSessionError,
+  type SessionStore,
+  type StoredRecord,
+  type StoredValue,
+} from "@durable-mcp/core";
+import { encryptStore, encryptValues } from "@durable-mcp/core/sealing";
+import { variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
-import type { StorePlace } from "./place.ts";
-import { openSeals, type Seals } from "./seals.ts";
-import { type StoreOptions, storeAddress } from "./store-options.ts";
+import { openPlace } from "./open-place.ts";
+import type { StoreOptions } from "./store-options.ts";
 
 /** A store that a command looks into. */
-export interface OpenedStore extends Pick<StorePlace, "name" | "close">, Seals {
-  /** With its values as they are in their place, sealed or not. */
-  readonly raw: SessionStore;
-}
+export type OpenedStore = Awaited<ReturnType<typeof openPlace>> &
+  ReturnType<typeof openSeals> & {
+    /** With its values as they are in their place, sealed or not. */
+    readonly raw: SessionStore;
+  };
 
-/** Opens the store of the options. It makes nothing that is not there. */
-async function openStore(options: StoreOptions): Promise<OpenedStore> {
-  const { store: raw, name, close } = await openPlace(storeAddress(options), options);
-  try {
-    return { raw, name, close, ...(await openSeals(raw, options)) };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-/** Runs a command on a store, and closes the store after it. */
+/** Runs a command on the store of the options, and closes the store after it. Makes nothing that is not there. */
 export async function withStore<T>(
   options: StoreOptions,
   run: (opened: OpenedStore) => Promise<T>,
 ): Promise<T> {
-  const opened = await openStore(options);
+  const place = await openPlace(options);
   try {
-    return await run(opened);
+    return await run({ ...place, raw: place.store, ...openSeals(place.store, options) });
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "STORE_FAILED") throw error;
     throw new CommandFailure(`--store: ${error.message}`);
   } finally {
-    await opened.close();
+    await place.close();
   }
-}
-
-async function openPlace(address: string, options: StoreOptions): Promise<StorePlace> {
-  const scheme = /^([a-z]+):/.exec(address)?.[1] ?? "";
-  const { schema, table, prefix } = options;
-  switch (scheme) {
-    case "sqlite": {
-      refuse(options, ["schema", "prefix"], "SQLite");
-      const { openSqlite } = await import("./open-sqlite.ts");
-      return await openSqlite(address.replace(/^sqlite:(?:\/\/(?=.))?/, ""), table);
-    }
-    case "postgres":
-    case "postgresql": {
-      refuse(options, ["prefix"], "PostgreSQL");
-      checkUrl(address, "postgres://user@host:5432/database");
-      const { openPostgres } = await import("./open-postgres.ts");
-      return await openPostgres(address, {
-        ...(schema !== undefined && { schema }),
-        ...(table !== undefined && { table }),
-      });
-    }
-    case "redis":
-    case "rediss": {
-      refuse(options, ["table", "schema"], "Redis");
-      checkUrl(address, "redis://host:6379");
-      const { openRedis } = await import("./open-redis.ts");
-      return await openRedis(address, prefix);
-    }
-    default:
-      // What is there instead may hold a password.
-      throw wrongUsage(
-        "--store must begin with sqlite:, postgres:// or redis://, such as --store sqlite:sessions.db",
-      );
-  }
-}
-
-function refuse(
-  options: StoreOptions,
-  names: readonly ("table" | "schema" | "prefix")[],
-  what: string,
-): void {
-  const given = names.find((name) => options[name] !== undefined);
-  if (given !== undefined) throw wrongUsage(`--${given}: ${what} has none. Leave it out.`);
-}
-
-/** The message of the parser would repeat the address. */
-function checkUrl(address: string, example: string): void {
-  if (URL.canParse(address)) return;
-  throw wrongUsage(`--store is no URL. It should be like ${example}, with % codes in a password.`);
 }
 
 /** Reads a row's record again, as it is now; `undefined` if another process has removed it. */
 export async function reread(
-  { store, missing }: OpenedStore,
+  { store, checkFound }: OpenedStore,
   { stored: { key } }: { readonly stored: { readonly key: string } },
 ): Promise<StoredValue | undefined> {
   const found = await store.get(key);
-  if (found !== undefined) return found;
-  const failure = missing();
-  if (failure !== undefined) throw failure;
-  return undefined;
+  if (found === undefined) checkFound();
+  return found;
+}
+
+const onUnreadable = () => undefined;
+
+/** Opens the seals of a store, as far as there are keys. */
+function openSeals(raw: SessionStore, options: StoreOptions) {
+  const { keyEnv, previousKeyEnv, fingerprintKeyEnv } = options;
+  const notes: Notes = { sealed: new Map(), plain: 0, fingerprints: 0 };
+  const noted = noteListed(raw, notes);
+  if (keyEnv === undefined && (previousKeyEnv ?? fingerprintKeyEnv) !== undefined)
+    throw wrongUsage("--key-env is missing beside the other keys.");
+  const fingerprintKey = keyOf("--fingerprint-key-env", fingerprintKeyEnv);
+  const current = keyOf("--key-env", keyEnv);
+  const previous = keyOf("--previous-key-env", previousKeyEnv);
+  const keys = current && { current, ...(previous && { previous }) };
+  return {
+    store: !keys
+      ? noted
+      : fingerprintKey
+        ? encryptStore(noted, { keys, fingerprintKey, onUnreadable })
+        : encryptValues(noted, { keys, onUnreadable }),
+    /** The fingerprint key, if it was given: it is the application's secret. */
+    fingerprintKey,
+    /** The length of a listed value that is sealed with a key that was not given, in bytes; else `undefined`. */
+    sealedBytes: ({ key, value }: StoredRecord) =>
+      value === null || typeof value === "string" ? notes.sealed.get(key) : undefined,
+    /** Throws if the options do not fit to what was listed. */
+    checkKeys: () => {
+      if (keys && notes.plain > 0 && notes.sealed.size === 0)
+        throw wrongUsage("--key-env: nothing in this store is sealed. Leave the option out.");
+    },
+    /** Throws for a listed record that is not found under its key, because the store has a fingerprint there. */
+    checkFound: () => {
+      if (keys) checkFingerprints(notes.fingerprints > 0, fingerprintKey !== undefined);
+    },
+  };
+}
+
+function checkFingerprints(hasFingerprints: boolean, hasKey: boolean): void {
+  const option = "--fingerprint-key-env";
+  if (hasKey) {
+    throw wrongUsage(
+      hasFingerprints
+        ? `${option}: the record is not there any more, or the application has another fingerprintKey.`
+        : `${option}: this store has no fingerprints. Leave the option out.`,
+    );
+  }
+  if (hasFingerprints)
+    throw wrongUsage(
+      `${option} is missing: the application's fingerprintKey. Without it this store can be looked into, and nothing in it can be ended or answered.`,
+    );
+}
+
+interface Notes {
+  /** The lengths of values that are sealed, in bytes, by the keys that the store has for them. */
+  readonly sealed: Map<string, number>;
+  plain: number;
+  /** How many keys have a fingerprint in the place of the principal. */
+  fingerprints: number;
+}
+
+/** Takes note of what is listed. A value of ours is an object, and a sealed one is a text. */
+function noteListed(store: SessionStore, notes: Notes): SessionStore {
+  return {
+    ...store,
+    async list(query) {
+      const page = await store.list(query);
+      for (const { key, value } of page.records) {
+        if (!key.startsWith("[")) continue;
+        if (typeof value === "string") notes.sealed.set(key, Buffer.byteLength(value));
+        else notes.plain += 1;
+        if (/"#[\w-]{43}"\]$/.test(key)) notes.fingerprints += 1;
+      }
+      return page;
+    },
+  };
+}
+
+function keyOf(option: string, name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const key = variableOf(option, name);
+  if (/^[\w+/-]{43}=?$/.test(key)) return key;
+  throw wrongUsage(
+    `${option}: the value of ${name} is no key: 32 bytes as base64, as "openssl rand -base64 32" makes them.`,
+  );
 }

@@ -9,13 +9,6 @@ const unasked = { isAsked: false, otherwise: "" };
 const asked = { isAsked: true, otherwise: "" };
 
 describe("the servers that are told", () => {
-  test("are those that the command line names, by their origin", () => {
-    const server = [`${one}/mcp?key=secret`, other];
-    const { origins, headers } = accessTo([one, other], { server }, unasked);
-    expect([...origins]).toEqual([one, other]);
-    expect(headers).toEqual({});
-  });
-
   test("are those that a person sees in the question, unless some are named", () => {
     expect([...accessTo([one, other], {}, asked).origins]).toEqual([one, other]);
     expect(() => accessTo([one, other], { server: [one] }, asked)).toThrow(

@@ -1,15 +1,15 @@
-import { count } from "../output/print-values.ts";
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { CommandFailure } from "../output/command-failure.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
-import { drawPicture } from "./drawing/draw-session.ts";
-import { type AgentSession, findAgentSessions } from "./life/agent-session.ts";
-import { type ReadLog, readLog } from "./log/read-log.ts";
-import { timelinePage } from "./page/timeline-page.ts";
+import { count } from "../output/print-values.ts";
+import { type AgentSession, findAgentSessions } from "./agent-session.ts";
+import { drawPicture } from "./draw-session.ts";
+import { readLog } from "./read-log.ts";
+import { timelinePage } from "./timeline-page.ts";
 
 /** The options of `timeline`, as the command line has them. */
-export interface TimelineOptions {
+interface TimelineOptions {
   readonly out: string;
   readonly svg?: string;
   readonly session?: string;
@@ -29,17 +29,17 @@ export async function writeTimeline(
   const log = await readLog(path);
   const all = findAgentSessions(log.entries);
   const chosen = choose(all, session, path);
-  const { sessions, notes } = shorten(chosen, logNotes(log));
+  const notes = logNotes(log);
+  const sessions = shorten(chosen, notes);
   const target = svg ?? out;
   if (svg !== undefined && sessions.length > 1) {
-    throw new CommandFailure(
+    throw wrongUsage(
       `A picture has one agent session, and the log has ${all.length}. Choose one with --session: ${digests(all)}.`,
-      { exitCode: 2 },
     );
   }
   const text =
     svg === undefined
-      ? timelinePage({ sessions, notes })
+      ? timelinePage(sessions, notes)
       : drawPicture(sessions[0]!, "Timeline of an agent session");
   try {
     await writeFile(target, text);
@@ -64,9 +64,7 @@ function choose(all: readonly AgentSession[], digest: string | undefined, path: 
   if (digest === undefined) return all;
   const chosen = all.filter((session) => session.digest === digest);
   if (chosen.length > 0) return chosen;
-  throw new CommandFailure(`The log has no agent session ${digest}. It has ${digests(all)}.`, {
-    exitCode: 2,
-  });
+  throw wrongUsage(`The log has no agent session ${digest}. It has ${digests(all)}.`);
 }
 
 function digests(all: readonly AgentSession[]): string {
@@ -75,39 +73,43 @@ function digests(all: readonly AgentSession[]): string {
   return `${named.slice(0, mostSessions).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-function logNotes({ foreignLines, isCutOff, lostEvents }: ReadLog): string[] {
-  return [
-    ...(foreignLines > 0
-      ? [
-          `${count(foreignLines, "line")} of the log ${foreignLines === 1 ? "is" : "are"} not of an event log, and left out.`,
-        ]
-      : []),
-    ...(isCutOff ? ["The last line of the log has no end, and is left out."] : []),
-    ...(lostEvents > 0
-      ? [
-          `The log says that ${count(lostEvents, "event")} could not be written, so something may be missing.`,
-        ]
-      : []),
-  ];
+function logNotes({
+  foreignLines,
+  isCutOff,
+  lostEvents,
+}: Awaited<ReturnType<typeof readLog>>): string[] {
+  const notes: string[] = [];
+  if (foreignLines > 0) {
+    const are = foreignLines === 1 ? "is" : "are";
+    notes.push(
+      `${count(foreignLines, "line")} of the log ${are} not of an event log, and left out.`,
+    );
+  }
+  if (isCutOff) notes.push("The last line of the log has no end, and is left out.");
+  if (lostEvents > 0)
+    notes.push(
+      `The log says that ${count(lostEvents, "event")} could not be written, so something may be missing.`,
+    );
+  return notes;
 }
 
-/** The latest of too many. */
-function shorten(all: readonly AgentSession[], notes: readonly string[]) {
+/** The latest of too many; what is left out becomes a note. */
+function shorten(all: readonly AgentSession[], notes: string[]): AgentSession[] {
   const latest = all.slice(-mostSessions);
-  const said = [...notes];
   if (latest.length < all.length) {
-    said.push(
+    notes.push(
       `The log has ${count(all.length, "agent session")}. The ${mostSessions} that began last are shown; --session chooses another.`,
     );
   }
-  const sessions = latest.map((session) => {
+  return latest.map((session) => {
     if (session.steps.length <= mostSteps) return session;
     const who =
       session.digest === "" ? "Steps without an agent session" : `Agent session ${session.digest}`;
-    said.push(`${who}: the last ${mostSteps} of ${count(session.steps.length, "step")} are shown.`);
+    notes.push(
+      `${who}: the last ${mostSteps} of ${count(session.steps.length, "step")} are shown.`,
+    );
     return { ...session, steps: session.steps.slice(-mostSteps) };
   });
-  return { sessions, notes: said };
 }
 
 /** What programs get of a session. */

@@ -34,6 +34,11 @@ function waited({ askedAt, expiresAt }: Readonly<Record<"askedAt" | "expiresAt",
   return Date.parse(expiresAt) - Date.parse(askedAt);
 }
 
+/** What writes over a terminal, or turns the direction of its text. */
+const hostile = "\u001b[2J\u009b1A\r\u061c\u200e\u202e\u2066";
+// oxlint-disable-next-line no-control-regex
+const marks = /[\u001b\u009b\r\u061c\u200e\u202e\u2066]/;
+
 describe("waiting list", () => {
   test("shows what is asked, and neither the id of the call nor the state of its server", async () => {
     const { inStore, json, call, server, row, origin } = await startAnswering();
@@ -52,20 +57,7 @@ describe("waiting list", () => {
       expect(seen.stdout + JSON.stringify(json)).not.toContain(secret);
     }
   });
-
-  test("writes over no terminal, whatever a server asks", async () => {
-    const message = "\u001b[2JSay \u202eyes";
-    const { inStore } = await startAnswering({ question: aQuestion({ message }) });
-    const seen = await runCli("waiting", "list", ...inStore);
-    // oxlint-disable-next-line no-control-regex
-    expect(seen.stdout).not.toMatch(/[\u001b\u202e]/);
-  });
 });
-
-/** What writes over a terminal, or turns the direction of its text. */
-const hostile = "\u001b[2J\u009b1A\r\u061c\u200e\u202e\u2066";
-// oxlint-disable-next-line no-control-regex
-const marks = /[\u001b\u009b\r\u061c\u200e\u202e\u2066]/;
 
 describe("waiting answer", () => {
   test("writes over no terminal, whatever the fields of a form say", async () => {

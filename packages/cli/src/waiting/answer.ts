@@ -17,16 +17,9 @@ import { printTime } from "../output/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import { type StoreOptions, typed } from "../store/store-options.ts";
 import { askAll } from "./ask-form.ts";
-import {
-  calledOf,
-  pastItsTime,
-  printQuestion,
-  type Question,
-  questionsOf,
-  stateOf,
-  whatToDo,
-} from "./describe-question.ts";
-import { operate } from "./operator-sessions.ts";
+import { calledOf, pastItsTime, stateOf, whatToDo } from "./list.ts";
+import { printQuestion, questionsOf } from "./question.ts";
+import { operate } from "./withdraw.ts";
 
 interface AnswerOptions extends StoreOptions, ServerOptions {
   readonly data?: string;
@@ -60,66 +53,52 @@ export async function answerWaiting(
   });
 }
 
-interface RoundUse {
-  readonly options: AnswerOptions;
-  readonly command: Command;
-  readonly isAsked: boolean;
-}
-
 async function answerRound(
   opened: OpenedStore,
   row: CallRow,
-  { options, command, isAsked }: RoundUse,
+  {
+    options,
+    command,
+    isAsked,
+  }: { readonly options: AnswerOptions; readonly command: Command; readonly isAsked: boolean },
 ): Promise<WaitingCall> {
   const { call, sessionId, principal, open } = await operate(opened, row);
-  refuseUnanswerable(row, call, options);
+  const isPast = stateOf(row, Date.now()) === pastItsTime;
+  refuseUnanswerable(row, call, isPast && options.askAgain !== true);
   const questions = questionsOf(call);
-  tell(command, described(call));
+  const { url, round, askedAt, expiresAt } = call;
+  const { origin } = new URL(url);
+  tell(
+    command,
+    `${calledOf(call)} on ${origin} asks, round ${round}, since ${printTime(askedAt)}; good until ${printTime(expiresAt)}:`,
+  );
   for (const question of questions) tell(command, printQuestion(question));
-  const { origin } = new URL(call.url);
   const isConfirmed = isAsked && !options.yes;
   const access = accessTo([origin], options, { isAsked: isConfirmed, otherwise: "" });
-  const isPast = stateOf(row, Date.now()) === pastItsTime;
-  const responses = isPast ? {} : await responsesTo(call, questions, { options, isAsked });
+  let responses: InputResponses = {};
+  if (!isPast) {
+    responses = isAsked ? await askAll(questions) : givenResponses(call, options);
+    checkResponses(call, responses);
+  }
   const what = isPast
     ? "Start the call over, so that its server asks anew, at"
     : "Send the answers to";
   if (isConfirmed) await confirmAct(`${what} ${origin}${access.withWhat}?`, {});
-  const sessions = open(access.headers, options.askAgain ? "ask-again" : "fail");
-  return await sessions.answer(sessionId, call.id, responses, { principal, round: call.round });
-}
-
-/** The answers of the person, or those that were given; checked before anything is sent. */
-async function responsesTo(
-  call: WaitingRecord,
-  questions: readonly Question[],
-  { options, isAsked }: Pick<RoundUse, "options" | "isAsked">,
-): Promise<InputResponses> {
-  const responses = isAsked ? await askAll(questions) : givenResponses(call, options);
-  checkResponses(call, responses);
-  return responses;
+  const sessions = open(options.askAgain ? "ask-again" : "fail", access.headers);
+  return await sessions.answer(sessionId, call.id, responses, { principal, round });
 }
 
 /** @throws {CommandFailure} for a call that takes no answers */
-function refuseUnanswerable(
-  row: CallRow,
-  call: WaitingRecord,
-  { askAgain }: Pick<AnswerOptions, "askAgain">,
-): void {
-  const now = Date.now();
-  if (stateOf(row, now) === pastItsTime && !askAgain)
+function refuseUnanswerable(row: CallRow, call: WaitingRecord, isTooLate: boolean): void {
+  if (isTooLate)
     throw new CommandFailure(
       'The time of these questions is up, and only the application knows what that means. If its connection has onExpired: "ask-again", add --ask-again: the call starts over, and its server asks anew.',
     );
   if (call.state === "waiting" && call.kind === "input") return;
+  const now = Date.now();
   throw new CommandFailure(
     `This call takes no answer (${stateOf(row, now)}): ${whatToDo(row, now)}.`,
   );
-}
-
-function described(call: WaitingRecord): string {
-  const { url, round, askedAt, expiresAt } = call;
-  return `${calledOf(call)} on ${new URL(url).origin} asks, round ${round}, since ${printTime(askedAt)}; good until ${printTime(expiresAt)}:`;
 }
 
 /** Checks answers before anything is sent. @throws {CommandFailure} that names the field */

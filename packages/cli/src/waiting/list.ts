@@ -1,12 +1,14 @@
+import { oneLine } from "@durable-mcp/core/internal";
+import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import { filterLook, type RowFilter } from "../store/choose-rows.ts";
-import { type CallRow, isOpen, lookInto, toAnswer } from "../store/look.ts";
+import { type CallRow, isOpen, lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count, printDuration } from "../output/print-values.ts";
-import type { StoreOptions } from "../store/store-options.ts";
-import { calledOf, callJson, stateOf, whatToDo } from "./describe-question.ts";
+import { count, printAge, printTime } from "../output/print-values.ts";
+import { type StoreOptions, typed } from "../store/store-options.ts";
+import { questionsOf } from "./question.ts";
 
 interface ListOptions extends StoreOptions, RowFilter {
   readonly all?: true;
@@ -28,17 +30,14 @@ export async function listWaiting(options: ListOptions, command: Command): Promi
       print(command, `Nothing waits for a person in ${opened.name}.${over}`);
       return;
     }
-    print(
-      command,
-      renderTable(
-        shown.map((row) => cells(row, now)),
-        { head },
-      ),
-    );
-    const first = shown.find(
-      (row) => stateOf(row, now) === "waiting" && row.call?.kind === "input",
-    );
-    if (first) print(command, `To answer: ${toAnswer(first, options)}`);
+    const rows = shown.map((row) => cells(row, now));
+    print(command, renderTable(rows, { head }));
+    for (const row of shown) {
+      if (stateOf(row, now) !== "waiting" || row.call?.kind !== "input") continue;
+      const words = ["waiting", "answer", row.row];
+      print(command, `To answer: ${typed(words, options, [new URL(row.call.url).origin])}`);
+      break;
+    }
   });
 }
 
@@ -58,7 +57,65 @@ function cells(row: CallRow, now: number): string[] {
     ...[row.row, row.owner, row.agentSession ?? ""],
     calledOf(call),
     stateOf(row, now),
-    call ? `${printDuration(Math.max(0, now - call.askedAt))} ago` : "",
+    call ? `${printAge(now - call.askedAt)} ago` : "",
     whatToDo(row, now),
   ];
+}
+
+/** The tool or prompt of a call, or the resource's URI, and its connection. */
+export function calledOf(call: WaitingRecord | undefined): string {
+  return call === undefined ? "" : oneLine(`${call.connection}: ${toolOf(call)}`, 60);
+}
+
+function toolOf({ request: { method, params } }: WaitingRecord): string {
+  return String(params[method === "resources/read" ? "uri" : "name"]);
+}
+
+/** What a person has to do for a call, in one line. */
+export function whatToDo(row: CallRow, now: number): string {
+  const { call, isSealed, isNewer } = row;
+  if (isSealed) return "sealed: --key-env opens it";
+  if (isNewer) return "written by a later release";
+  if (call === undefined) return "does not parse";
+  switch (stateOf(row, now)) {
+    case "waiting":
+      break;
+    case pastItsTime:
+      return "asked too long ago; the application says whether it may be asked again";
+    case "answering":
+      return "an answer is on its way";
+    case "settled":
+      if (call.isDelivered) return "nothing: the conversation has the result";
+      return "answered; the next step that resumes its messages gets the result";
+    default:
+      return call.state;
+  }
+  if (call.kind === "authorization")
+    return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
+  const [first, ...others] = questionsOf(call);
+  if (first === undefined) return "its server only wants the request again";
+  const page = first.mode === "url" ? "a page to open: " : "";
+  return `${page}${oneLine(first.message, 120)}${others.length > 0 ? ` (and ${others.length} more)` : ""}`;
+}
+
+export const pastItsTime = "past its time";
+
+/** The state of a call as it is by now. A look writes nothing, so time has not ended it in the store yet. */
+export function stateOf({ call, isSealed }: CallRow, now: number): string {
+  if (isSealed || call === undefined) return isSealed ? "sealed" : "unreadable";
+  return call.state === "waiting" && call.expiresAt <= now ? pastItsTime : call.state;
+}
+
+/** A call for `--json`, with its questions as the server asked them, and without anything secret. */
+export function callJson(row: CallRow, now: number) {
+  const { call, agent, agentSession, owner, lastUsedAt, bytes } = row;
+  const common = { row: row.row, owner, agent, agentSession, state: stateOf(row, now) };
+  const times = { lastUsedAt: printTime(lastUsedAt), bytes };
+  if (call === undefined) return { ...common, ...times };
+  const { connection, kind, request, round, askedAt, expiresAt, requests, url } = call;
+  return {
+    ...{ ...common, connection, kind, server: new URL(url).origin, method: request.method },
+    ...{ tool: toolOf(call), round, askedAt: printTime(askedAt) },
+    ...{ expiresAt: printTime(expiresAt), ...times, todo: whatToDo(row, now), questions: requests },
+  };
 }

@@ -1,10 +1,12 @@
-import type { Facts } from "../../../cli/src/probe/findings.ts";
-import { probeUrl, type Seen } from "../../../cli/src/probe/probe-url.ts";
+import type { Facts } from "../../../cli/src/probe/checks.ts";
+import { probeUrl } from "../../../cli/src/probe/probe-url.ts";
 import { judgeServer, type Verdict } from "../../../cli/src/probe/verdict.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
 import type { ColdServer } from "./cold-steps.ts";
 import type { MatrixServer } from "./matrix-server.ts";
 import { describeRefusal } from "./refusal.ts";
+
+type Seen = Awaited<ReturnType<typeof probeUrl>>;
 
 /** What the probe of the command line has to say of a server. */
 interface ExpectedProbe {

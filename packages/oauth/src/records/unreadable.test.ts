@@ -116,6 +116,8 @@ test("opens with the former key, seals with the new one, and knows nothing witho
     "AUTHORIZATION_REQUIRED",
   );
   expect(lost.eventsOf("unreadable")[0]).toEqual({ type: "unreadable", reason: "unknown-key" });
+  await lost.callback(server.consent(await lost.begin()));
+  expect(server.accepts((await lost.getToken())?.token)).toBe(true);
 });
 
 test("warns once on the console where nobody hears events", async () => {

@@ -85,29 +85,11 @@ const foreign = [403, "forged"] as const;
 
 test.each([
   ["no state", unknown, (url: URLSearchParams) => url.delete("state")],
-  ["an empty state", unknown, (url: URLSearchParams) => url.set("state", "")],
-  [
-    "a state that nobody made",
-    unknown,
-    (url: URLSearchParams) => url.set("state", "made-up-state"),
-  ],
-  ["two states", unknown, (url: URLSearchParams) => url.append("state", "made-up-state")],
+  ["another state", unknown, (url: URLSearchParams) => url.set("state", "made-up-state")],
   ["its state twice", unknown, (url: URLSearchParams) => url.append("state", url.get("state")!)],
-  [
-    "a state of a million characters",
-    unknown,
-    (url: URLSearchParams) => url.set("state", "x".repeat(1_000_000)),
-  ],
+  ["a huge state", unknown, (url: URLSearchParams) => url.set("state", "x".repeat(1_000_000))],
   ["another issuer", foreign, (url: URLSearchParams) => url.set("iss", "https://evil.example")],
-  [
-    "the issuer with a slash",
-    foreign,
-    (url: URLSearchParams) => url.set("iss", `${url.get("iss")}/`),
-  ],
   ["no issuer, where one is announced", foreign, (url: URLSearchParams) => url.delete("iss")],
-  ["an empty issuer", foreign, (url: URLSearchParams) => url.set("iss", "")],
-  ["two issuers", foreign, (url: URLSearchParams) => url.append("iss", "https://evil.example")],
-  ["no code", foreign, (url: URLSearchParams) => url.delete("code")],
   ["two codes", foreign, (url: URLSearchParams) => url.append("code", "made-up-code")],
   [
     "another issuer's error",

@@ -30,7 +30,10 @@ test("is the client of a registration by hand for exactly its issuer", async () 
   const server = await startHandMadeServer({
     metadata: { token_endpoint_auth_methods_supported: ["client_secret_basic"] },
   });
-  const byHand = { clientId: "by-hand_1", clientSecret: "secret-of_hand." };
+  const byHand = {
+    ...{ clientId: "by-hand_1", clientSecret: "secret-of_hand." },
+    authorizationParameters: { access_type: "offline" },
+  };
   const app = createApplication({
     url: server.url,
     clientMetadataUrl,
@@ -41,6 +44,7 @@ test("is the client of a registration by hand for exactly its issuer", async () 
   });
   const authorizationUrl = await app.begin();
   expect(clientOf(authorizationUrl)).toBe("by-hand_1");
+  expect(new URL(authorizationUrl).searchParams.get("access_type")).toBe("offline");
   await app.callback(server.consent(authorizationUrl));
   expect(server.tokenRequests[0]!.authorization).toBe(
     `Basic ${btoa(`${byHand.clientId}:${byHand.clientSecret}`)}`,

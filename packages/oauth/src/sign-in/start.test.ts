@@ -119,28 +119,10 @@ const linkLocal = "http://169.254.169.254";
 
 test.each<[string, Partial<HandMadeRules>, string, string]>([
   [
-    "does not do PKCE with S256",
-    { metadata: { code_challenge_methods_supported: ["plain"] } },
-    "CONNECTION_UNAVAILABLE",
-    "PKCE",
-  ],
-  [
     "says nothing of PKCE",
     { metadata: { code_challenge_methods_supported: undefined } },
     "CONNECTION_UNAVAILABLE",
     "PKCE",
-  ],
-  [
-    "is that of another resource",
-    { resourceMetadata: { resource: "https://other.example/mcp" } },
-    "CONNECTION_UNAVAILABLE",
-    "`resource`",
-  ],
-  [
-    "calls itself another issuer",
-    { metadata: { issuer: "https://other.example" } },
-    "CONNECTION_UNAVAILABLE",
-    "`issuer`",
   ],
   [
     "is at a link-local address",
@@ -149,22 +131,10 @@ test.each<[string, Partial<HandMadeRules>, string, string]>([
     linkLocal,
   ],
   [
-    "registers at a link-local address",
-    { metadata: { registration_endpoint: `${linkLocal}/register` } },
-    "CONNECTION_UNAVAILABLE",
-    "`registration_endpoint`",
-  ],
-  [
     "has a page that is a script",
     { metadata: { authorization_endpoint: "javascript:alert(1)" } },
     "CONNECTION_UNAVAILABLE",
     "`authorization_endpoint`",
-  ],
-  [
-    "is down",
-    { onRequest: (_request, response) => !!response.writeHead(503).end() },
-    "CONNECTION_UNAVAILABLE",
-    "503",
   ],
   [
     "redirects",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createReplicas } from "../../test/replicas.ts";
+import { createReplicas, startTwo } from "../../test/replicas.ts";
 
 test.each(["sse", "json"] as const)("serves a session, answers as %s", async (responseFormat) => {
   const { client } = createReplicas().start({ responseFormat });
@@ -28,9 +28,7 @@ test("restores a session under its own id, state and all", async () => {
 });
 
 test("sees on one replica the changes of another", async () => {
-  const replicas = createReplicas();
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
+  const { one, two, id, ...replicas } = await startTwo();
   for (const [index, text] of ["a", "b", "c", "d"].entries()) {
     await [one, two][index % 2]!.client.call(id, "add", { text });
   }
@@ -43,9 +41,7 @@ test("sees on one replica the changes of another", async () => {
 });
 
 test("ends a session on all replicas", async () => {
-  const replicas = createReplicas();
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
+  const { one, two, id, ...replicas } = await startTwo();
   await two.client.call(id, "list");
   expect((await one.client.end(id)).status).toBe(200);
   expect(await two.client.call(id, "list")).toMatchObject({ status: 404 });

@@ -33,9 +33,12 @@ const wrong: Record<string, unknown[]> = {
   "timeouts.idleTimeoutMs": [5],
   limits: [5],
   "limits.bodyBytes": [-1, 0.5, Number.NaN, "9"],
+  // More than a store would take.
+  "limits.stateBytes": [800_001],
+  "events.maxLength": [950_001],
   "limits.bodyByte": [5],
   events: [5],
-  "events.maxEvents": [-1, 0.5],
+  "events.maxEvents": [-1, 0.5, 501],
   "events.max": [5],
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createReplicas } from "../../test/replicas.ts";
+import { startSession } from "../../test/replicas.ts";
 
 const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 const levels = 20_000;
@@ -53,9 +53,7 @@ const bodies: Record<string, string> = {
 
 describe.each(["sse", "json"] as const)("answers as %s:", (responseFormat) => {
   test.each(Object.entries(bodies))("a client that sends %s hurts nobody", async (_, body) => {
-    const replicas = createReplicas({ responseFormat });
-    const { client } = replicas.start();
-    const id = await client.initialize();
+    const { client, id, ...replicas } = await startSession({ responseFormat });
     for (const session of [id, undefined]) {
       const headers = session === undefined ? {} : { "mcp-session-id": session };
       const response = await client.send("POST", headers, body);

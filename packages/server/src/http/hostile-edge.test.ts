@@ -67,20 +67,16 @@ const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)
 test.each([
   ["deep JSON", request(`{"name":"list","arguments":${deep(100_000)}}`), 400],
   ["brackets alone", "[".repeat(1_000_000), 400],
-  ["a long id", request('{"name":"list"}', `"id":"${"x".repeat(1_000_000)}"`), 400],
   ["an id of many digits", request('{"name":"list"}', `"id":${"9".repeat(100_000)}`), 400],
   ["an id that is not a number", request('{"name":"list"}', '"id":NaN'), 400],
-  ["an id that is infinite", request('{"name":"list"}', '"id":1e999'), 400],
   ["two ids", request('{"name":"list"}', '"id":null,"id":1'), 200],
   ["two methods", request('{"name":"list"}', '"id":1,"method":"evil"'), 200],
-  ["__proto__ in params", request('{"name":"list","__proto__":{"polluted":1}}'), 200],
   ["constructor in params", request('{"name":"list","constructor":{"prototype":{"x":1}}}'), 200],
   [
     "a long list in params",
     request(`{"name":"list","arguments":{"a":[${"0,".repeat(99_999)}0]}}`),
     200,
   ],
-  ["a long list as params", request(`[${"0,".repeat(99_999)}0]`), 400],
   [
     "many keys",
     request(`{"name":"list",${Array.from({ length: 50_000 }, (_, n) => `"k${n}":0`).join()}}`),
@@ -99,9 +95,7 @@ test.each([
 });
 
 test.each([
-  ["application/json", 406],
   ["text/event-stream", 406],
-  ["*/*", 406],
   ["", 406],
   ["application/json;q=0.1, text/event-stream;q=0.1", 200],
   [`${"a/b, ".repeat(2_000)}application/json, text/event-stream`, 200],
@@ -128,17 +122,4 @@ test("headers that are too long are refused by Node, and hurt nobody", async () 
   expect(String(data)).toContain("HTTP/1.1 431");
   socket.destroy();
   expect(await edge.client.call(id, "list")).toMatchObject({ status: 200 });
-});
-
-test.each([
-  ["long", "x".repeat(12_000)],
-  ["with spaces", "a b c"],
-  ["with dots", "......."],
-  ["with a percent sign", "%"],
-  ["of a number", "1"],
-  ["with bytes beyond ASCII", "\u00e9\u00ff"],
-])("a Last-Event-ID %s is refused", async (_, lastEventId) => {
-  const response = await edge.client.get(id, lastEventId);
-  expect(response.status).toBe(400);
-  await response.text();
 });

@@ -2,7 +2,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { countOperations } from "../../test/counted-store.ts";
 import { readMessages } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
+import { createReplicas, startSession } from "../../test/replicas.ts";
 
 const version = { "mcp-protocol-version": "2025-03-26" };
 
@@ -65,8 +65,7 @@ describe.each(Object.entries(kinds))("a batch of %s", (_, make) => {
 });
 
 test("messages that come at once count, although each is a POST of its own", async () => {
-  const { client } = createReplicas({ limits: { requestsPerSession: 5 } }).start();
-  const id = await client.initialize();
+  const { client, id } = await startSession({ limits: { requestsPerSession: 5 } });
   const posts = Array.from({ length: 50 }, () => client.post(id, response(1)));
   const statuses = (await Promise.all(posts)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 202)).toHaveLength(5);
@@ -81,11 +80,10 @@ test("messages that come at once count, although each is a POST of its own", asy
 test.each(["sse", "json"] as const)(
   "a request takes its room until its answer (%s)",
   async (responseFormat) => {
-    const { client } = createReplicas({
+    const { client, id } = await startSession({
       responseFormat,
       limits: { requestsPerSession: 2 },
-    }).start();
-    const id = await client.initialize();
+    });
     const call = (n: number) => client.call(id, "wait", { ms: 40 }, n);
     const [one, two, three] = await Promise.all([call(1), call(2), call(3)]);
     expect([one, two, three].map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -93,22 +91,18 @@ test.each(["sse", "json"] as const)(
   },
 );
 
-test("a batch leaves its messages with one write for each process that waits for them", async () => {
-  const { start, counts } = startCounted();
-  const { client } = start();
-  const id = await client.initialize({}, "2025-03-26");
-  counts.clear();
-  const batch = Array.from({ length: 99 }, (_item, n) => (n % 2 ? response : progress)(n % 3));
-  expect((await client.post(id, batch, version)).status).toBe(202);
-  expect((counts.get("put") ?? 0) + (counts.get("batch") ?? 0)).toBe(3);
-});
-
-test("a batch's cancellations for other processes are one write", async () => {
-  const { start, counts } = startCounted();
-  const { client } = start();
-  const id = await client.initialize({}, "2025-03-26");
-  counts.clear();
-  const batch = Array.from({ length: 100 }, (_item, n) => cancellation(n));
-  expect((await client.post(id, batch, version)).status).toBe(202);
-  expect((counts.get("put") ?? 0) + (counts.get("batch") ?? 0)).toBe(1);
-});
+test.each([
+  ["messages", 3, (n: number) => (n % 2 ? response : progress)(n % 3)],
+  ["cancellations", 1, cancellation],
+])(
+  "a batch's %s for other processes are one write for each that waits",
+  async (_, writes, make) => {
+    const { start, counts } = startCounted();
+    const { client } = start();
+    const id = await client.initialize({}, "2025-03-26");
+    counts.clear();
+    const batch = Array.from({ length: 99 }, (_item, n) => make(n));
+    expect((await client.post(id, batch, version)).status).toBe(202);
+    expect((counts.get("put") ?? 0) + (counts.get("batch") ?? 0)).toBe(writes);
+  },
+);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createRawClient } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
+import { createReplicas, startSession } from "../../test/replicas.ts";
 
 describe("unknownSession: adopt", () => {
   test("a request with an unknown id gets a session of its own, whose id the answer carries", async () => {
@@ -47,8 +47,7 @@ describe("unknownSession: adopt", () => {
 });
 
 test("while a handler drains it adopts nobody", async () => {
-  const { client, handler } = createReplicas({ unknownSession: "adopt" }).start();
-  const id = await client.initialize();
+  const { client, handler, id } = await startSession({ unknownSession: "adopt" });
   const params = { name: "wait", arguments: { ms: 100 } };
   await client.post(id, { id: 1, method: "tools/call", params });
   const drained = handler.drain();

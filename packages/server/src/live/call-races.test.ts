@@ -5,19 +5,19 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createFragileStore } from "../../test/fragile-store.ts";
 import { createNotesServer, type Notes } from "../../test/notes-server.ts";
-import { createRawClient, readMessages, takeEventId, takeEvents } from "../../test/raw-client.ts";
+import {
+  createRawClient,
+  readMessages,
+  takeEventId,
+  takeEvents,
+  toolCall,
+} from "../../test/raw-client.ts";
 import {
   createSessionHandler,
   type ServerSession,
   type ServerSessionEvent,
   type SessionHandlerOptions,
 } from "../index.ts";
-
-const toolCall = (id: string | number, name: string, args: object = {}) => ({
-  id,
-  method: "tools/call",
-  params: { name, arguments: args },
-});
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 

@@ -1,15 +1,10 @@
 import { expect, test } from "vitest";
 import { createFragileStore } from "../../test/fragile-store.ts";
-import { readMessages, takeEventId } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
+import { createNotesServer } from "../../test/notes-server.ts";
+import { readMessages, takeEventId, toolCall } from "../../test/raw-client.ts";
+import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 import type { ConnectableServer } from "./server-session.ts";
 import type { ServerTransport } from "../base/mcp-types.ts";
-
-const toolCall = (id: string | number, name: string, args: object = {}) => ({
-  id,
-  method: "tools/call",
-  params: { name, arguments: args },
-});
 
 const cancelled = (requestId: string | number) => ({
   method: "notifications/cancelled",
@@ -17,12 +12,36 @@ const cancelled = (requestId: string | number) => ({
 });
 
 test("a client that comes back for a call that it cancelled is not left waiting", async () => {
-  const { client } = createReplicas().start();
-  const id = await client.initialize();
+  const { client, id } = await startSession();
   const first = await takeEventId(await client.post(id, toolCall(7, "hang")));
   await client.post(id, cancelled(7));
   const [answer] = await readMessages(await client.get(id, first));
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
+});
+
+test("the draft of a call that is cancelled is dropped, and that of one that fails is stored", async () => {
+  const { client } = createReplicas().start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.registerTool("fail", {}, () => {
+        session.state.notes.push("of a failed call");
+        throw new Error("no");
+      });
+      mcp.registerTool("add_and_wait", {}, async ({ signal }) => {
+        session.state.notes.push("of a cancelled call");
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return { content: [] };
+      });
+      return mcp;
+    },
+  });
+  const id = await client.initialize();
+  expect(await client.call(id, "fail")).toMatchObject({ text: "no" });
+  const call = client.call(id, "add_and_wait", {}, "slow");
+  await client.whenInFlight(id, "slow");
+  expect((await client.post(id, cancelled("slow"))).status).toBe(202);
+  await call;
+  expect(await client.call(id, "list")).toMatchObject({ text: "of a failed call" });
 });
 
 test("a cancellation that comes while the answer is stored comes too late", async () => {
@@ -41,9 +60,7 @@ test("a cancellation that comes while the answer is stored comes too late", asyn
 });
 
 test("a cancellation of an earlier request does not reach a later one with the same id", async () => {
-  const replicas = createReplicas();
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
+  const { one, two, id } = await startTwo();
   await one.client.call(id, "list", {}, "x");
   await two.client.post(id, cancelled("x"));
   // Long enough for the call to look for cancellations.
@@ -51,9 +68,7 @@ test("a cancellation of an earlier request does not reach a later one with the s
 });
 
 test("a call whose session ended meanwhile is told so", async () => {
-  const replicas = createReplicas({ timeouts: { pollIntervalMs: 5_000 } });
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
+  const { one, two, id } = await startTwo({ timeouts: { pollIntervalMs: 5_000 } });
   const call = one.client.call(id, "add_slowly", { text: "a", ms: 60 }, "slow");
   await one.client.whenInFlight(id, "slow");
   await two.client.end(id);
@@ -102,8 +117,7 @@ test("of two answers to one request the first counts, while it is stored and aft
       Object.assign(transport, { onmessage });
     },
   };
-  const { client } = createReplicas({ createServer: () => server }).start();
-  const id = await client.initialize();
+  const { client, id } = await startSession({ createServer: () => server });
   for (const n of [1, 2]) {
     const { messages, text } = await client.call(id, "any", {}, n);
     expect([messages?.length, text]).toEqual([1, "first"]);

@@ -45,14 +45,16 @@ test.each([
 });
 
 test("a server that is built too late is closed, with what it has opened", async () => {
+  const { promise: answered, resolve: goOn } = Promise.withResolvers<void>();
   const { lines, id, client } = await restoredBy(async ({ session, onClose }) => {
     onClose(() => void lines.push("early resource closed"));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await answered;
     onClose(() => void lines.push("late resource closed"));
     return createNotesServer(session, { lines });
   });
   await client.call(id, "list");
   expect(lines).toContain("early resource closed");
+  goOn();
   await expect.poll(() => lines.slice(-2).toSorted()).toEqual(["closed", "late resource closed"]);
 });
 

@@ -1,9 +1,10 @@
-import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { createMemoryStore } from "@durable-mcp/core";
 import {
   InitializeRequestSchema,
   SubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
+import { createFragileStore, downAt } from "../../test/fragile-store.ts";
 import {
   initializeRequest,
   readMessages,
@@ -11,7 +12,7 @@ import {
   takeEvents,
   whenListening,
 } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
+import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 import { createNotesServer } from "../../test/notes-server.ts";
 import type { SessionTimeouts } from "../index.ts";
 
@@ -62,9 +63,7 @@ const wait = (id: number, ms: number) => ({
 });
 
 test("drain finishes calls in flight, refuses new sessions, and leaves the rest to others", async () => {
-  const replicas = createReplicas();
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
+  const { one, two, id } = await startTwo();
   await one.client.call(id, "add", { text: "a" });
   const call = await one.client.post(id, wait(7, 150));
   const listening = await one.client.get(id);
@@ -87,8 +86,7 @@ test("drain finishes calls in flight, refuses new sessions, and leaves the rest 
 test.each(["sse", "json"] as const)(
   "a call that outlasts the drain is told that its outcome is unknown (%s)",
   async (responseFormat) => {
-    const { client, handler } = createReplicas({ responseFormat }).start();
-    const id = await client.initialize();
+    const { client, handler, id } = await startSession({ responseFormat });
     const call = client.call(id, "hang", {}, "hanging");
     await client.whenInFlight(id, "hanging");
     await handler.drain({ timeoutMs: 50 });
@@ -96,40 +94,18 @@ test.each(["sse", "json"] as const)(
   },
 );
 
-test("a session that ends while a call runs ends the call, on every replica", async () => {
-  const replicas = createReplicas();
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
-  const call = one.client.call(id, "hang", {}, "hanging");
-  await one.client.whenInFlight(id, "hanging");
-  await two.client.end(id);
-  expect((await call).error).toBeDefined();
-  await expect.poll(() => one.handler.liveSessions).toBe(0);
-});
-
 test("a store that cannot be reached is 503 and an event, not a lost session", async () => {
-  const store = createMemoryStore();
-  let isDown = false;
-  const error = new McpSessionError("STORE_FAILED", "The store is down.");
-  const { start, events } = createReplicas();
-  const { client } = start({
-    store: {
-      ...store,
-      get: (key) => (isDown ? Promise.reject(error) : store.get(key)),
-      put: (...args) => (isDown ? Promise.reject(error) : store.put(...args)),
-      batch: (...args) => (isDown ? Promise.reject(error) : store.batch!(...args)),
-    },
-  });
-  const id = await client.initialize();
-  isDown = true;
+  const { store, control } = createFragileStore();
+  const { client, id, events } = await startSession({ store });
+  control.interfere = downAt("get", "put", "batch");
   expect(await client.call(id, "list")).toMatchObject({ status: 503 });
-  isDown = false;
+  control.interfere = undefined;
   const call = client.call(id, "add_slowly", { text: "a", ms: 1_000 }, "slow");
   await client.whenInFlight(id, "slow");
-  isDown = true;
+  control.interfere = downAt("get", "put", "batch");
   // Nothing may be acknowledged that is not stored.
   expect((await call).error?.data?.code).toBe("STORE_FAILED");
-  isDown = false;
+  control.interfere = undefined;
   expect(await client.call(id, "list")).toMatchObject({ status: 200 });
   expect(events.map(({ type }) => type)).toContain("store-failed");
 });
@@ -219,32 +195,20 @@ test("drain does not wait for ever for a server that is never built", async () =
 
 // Both run where nobody awaits them (a timer, a signal): a rejection would end the process.
 test("sweep and drain survive a store that cannot be reached", async () => {
-  const store = createMemoryStore();
-  let isDown = false;
-  const unlessDown = <T>(run: () => Promise<T>) =>
-    isDown ? Promise.reject(new Error("down")) : run();
-  const replicas = createReplicas();
-  const { client, handler } = replicas.start({
-    store: {
-      ...store,
-      get: (key) => unlessDown(() => store.get(key)),
-      delete: (...args) => unlessDown(() => store.delete(...args)),
-    },
-  });
-  await client.initialize();
-  isDown = true;
+  const { store, control } = createFragileStore();
+  const { handler, events } = await startSession({ store });
+  control.interfere = downAt("get", "delete");
   expect(await handler.sweep()).toBe(0);
   expect(handler.liveSessions).toBe(1);
   await handler.drain();
-  expect(replicas.events).toContainEqual(expect.objectContaining({ type: "store-failed" }));
+  expect(events).toContainEqual(expect.objectContaining({ type: "store-failed" }));
 });
 
 test("a second drain does not open a handler again", async () => {
-  const { handler, client } = createReplicas({
+  const { handler, client, id } = await startSession({
     principal: (request) =>
       request.headers.has("x-hang") ? new Promise(() => {}) : { type: "anonymous" },
-  }).start();
-  const id = await client.initialize();
+  });
   void client.post(id, { id: 1, method: "ping" }, { "x-hang": "yes" });
   await handler.drain({ timeoutMs: 20 });
   const again = handler.drain({ timeoutMs: 20 });
@@ -312,20 +276,12 @@ test("a session that ends while its subscriptions are restored leaves no request
 });
 
 test("a client that comes back for an answer that could not be stored does not wait for it", async () => {
-  const store = createMemoryStore();
-  let isDown = false;
-  const { client } = createReplicas().start({
-    store: {
-      ...store,
-      put: (...args) => (isDown ? Promise.reject(new Error("down")) : store.put(...args)),
-      batch: (...args) => (isDown ? Promise.reject(new Error("down")) : store.batch!(...args)),
-    },
-  });
-  const id = await client.initialize();
+  const { store, control } = createFragileStore();
+  const { client, id } = await startSession({ store });
   const first = await takeEventId(await client.post(id, wait(7, 50)));
-  isDown = true;
+  control.interfere = downAt("put", "batch");
   await new Promise((resolve) => setTimeout(resolve, 150));
-  isDown = false;
+  control.interfere = undefined;
   const [answer] = await readMessages(await client.get(id, first));
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
   expect(await client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });

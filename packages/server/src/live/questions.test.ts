@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createNotesServer } from "../../test/notes-server.ts";
 import { readMessages, takeEvents, whenListening } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
+import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
 const asking = (name: string) => ({
   id: 7,
@@ -11,9 +11,7 @@ const asking = (name: string) => ({
 const answer = { result: { action: "accept", content: { name: "Ada" } } };
 
 test("a question's answer finds the call that asked, on whichever replica it arrives", async () => {
-  const replicas = createReplicas();
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize({ elicitation: { form: {} } });
+  const { one, two, id } = await startTwo({}, { elicitation: { form: {} } });
   const response = await one.client.post(id, asking("ask_related"));
   const [own, copy] = response.body!.tee();
   const [question] = await takeEvents(new Response(own), 1);
@@ -27,8 +25,10 @@ test("a question's answer finds the call that asked, on whichever replica it arr
 });
 
 test("in JSON a question goes to the listening stream", async () => {
-  const { client } = createReplicas({ responseFormat: "json" }).start();
-  const id = await client.initialize({ elicitation: { form: {} } });
+  const { client, id } = await startSession(
+    { responseFormat: "json" },
+    { elicitation: { form: {} } },
+  );
   const listening = takeEvents(await whenListening(await client.get(id)), 1);
   const call = client.post(id, asking("ask_related"));
   const [question] = await listening;
@@ -74,9 +74,7 @@ test("a late answer to a predecessor's question does not reach the successor's",
 test.each(["sse", "json"] as const)(
   "a cancellation reaches the call on another replica and ends its request (%s)",
   async (responseFormat) => {
-    const replicas = createReplicas({ responseFormat });
-    const [one, two] = [replicas.start(), replicas.start()];
-    const id = await one.client.initialize();
+    const { one, two, id, ...replicas } = await startTwo({ responseFormat });
     const call = one.client.post(id, {
       id: 7,
       method: "tools/call",
@@ -91,8 +89,7 @@ test.each(["sse", "json"] as const)(
 );
 
 test("the stream of a batch ends with its last answer when another one was cancelled", async () => {
-  const { client } = createReplicas().start();
-  const id = await client.initialize({}, "2025-03-26");
+  const { client, id } = await startSession({}, {}, "2025-03-26");
   const hang = { id: 1, method: "tools/call", params: { name: "hang", arguments: {} } };
   const wait = { id: 2, method: "tools/call", params: { name: "wait", arguments: { ms: 50 } } };
   const response = await client.post(id, [hang, wait]);

@@ -86,13 +86,6 @@ const toolCall = (id: number, name: string, more = {}) => ({
   params: { name, arguments: {}, ...more },
 });
 
-test("keeps its state on every replica", async () => {
-  const { one, two, id } = await startTwo();
-  expect(await one.client.call(id, "add", { text: "a" })).toMatchObject({ text: "1 notes" });
-  expect(await two.client.call(id, "add", { text: "b" })).toMatchObject({ text: "2 notes" });
-  expect(await one.client.call(id, "list")).toMatchObject({ text: "a,b" });
-});
-
 test("sends progress before its answer, and both are resumed elsewhere", async () => {
   const { one, two, id } = await startTwo();
   const call = toolCall(5, "progress", { _meta: { progressToken: "p" } });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createCartServer } from "../../test/cart-server.ts";
 import { call, startCarts } from "../../test/carts.ts";
+import type { SessionLimits } from "../index.ts";
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 
@@ -20,6 +21,14 @@ function createGate() {
     },
   };
 }
+
+/** Carts in scope `principal`, whose `add_slowly` waits at the gate. */
+const startGated = (gate: ReturnType<typeof createGate>, limits: SessionLimits = {}) =>
+  startCarts({
+    limits,
+    stateScope: "principal",
+    createServer: ({ session }) => createCartServer(session, gate.hooks),
+  });
 
 test("requests at the same time get their own principal, client and state", async () => {
   const gate = createGate();
@@ -79,10 +88,7 @@ test("the server of a request is closed after it, and callbacks run, however it 
 
 test("a drain waits for requests in flight, then gives 503", async () => {
   const gate = createGate();
-  await using carts = startCarts({
-    stateScope: "principal",
-    createServer: ({ session }) => createCartServer(session, gate.hooks),
-  });
+  await using carts = startGated(gate);
   const { url, handler } = await carts.replica();
   const client = await carts.modern(url);
   const slow = call(client, "add_slowly", { item: "tea" });
@@ -129,10 +135,7 @@ test("a drain waits for a request whose stream has begun", async () => {
 
 test("a request that a drain does not wait for is told so, and stores nothing", async () => {
   const gate = createGate();
-  await using carts = startCarts({
-    stateScope: "principal",
-    createServer: ({ session }) => createCartServer(session, gate.hooks),
-  });
+  await using carts = startGated(gate);
   const { url, handler } = await carts.replica();
   const params = { name: "add_slowly", arguments: { item: "tea" } };
   const slow = carts.post(url, "tools/call", params);
@@ -158,11 +161,7 @@ test("a drain ends listening streams, and waits for none", async () => {
 
 test("limits.requestsPerPrincipal bounds the requests of one principal, streams among them", async () => {
   const gate = createGate();
-  await using carts = startCarts({
-    limits: { requestsPerPrincipal: 2 },
-    stateScope: "principal",
-    createServer: ({ session }) => createCartServer(session, gate.hooks),
-  });
+  await using carts = startGated(gate, { requestsPerPrincipal: 2 });
   const { url } = await carts.replica();
   const params = { name: "add_slowly", arguments: { item: "tea" } };
   const slow = carts.post(url, "tools/call", params);
@@ -183,11 +182,7 @@ test("limits.requestsPerPrincipal bounds the requests of one principal, streams 
 
 test("limits.liveSessions bounds the requests of all", async () => {
   const gate = createGate();
-  await using carts = startCarts({
-    limits: { liveSessions: 1 },
-    stateScope: "principal",
-    createServer: ({ session }) => createCartServer(session, gate.hooks),
-  });
+  await using carts = startGated(gate, { liveSessions: 1 });
   const { url } = await carts.replica();
   const params = { name: "add_slowly", arguments: { item: "tea" } };
   const slow = carts.post(url, "tools/call", params);

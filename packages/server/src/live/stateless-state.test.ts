@@ -2,6 +2,8 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { call, startCarts } from "../../test/carts.ts";
 import { createCartServer } from "../../test/cart-server.ts";
+import { countOperations } from "../../test/counted-store.ts";
+import { createFragileStore, downAt } from "../../test/fragile-store.ts";
 
 test("requests of a principal share a state with its sessions, on every replica", async () => {
   await using carts = startCarts({ stateScope: "principal" });
@@ -45,15 +47,16 @@ test("in scope session a request of 2026-07-28 is told which option gives it a s
 });
 
 test("a call that changes nothing writes nothing", async () => {
-  const store = createCountingStore();
+  const { store, counts } = countOperations(createMemoryStore());
+  const written = () => (counts.get("put") ?? 0) + (counts.get("batch") ?? 0);
   await using carts = startCarts({ stateScope: "principal", store });
   const { url } = await carts.replica();
   const client = await carts.modern(url);
   await call(client, "add", { item: "tea" });
-  expect(store.written.count).toBe(1);
+  expect(written()).toBe(1);
   expect(await call(client, "list")).toBe("tea");
   expect(await call(client, "client")).toContain("2026-07-28");
-  expect(store.written.count).toBe(1);
+  expect(written()).toBe(1);
 });
 
 test("a draft is stored before the answer goes out, also when messages went before it", async () => {
@@ -74,26 +77,18 @@ test.each([
   ["add", "application/json"],
   ["add_with_progress", "text/event-stream"],
 ])("when the state of %s cannot be stored, its client gets an error (%s)", async (name, type) => {
-  const store = createMemoryStore();
-  let isBroken = false;
-  await using carts = startCarts({
-    stateScope: "principal",
-    store: {
-      ...store,
-      put: (...args) => (isBroken ? Promise.reject(new Error("full")) : store.put(...args)),
-      batch: (...args) => (isBroken ? Promise.reject(new Error("full")) : store.batch!(...args)),
-    },
-  });
+  const { store, control } = createFragileStore();
+  await using carts = startCarts({ stateScope: "principal", store });
   const { url } = await carts.replica();
   const client = await carts.modern(url);
   await call(client, "add", { item: "tea" });
-  isBroken = true;
+  control.interfere = downAt("put", "batch");
   const response = await carts.post(url, "tools/call", { name, arguments: { item: "milk" } });
   expect(response.headers.get("content-type")).toContain(type);
   const text = await response.text();
   expect(text).toContain("STORE_FAILED");
   expect(text).not.toContain('"result"');
-  isBroken = false;
+  control.interfere = undefined;
   expect(await call(client, "list")).toBe("tea");
 });
 
@@ -184,24 +179,6 @@ test("a call whose client leaves stores nothing", async () => {
   await ended.promise;
   expect(await call(client, "list")).toBe("");
 });
-
-/** A store that counts its writes. */
-function createCountingStore() {
-  const store = createMemoryStore();
-  const written = { count: 0 };
-  return {
-    ...store,
-    written,
-    put: (...args: Parameters<SessionStore["put"]>) => {
-      written.count += 1;
-      return store.put(...args);
-    },
-    batch: (...args: Parameters<NonNullable<SessionStore["batch"]>>) => {
-      written.count += 1;
-      return store.batch!(...args);
-    },
-  };
-}
 
 async function keysOf(store: SessionStore): Promise<string[]> {
   const prefix = '["durable-mcp-server","default","state"';

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { readMessages } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
-import { createSessionHandler } from "../index.ts";
 import { createNotesServer } from "../../test/notes-server.ts";
 
 const lengthOf = (message: object) => JSON.stringify(message).length;
@@ -80,20 +79,6 @@ test.each([
   const before = answer!.eventId!.replace(/^([^.]+)\.1\./, "$1.0.");
   const [resumed] = await readMessages(await two.client.get(id, before));
   expect(resumed!.message.error?.data?.code ?? lengthOf(resumed!.message)).toBe(kept);
-});
-
-test.each([
-  [{ limits: { stateBytes: 800_001 } }, "limits.stateBytes"],
-  [{ events: { maxLength: 950_001 } }, "events.maxLength"],
-  [{ events: { maxEvents: 501 } }, "events.maxEvents"],
-])("%j, which a store would not take, is refused", (settings, field) => {
-  const create = () =>
-    createSessionHandler({
-      principal: "none",
-      createServer: ({ session }) => createNotesServer(session as never),
-      ...settings,
-    });
-  expect(create).toThrow(field);
 });
 
 test("as many listening messages as are kept fit into their record", async () => {

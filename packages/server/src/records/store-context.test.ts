@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { createFragileStore } from "../../test/fragile-store.ts";
 import { takeEvents, whenListening } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
+import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
 /** A session, and a handler whose store reads as given. */
 async function startOn(get: SessionStore["get"]) {
@@ -39,9 +39,7 @@ test("a store's own errors are named, and a read says that nothing was changed",
 
 test("a store that hung at a write is not asked to write again", async () => {
   const { store, control } = createFragileStore();
-  const replicas = createReplicas({ store, timeouts: { storeMs: 50 } });
-  const { client } = replicas.start();
-  const id = await client.initialize();
+  const { client, id } = await startSession({ store, timeouts: { storeMs: 50 } });
   const asked: string[] = [];
   control.interfere = (operation, run) => {
     asked.push(operation);
@@ -61,9 +59,7 @@ test("a store that cannot subscribe is read now and then, and says so", async ()
       throw new Error("no connection");
     },
   };
-  const replicas = createReplicas({ store, timeouts: { pollIntervalMs: 20 } });
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
+  const { one, two, id, ...replicas } = await startTwo({ store, timeouts: { pollIntervalMs: 20 } });
   const stream = await whenListening(await two.client.get(id));
   await one.client.call(id, "announce");
   const [event] = await takeEvents(stream, 1);
@@ -75,9 +71,10 @@ test("a store that cannot subscribe is read now and then, and says so", async ()
 });
 
 test("a message that is too long for the listening stream is an event, and fails what it asks", async () => {
-  const replicas = createReplicas({ events: { maxLength: 100 } });
-  const { client } = replicas.start();
-  const id = await client.initialize({ elicitation: {} });
+  const { client, id, ...replicas } = await startSession(
+    { events: { maxLength: 100 } },
+    { elicitation: {} },
+  );
   const answer = await client.call(id, "ask");
   expect(answer.text).toContain("events.maxLength allows 100");
   expect(replicas.events).toContainEqual({

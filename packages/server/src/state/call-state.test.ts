@@ -82,18 +82,6 @@ describe("the draft of a call", () => {
     expect(state.change()).toBeUndefined();
   });
 
-  test("throws at a write after the answer, whoever has a part of it", async () => {
-    const row = createStored().row();
-    const state = call(row);
-    const { notes } = state.draft;
-    await answer(row, state);
-    expect(() => notes.push("late")).toThrow(TypeError);
-    expect(() => (state.draft.n = 1)).toThrow(TypeError);
-    const unread = call(row);
-    unread.close();
-    expect(() => unread.draft.notes.push("late")).toThrow(TypeError);
-  });
-
   test("does not merge over its limit", async () => {
     const stored = createStored({ notes: [] });
     const rows = [stored.row(), stored.row()];
@@ -183,8 +171,6 @@ async function changeLater({ notes }: Notes): Promise<never> {
   await Promise.resolve();
   throw new Error("Nobody hears this.");
 }
-
-const addNote = (n: number) => (newest: Notes) => void newest.notes.push(`${n}`);
 
 describe("an update", () => {
   test("leaves references into the draft alive", async () => {
@@ -344,19 +330,6 @@ describe("an update", () => {
     await expect(answer(row, state)).rejects.toEqual(code("STATE_INVALID"));
     await state.update((newest) => newest.notes.push("late"));
     expect(stored.state).toEqual({ notes: ["late"] });
-  });
-
-  test("and another of the same row do not compete", async () => {
-    const stored = createStored();
-    const row = stored.row();
-    const options = { maxBytes: 10_000 };
-    await Promise.all(
-      Array.from({ length: 10 }, (_, n) =>
-        n % 2 ? call(row).update(addNote(n)) : updateState<Notes, void>(row, options, addNote(n)),
-      ),
-    );
-    expect(stored.state).toEqual({ notes: Array.from({ length: 10 }, (_, n) => `${n}`) });
-    expect(stored.writes).toBe(10);
   });
 });
 

@@ -98,19 +98,6 @@ describe("two changes of one state", () => {
       }),
     );
   });
-
-  test.each<[string, StoredState, StoredState, StoredState, StoredState | undefined]>([
-    ["two keys", { n: { a: 1 } }, { n: { a: 2 } }, { n: { a: 1, b: 1 } }, { n: { a: 2, b: 1 } }],
-    ["a key removed and one added", { a: 1 }, {}, { a: 1, b: 1 }, { b: 1 }],
-    ["one array", { a: [1] }, { a: [1, 2] }, { a: [1, 3] }, undefined],
-    ["one number, to the same", { a: 1 }, { a: 2 }, { a: 2 }, undefined],
-    ["one key, removed twice", { a: 1 }, {}, {}, undefined],
-    ["an object removed, its key changed", { a: { b: 1 } }, {}, { a: { b: 2 } }, undefined],
-    ["an object replaced, its key changed", { a: { b: 1 } }, { a: [] }, { a: {} }, undefined],
-    ["an object added twice, differently", {}, { a: { b: 1 } }, { a: { c: 1 } }, undefined],
-  ])("%s", (_, base, ours, theirs, merged) => {
-    expect(mergeStates(base, ours, theirs)).toEqual(merged);
-  });
 });
 
 test("equal is what has the same keys with equal values, in any order", () => {

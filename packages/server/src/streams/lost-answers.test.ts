@@ -3,14 +3,8 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createFragileStore } from "../../test/fragile-store.ts";
-import { readMessages, takeEventId, takeEvents } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
-
-const toolCall = (id: string | number, name: string, args: object = {}) => ({
-  id,
-  method: "tools/call",
-  params: { name, arguments: args },
-});
+import { readMessages, takeEventId, takeEvents, toolCall } from "../../test/raw-client.ts";
+import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
 /** The keys of a kind of values. */
 async function keysOf(store: SessionStore, kind: string): Promise<string[]> {
@@ -19,9 +13,7 @@ async function keysOf(store: SessionStore, kind: string): Promise<string[]> {
 }
 
 test("an answer that cannot be read is an unknown outcome, and asks the store no more", async () => {
-  const replicas = createReplicas({ timeouts: { leaseMs: 300 } });
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize();
+  const { one, two, id, ...replicas } = await startTwo({ timeouts: { leaseMs: 300 } });
   const first = await takeEventId(await one.client.post(id, toolCall(7, "list")));
   const [key] = await keysOf(replicas.store, "answer");
   const { revision } = (await replicas.store.get(key!))!;
@@ -51,9 +43,7 @@ test("a client that has more than was stored gets the unknown outcome, whoever a
 });
 
 test("a batch that died is told of each of its requests once, wherever its client left", async () => {
-  const replicas = createReplicas({ timeouts: { leaseMs: 300 } });
-  const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize({}, "2025-03-26");
+  const { one, two, id } = await startTwo({ timeouts: { leaseMs: 300 } }, {}, "2025-03-26");
   const batch = [toolCall(1, "list"), toolCall(2, "hang"), toolCall(3, "hang")];
   const [listed] = await takeEvents(await one.client.post(id, batch), 1);
   expect(listed?.message.id).toBe(1);
@@ -65,8 +55,7 @@ test("a batch that died is told of each of its requests once, wherever its clien
 });
 
 test("whoever heard of answers that are kept no longer has nothing to come back for", async () => {
-  const { client } = createReplicas({ events: { maxAnswers: 0 } }).start();
-  const id = await client.initialize({}, "2025-03-26");
+  const { client, id } = await startSession({ events: { maxAnswers: 0 } }, {}, "2025-03-26");
   const batch = [toolCall(1, "list"), toolCall(2, "list")];
   const [listed] = await takeEvents(await client.post(id, batch), 1);
   await client.post(id, toolCall(3, "list"));

@@ -1,5 +1,5 @@
-import type { AgentSession, Step } from "../life/agent-session.ts";
-import { type EventLine, operationLines } from "./step-lines.ts";
+import type { AgentSession, Step, Wait } from "./agent-session.ts";
+import { type Deed, deedsOf } from "./words.ts";
 
 /** How wide a picture is, and what is in it. In pixels. */
 export interface Measures {
@@ -23,28 +23,23 @@ export interface Column {
   readonly gapX: number;
   /** The time without a step before it; `undefined` for the first one, negative if steps overlap. */
   readonly gapMs: number | undefined;
-  readonly lines: readonly EventLine[];
+  readonly lines: readonly Pick<Deed, "text" | "said" | "took" | "kind" | "at" | "until">[];
 }
 
 /** Steps in one line of the picture. */
 export interface Row {
   readonly columns: readonly Column[];
+  /** From when to when it tells, with the space before it. */
+  readonly from: number;
+  readonly until: number;
+  /** The calls that waited in it. */
+  readonly waits: readonly Wait[];
   readonly y: number;
-  /** The lines of the longest list in a box. */
-  readonly lines: number;
   readonly boxHeight: number;
   readonly lanesY: number;
   readonly waitsY: number;
-  readonly height: number;
   /** Where the last column ends. */
   readonly endX: number;
-}
-
-export interface Layout {
-  readonly rows: readonly Row[];
-  readonly lanes: readonly string[];
-  readonly width: number;
-  readonly height: number;
 }
 
 export const lineHeight = 21;
@@ -55,26 +50,24 @@ const footHeight = 30;
 const firstGap = 14;
 
 /** Places steps one after another, in as many rows as they need. */
-export function layOut(session: AgentSession, measures: Measures): Layout {
+export function layOut(session: AgentSession, measures: Measures) {
   const lanes = [...new Set(session.spans.map(({ lane }) => lane))];
   const rows: Row[] = [];
   let y = 4;
   for (const columns of breakIntoRows(session.steps, measures)) {
     const [first, last] = [columns[0]!, columns.at(-1)!];
+    const from = first.step.from - Math.max(0, first.gapMs ?? 0);
+    const until = Math.max(...columns.map(({ step }) => step.until));
     const waits = session.waits.filter(
-      ({ from, until = Infinity }) =>
-        from <= last.step.until && until >= first.step.from - Math.max(0, first.gapMs ?? 0),
+      (wait) => wait.from <= until && (wait.until ?? Infinity) >= from,
     );
     const lines = Math.max(...columns.map((column) => column.lines.length));
     const boxHeight = headHeight + lines * lineHeight + footHeight;
     const lanesY = y + boxHeight + 14;
     const waitsY = lanesY + lanes.length * laneHeight;
-    const height = waitsY + waits.length * waitHeight - y;
-    rows.push({
-      ...{ columns, y, lines, boxHeight, lanesY, waitsY, height },
-      endX: last.x + last.width,
-    });
-    y += height + 22;
+    const endX = last.x + last.width;
+    rows.push({ columns, from, until, waits, y, boxHeight, lanesY, waitsY, endX });
+    y = waitsY + waits.length * waitHeight + 22;
   }
   return { rows, lanes, width: measures.width, height: y - 10 };
 }
@@ -98,11 +91,23 @@ function breakIntoRows(steps: readonly Step[], measures: Measures): Column[][] {
         const at = gapX + (end === undefined ? firstGap : gap);
         x = at + widths[index]!;
         end = Math.max(end ?? 0, step.until);
-        return { step, gapX, x: at, width: widths[index]!, gapMs, lines: operationLines(step) };
+        return { step, gapX, x: at, width: widths[index]!, gapMs, lines: linesOf(step) };
       }),
     );
   }
   return rows;
+}
+
+const mostLines = 6;
+
+/** What a step did, in a few lines at most. */
+function linesOf(step: Step): Column["lines"] {
+  const lines: Column["lines"][number][] = deedsOf(step).filter(({ isShown }) => isShown);
+  const at = step.until;
+  if (step.isFailed) lines.push({ at, text: "the step failed", kind: "bad" });
+  if (lines.length <= mostLines) return lines;
+  const more = lines.splice(mostLines - 1).length;
+  return [...lines, { at, text: `and ${more} more`, kind: "quiet" }];
 }
 
 function widthsOf(steps: readonly Step[], { width, gap, leastStep, mostStep }: Measures): number[] {
@@ -121,4 +126,28 @@ function widthsOf(steps: readonly Step[], { width, gap, leastStep, mostStep }: M
 export function placeIn({ step, x, width }: Column, time: number): number {
   const share = (time - step.from) / Math.max(1, step.until - step.from);
   return x + 10 + Math.min(1, Math.max(0, share)) * (width - 20);
+}
+
+/** About how wide a text of the picture is, in pixels. The font is the reader's own, so nobody knows before. */
+export function widthOfText(text: string): number {
+  let width = 0;
+  for (const letter of text) {
+    if (/[ijlt.,:;'|! ()]/.test(letter)) width += 3.9;
+    else if (/[mwMW@]/.test(letter)) width += 9.6;
+    else if (letter > "\u1100") width += 12;
+    else width += /[A-Z]/.test(letter) ? 7.8 : 6.6;
+  }
+  return width;
+}
+
+/** The text, cut where there is no more room for it. */
+export function fit(text: string, width: number): string {
+  if (widthOfText(text) <= width) return text;
+  const letters = Array.from(text);
+  while (letters.length > 1 && widthOfText(`${letters.join("")}…`) > width) letters.pop();
+  return `${letters.join("").trimEnd()}…`;
+}
+
+export function round(value: number): number {
+  return Math.round(value * 10) / 10;
 }

@@ -1,8 +1,6 @@
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import type { FormField, InputRequest } from "@durable-mcp/core/waiting";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
-import type { CallRow } from "../store/look.ts";
-import { printTime } from "../output/print-values.ts";
 
 /** A question of a server, as a person reads it. */
 export interface Question {
@@ -96,62 +94,4 @@ export function printQuestion({ key, mode, message, url, fields, required }: Que
     lines.push(`  ${oneLine(name)}, ${is}: ${kind}${words === "" ? "" : `. ${words}`}`);
   }
   return lines.join("\n");
-}
-
-/** The tool or prompt of a call, or the resource's URI, and its connection. */
-export function calledOf(call: WaitingRecord | undefined): string {
-  return call === undefined ? "" : oneLine(`${call.connection}: ${toolOf(call)}`, 60);
-}
-
-function toolOf({ request: { method, params } }: WaitingRecord): string {
-  return String(params[method === "resources/read" ? "uri" : "name"]);
-}
-
-/** What a person has to do for a call, in one line. */
-export function whatToDo(row: CallRow, now: number): string {
-  const { call, isSealed, isNewer } = row;
-  if (isSealed) return "sealed: --key-env opens it";
-  if (isNewer) return "written by a later release";
-  if (call === undefined) return "does not parse";
-  switch (stateOf(row, now)) {
-    case "waiting":
-      break;
-    case pastItsTime:
-      return "asked too long ago; the application says whether it may be asked again";
-    case "answering":
-      return "an answer is on its way";
-    case "settled":
-      if (call.isDelivered) return "nothing: the conversation has the result";
-      return "answered; the next step that resumes its messages gets the result";
-    default:
-      return call.state;
-  }
-  if (call.kind === "authorization")
-    return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
-  const [first, ...others] = questionsOf(call);
-  if (first === undefined) return "its server only wants the request again";
-  const page = first.mode === "url" ? "a page to open: " : "";
-  return `${page}${oneLine(first.message, 120)}${others.length > 0 ? ` (and ${others.length} more)` : ""}`;
-}
-
-export const pastItsTime = "past its time";
-
-/** The state of a call as it is by now. A look writes nothing, so time has not ended it in the store yet. */
-export function stateOf({ call, isSealed }: CallRow, now: number): string {
-  if (isSealed || call === undefined) return isSealed ? "sealed" : "unreadable";
-  return call.state === "waiting" && call.expiresAt <= now ? pastItsTime : call.state;
-}
-
-/** A call for `--json`, with its questions as the server asked them, and without anything secret. */
-export function callJson(row: CallRow, now: number) {
-  const { call, agent, agentSession, owner, lastUsedAt, bytes } = row;
-  const common = { row: row.row, owner, agent, agentSession, state: stateOf(row, now) };
-  const times = { lastUsedAt: printTime(lastUsedAt), bytes };
-  if (call === undefined) return { ...common, ...times };
-  const { connection, kind, request, round, askedAt, expiresAt, requests, url } = call;
-  return {
-    ...{ ...common, connection, kind, server: new URL(url).origin, method: request.method },
-    ...{ tool: toolOf(call), round, askedAt: printTime(askedAt) },
-    ...{ expiresAt: printTime(expiresAt), ...times, todo: whatToDo(row, now), questions: requests },
-  };
 }

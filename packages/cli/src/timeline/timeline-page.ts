@@ -1,24 +1,21 @@
 import { createHash } from "node:crypto";
-import { drawSession } from "../drawing/draw-session.ts";
-import { narrow, wide } from "../drawing/layout.ts";
-import type { AgentSession, Step } from "../life/agent-session.ts";
-import { durationText } from "../life/words.ts";
-import { Markup, markup } from "../text/markup.ts";
-import { pageScript, pageStyle } from "./page-style.ts";
+import { printDuration } from "../output/print-values.ts";
+import { type AgentSession, sentBy, type Step } from "./agent-session.ts";
+import { drawSession } from "./draw-session.ts";
+import { narrow, wide } from "./layout.ts";
+import { Markup, markup } from "./markup.ts";
 import { stepTable, timeText } from "./step-table.ts";
-
-interface Timeline {
-  /** What is shown. */
-  readonly sessions: readonly AgentSession[];
-  /** What the reader has to know about the log, and about what is left out. */
-  readonly notes: readonly string[];
-}
+import { pageScript, pageStyle } from "./style.ts";
 
 /** Not written in the page's template: the build would have a helper for it that is no dependency. */
 const script = `<script>${pageScript}</script>`;
 
-/** One page that needs nothing else: no network, no other file. Everything from the log is escaped. */
-export function timelinePage({ sessions, notes }: Timeline): string {
+/**
+ * One page that needs nothing else: no network, no other file. Everything from the log is escaped.
+ *
+ * @param notes what the reader has to know about the log, and about what is left out
+ */
+export function timelinePage(sessions: readonly AgentSession[], notes: readonly string[]): string {
   const policy = `default-src 'none'; style-src '${hashOf(pageStyle)}'; script-src '${hashOf(pageScript)}'; base-uri 'none'; form-action 'none'`;
   const title = `Timeline of ${sessions.length === 1 ? "an agent session" : "agent sessions"}`;
   return markup`<!doctype html>
@@ -41,7 +38,7 @@ function sessionPart(session: AgentSession): Markup {
   const [first, last] = [steps[0]!, steps.at(-1)!];
   const title = digest === "" ? "Steps without an agent session" : `Agent session ${digest}`;
   const until = Math.max(...steps.map((step) => step.until));
-  const when = `${timeText(first.from)} UTC, ${durationText(until - first.from)} from the first step to the end of ${last.isAnswer ? "the last answer" : "the last step"}`;
+  const when = `${timeText(first.from)} UTC, ${printDuration(until - first.from)} from the first step to the end of ${last.isAnswer ? "the last answer" : "the last step"}`;
   return markup`<section><h2>${title}</h2><p class="quiet">${when}</p>
 ${facts(session)}
 <figure>${drawSession(session, wide, "wide")}${drawSession(session, narrow, "narrow")}${key(session)}</figure>
@@ -50,43 +47,24 @@ ${facts(session)}
 }
 
 function facts({ steps, spans, waits }: AgentSession): Markup {
+  const countIf = (is: (step: Step) => boolean) => steps.filter(is).length;
   const calls = steps.flatMap(({ operations }) => operations.filter(({ kind }) => kind === "call"));
-  const requests = steps.flatMap((step) => [...step.requests.values()]);
-  const count = (of: (step: Step) => boolean) => steps.filter(of).length;
-  const lost = spans.filter(({ end }) => end === "lost").length;
-  return markup`<dl class="facts">${[
-    fact(
-      count(({ isAnswer }) => !isAnswer),
-      "step",
-      "steps",
-    ),
-    fact(new Set(steps.map(({ process }) => process)).size, "process", "processes"),
-    fact(calls.length, "call", "calls"),
-    fact(
-      requests.reduce((sum, sent) => sum + sent, 0),
-      ...(["HTTP request", "HTTP requests"] as const),
-    ),
-    fact(spans.length, "MCP session", "MCP sessions"),
-    fact(lost, "session lost", "sessions lost", "bad"),
-    fact(waits.length, "call that waited", "calls that waited", "wait"),
-    fact(
-      count(({ isAnswer }) => isAnswer),
-      "answer",
-      "answers",
-    ),
-    fact(
-      count(({ isEnded }) => !isEnded),
-      "step without an end",
-      "steps without an end",
-      "bad",
-    ),
-  ]}</dl>`;
-}
-
-/** A number, and what it counts; left out if there are none. */
-function fact(value: number, one: string, many: string, kind = ""): Markup | undefined {
-  if (value === 0) return undefined;
-  return markup`<div class="${kind}"><dt>${value === 1 ? one : many}</dt><dd>${value.toLocaleString("en")}</dd></div>`;
+  const counted: [number, one: string, many: string, kind?: string][] = [
+    [countIf(({ isAnswer }) => !isAnswer), "step", "steps"],
+    [new Set(steps.map(({ process }) => process)).size, "process", "processes"],
+    [calls.length, "call", "calls"],
+    [steps.reduce((sum, step) => sum + sentBy(step), 0), "HTTP request", "HTTP requests"],
+    [spans.length, "MCP session", "MCP sessions"],
+    [spans.filter(({ end }) => end === "lost").length, "session lost", "sessions lost", "bad"],
+    [waits.length, "call that waited", "calls that waited", "wait"],
+    [countIf(({ isAnswer }) => isAnswer), "answer", "answers"],
+    [countIf(({ isEnded }) => !isEnded), "step without an end", "steps without an end", "bad"],
+  ];
+  const shown = counted.filter(([value]) => value > 0);
+  return markup`<dl class="facts">${shown.map(
+    ([value, one, many, kind = ""]) =>
+      markup`<div class="${kind}"><dt>${value === 1 ? one : many}</dt><dd>${value.toLocaleString("en")}</dd></div>`,
+  )}</dl>`;
 }
 
 /** What the signs of the picture mean, as far as they are in it. */

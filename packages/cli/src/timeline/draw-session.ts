@@ -1,10 +1,10 @@
-import { count } from "../../output/print-values.ts";
-import type { AgentSession } from "../life/agent-session.ts";
-import { Markup, markup } from "../text/markup.ts";
+import { count } from "../output/print-values.ts";
+import type { AgentSession } from "./agent-session.ts";
 import { drawBox } from "./draw-boxes.ts";
 import { drawGap, drawLanes, drawWaits } from "./draw-lanes.ts";
 import { layOut, type Measures, wide } from "./layout.ts";
-import { colours, darkColours, pictureStyle } from "./picture-style.ts";
+import { Markup, markup } from "./markup.ts";
+import { colours, darkColours, pictureStyle } from "./style.ts";
 
 /** The picture of an agent session in a page, whose style it takes. Each step leads to its row in the table. */
 export function drawSession(session: AgentSession, measures: Measures, className: string): Markup {
@@ -25,7 +25,7 @@ export function drawPicture(session: AgentSession, title: string): string {
 function draw(session: AgentSession, measures: Measures, isLinked: boolean) {
   const layout = layOut(session, measures);
   const content = layout.rows.map(
-    (row) => markup`<g>${drawLanes(session, layout, row)}${drawWaits(session, row)}
+    (row) => markup`<g>${drawLanes(session, layout.lanes, row)}${drawWaits(session, row)}
 ${row.columns.map((column) => markup`${drawGap(row, column)}${drawBox(session, row, column, isLinked)}`)}</g>`,
   );
   return { width: layout.width, height: Math.round(layout.height), content };

@@ -1,10 +1,8 @@
-import { count } from "../../output/print-values.ts";
-import type { AgentSession, Step } from "../life/agent-session.ts";
-import { durationText, processText } from "../life/words.ts";
-import { type Markup, markup } from "../text/markup.ts";
-import { type Column, lineHeight, placeIn, type Row } from "./layout.ts";
-import type { EventLine } from "./step-lines.ts";
-import { fit, widthOfText } from "./text-width.ts";
+import { count, printDuration } from "../output/print-values.ts";
+import { type AgentSession, sentBy, type Step, titleOf } from "./agent-session.ts";
+import { type Column, fit, lineHeight, placeIn, round, type Row, widthOfText } from "./layout.ts";
+import { type Markup, markup } from "./markup.ts";
+import { processText } from "./words.ts";
 
 /** The id of a step's row in the table. */
 export function rowId({ digest }: AgentSession, { number, isAnswer }: Step): string {
@@ -20,13 +18,12 @@ export function drawBox(
 ): Markup {
   const { step, x, width } = column;
   const { y, boxHeight } = row;
-  const took = durationText(step.until - step.from);
-  const title = `${step.isAnswer ? "Answer" : "Step"} ${step.number}`;
+  const took = printDuration(step.until - step.from);
   const lines = column.lines.map((line, index) =>
     drawLine(column, line, y + 48 + index * lineHeight),
   );
   const box = markup`<rect class="box${step.isEnded && !step.isFailed ? "" : " cut"}" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="8"/>
-<text class="title" x="${x + 10}" y="${y + 19}">${title}</text>
+<text class="title" x="${x + 10}" y="${y + 19}">${titleOf(step)}</text>
 <text class="small end" x="${x + width - 10}" y="${y + 19}">${took}</text>
 <text class="small" x="${x + 10}" y="${y + 35}">${fit(`process ${processText(step.process)}`, width - 20)}</text>
 ${lines}
@@ -35,31 +32,29 @@ ${drawRequests(step, x, y + boxHeight - 12, width)}`;
   return markup`<a href="#${rowId(session, step)}" data-row="${rowId(session, step)}" data-title="${describe(step)}">${box}</a>`;
 }
 
-function drawLine(column: Column, line: EventLine, y: number): Markup {
+function drawLine(column: Column, line: Column["lines"][number], y: number): Markup {
   const { x, width } = column;
   const room = width - 20;
-  const aside = line.aside;
+  const aside = line.said ?? line.took;
   const needed = widthOfText(line.text) + (aside === undefined ? 0 : widthOfText(aside) + 8);
   const isRoom = aside !== undefined && needed <= room;
   const shown = line.kind === "bad" && aside !== undefined ? `${line.text} · ${aside}` : line.text;
+  const from = placeIn(column, line.at);
+  const length = line.until === undefined ? undefined : placeIn(column, line.until) - from;
   const bar =
-    line.from !== undefined &&
-    markup`<rect class="bar ${line.kind}" x="${round(placeIn(column, line.from))}" y="${y + 14}" width="${barWidth(column, line)}" height="3" rx="1.5"/>`;
+    length !== undefined &&
+    markup`<rect class="bar ${line.kind}" x="${round(from)}" y="${y + 14}" width="${round(Math.max(3, length))}" height="3" rx="1.5"/>`;
   const text = isRoom ? line.text : fit(shown, room);
   return markup`<text class="line ${line.kind}" x="${x + 10}" y="${y + 10}">${text}</text>
 ${isRoom && markup`<text class="small end" x="${x + width - 10}" y="${y + 10}">${aside}</text>`}
 ${bar}`;
 }
 
-function barWidth(column: Column, { from = 0, until = 0 }: EventLine): number {
-  return round(Math.max(3, placeIn(column, until) - placeIn(column, from)));
-}
-
 /** A dot for each request, if there is room for all. */
 function drawRequests(step: Step, x: number, y: number, width: number): Markup {
   if (!step.isEnded)
     return markup`<text class="line bad" x="${x + 10}" y="${y}">${fit("no end in the log", width - 20)}</text>`;
-  const sent = [...step.requests.values()].reduce((sum, each) => sum + each, 0);
+  const sent = sentBy(step);
   const text = count(sent, "request");
   const room = width - 20 - widthOfText(text) - 6;
   const dots = sent * 8 <= room ? sent : 0;
@@ -72,12 +67,6 @@ function drawRequests(step: Step, x: number, y: number, width: number): Markup {
 
 /** The title of what the page shows of a step. */
 function describe(step: Step): string {
-  const requests = [...step.requests.values()].reduce((sum, sent) => sum + sent, 0);
-  const sent = step.isEnded ? count(requests, "request") : "no end in the log";
-  const what = step.isAnswer ? "Answer" : "Step";
-  return `${what} ${step.number}, process ${processText(step.process)}, ${durationText(step.until - step.from)}, ${sent}`;
-}
-
-export function round(value: number): number {
-  return Math.round(value * 10) / 10;
+  const sent = step.isEnded ? count(sentBy(step), "request") : "no end in the log";
+  return `${titleOf(step)}, process ${processText(step.process)}, ${printDuration(step.until - step.from)}, ${sent}`;
 }

@@ -1,57 +1,54 @@
-import type { AgentSession } from "../life/agent-session.ts";
-import { laneOf, type SessionSpan } from "../life/session-spans.ts";
-import type { Wait } from "../life/waits.ts";
-import { durationText } from "../life/words.ts";
-import { type Markup, markup } from "../text/markup.ts";
-import { round } from "./draw-boxes.ts";
-import { type Column, laneHeight, type Layout, placeIn, type Row, waitHeight } from "./layout.ts";
-import { fit, widthOfText } from "./text-width.ts";
+import { printDuration } from "../output/print-values.ts";
+import type { AgentSession, Wait } from "./agent-session.ts";
+import {
+  type Column,
+  fit,
+  laneHeight,
+  placeIn,
+  round,
+  type Row,
+  waitHeight,
+  widthOfText,
+} from "./layout.ts";
+import { type Markup, markup } from "./markup.ts";
+import { laneOf, type SessionSpan } from "./session-spans.ts";
 
-/** Where a time is in a row; `undefined` outside of its steps and the spaces between them. */
-function placeInRow(row: Row, time: number): number {
-  let x = row.columns[0]!.gapX;
-  for (const column of row.columns) {
+/** Where a time is in a row: in a step's box, or where the last box before it ends. */
+function placeInRow({ columns }: Row, time: number): number {
+  let x = columns[0]!.gapX;
+  for (const column of columns) {
     if (time < column.step.from) break;
-    x = time <= column.step.until ? placeIn(column, time) : column.x + column.width;
-    if (time <= column.step.until) return x;
+    if (time <= column.step.until) return placeIn(column, time);
+    x = column.x + column.width;
   }
   return x;
 }
 
-/** From when to when a row tells, with the space before it. */
-function timesOf({ columns }: Row): { from: number; until: number } {
-  const { step, gapMs = 0 } = columns[0]!;
-  return {
-    from: step.from - Math.max(0, gapMs),
-    until: Math.max(...columns.map((each) => each.step.until)),
-  };
-}
-
 /** The lanes of a row: each MCP session from its start to its end. */
-export function drawLanes({ spans, steps }: AgentSession, layout: Layout, row: Row): Markup[] {
+export function drawLanes(
+  { spans, steps }: AgentSession,
+  lanes: readonly string[],
+  row: Row,
+): Markup[] {
   const lastStep = steps.at(-1)!;
-  return layout.lanes.flatMap((lane, index) => {
+  return lanes.flatMap((lane, index) => {
     const y = row.lanesY + index * laneHeight + 24;
-    const own = spans.filter((span) => span.lane === lane);
-    const several = layout.lanes.length > 1 || lane.includes(" · ");
-    const drawn = own.map((span) => drawSpan(row, span, y, lastStep.until));
-    const labels = placeLabels(row, own, several);
+    const own = spans.filter(
+      (span) => span.lane === lane && span.until >= row.from && span.from <= row.until,
+    );
+    const several = lanes.length > 1 || lane.includes(" · ");
     return [
       ...drawStems(row, lane, y),
-      ...drawn.filter((each) => each !== undefined),
-      ...labels.map(
-        ({ x, text, span }) =>
-          markup`<text class="lane c${colourOf(span)}" x="${round(x)}" y="${y - 9}">${text}</text>`,
-      ),
+      ...own.map((span) => drawSpan(row, span, y, lastStep.until)),
+      ...drawLabels(row, own, y, several),
     ];
   });
 }
 
 const colourOf = ({ number }: SessionSpan) => ((number - 1) % 4) + 1;
 
-function drawSpan(row: Row, span: SessionSpan, y: number, end: number): Markup | undefined {
-  const { from, until } = timesOf(row);
-  if (span.until < from || span.from > until) return undefined;
+function drawSpan(row: Row, span: SessionSpan, y: number, end: number): Markup {
+  const { from, until } = row;
   const isOver = span.until <= until && (span.end !== "kept" || until >= end);
   const x1 = span.from < from ? 0 : placeInRow(row, span.from);
   const x2 = isOver ? placeInRow(row, span.until) : row.endX + 16;
@@ -66,47 +63,45 @@ ${span.from >= from && !span.isOlder && markup`<circle class="begin ${colour}" c
 }
 
 /** A label where each session begins, and at the start of each row; left out where there is no room. */
-function placeLabels(row: Row, spans: readonly SessionSpan[], several: boolean) {
-  const { from, until } = timesOf(row);
-  const seen = spans.filter((span) => span.until >= from && span.from <= until);
-  return seen.flatMap((span, index) => {
+function drawLabels(
+  row: Row,
+  spans: readonly SessionSpan[],
+  y: number,
+  several: boolean,
+): Markup[] {
+  const { from, until } = row;
+  return spans.flatMap((span, index) => {
     const x = span.from < from ? row.columns[0]!.x : placeInRow(row, span.from) - 4;
-    const next = seen[index + 1];
+    const next = spans[index + 1];
     const room = (next ? placeInRow(row, next.from) - 10 : row.endX + 16) - x;
-    const name = several
-      ? `${span.lane}: session ${span.number}`
-      : `${span.lane}: MCP session ${span.number}`;
+    const name = `${span.lane}: ${several ? "session" : "MCP session"} ${span.number}`;
     const whole = span.end === "lost" && span.until <= until ? `${name}, lost` : name;
     const text = [whole, name, `session ${span.number}`, `${span.number}`].find(
       (each) => widthOfText(each) <= room,
     );
-    return text === undefined ? [] : [{ x, text, span }];
+    if (text === undefined) return [];
+    return markup`<text class="lane c${colourOf(span)}" x="${round(x)}" y="${y - 9}">${text}</text>`;
   });
 }
 
-/** From each step's box to the session that it used, and a dot for each call. */
+/** From each step's box to the session that it used, for each call. */
 function drawStems(row: Row, lane: string, y: number): Markup[] {
-  return row.columns.flatMap((column) => {
-    const calls = column.step.entries.filter(
-      (entry) =>
-        laneOf(entry) === lane &&
-        entry.event === "operation" &&
-        entry.fields["operation"] === "call" &&
-        entry.fields["action"] === "started",
-    );
-    return calls.map(({ time }) => {
+  return row.columns.flatMap((column) =>
+    column.step.entries.flatMap((entry) => {
+      const { event, fields, time } = entry;
+      const isCall = event === "operation" && fields["operation"] === "call";
+      if (!isCall || fields["action"] !== "started" || laneOf(entry) !== lane) return [];
       const x = round(placeIn(column, time));
       return markup`<line class="stem" x1="${x}" x2="${x}" y1="${row.y + row.boxHeight}" y2="${y - 5}"/>`;
-    });
-  });
+    }),
+  );
 }
 
 /** The calls that waited in a row. */
-export function drawWaits({ waits, steps }: AgentSession, row: Row): Markup[] {
-  const { from, until } = timesOf(row);
+export function drawWaits({ steps }: AgentSession, row: Row): Markup[] {
+  const { from, until } = row;
   const isLast = until >= steps.at(-1)!.until;
-  const own = waits.filter((wait) => wait.from <= until && (wait.until ?? Infinity) >= from);
-  return own.map((wait, index) => {
+  return row.waits.map((wait, index) => {
     const y = row.waitsY + index * waitHeight + 18;
     const x1 = wait.from < from ? 0 : placeInRow(row, wait.from);
     const isOver = wait.until !== undefined && wait.until <= until;
@@ -124,7 +119,7 @@ export function waitText({ tool, rounds, from, until, state }: Wait, isLast = tr
   const forWhom = rounds[0]?.round === 0 ? "for a sign-in" : "for a person";
   if (until === undefined) return `${tool} ${isLast ? "still waits" : "waits"} ${forWhom}`;
   const end = state === "settled" ? "" : `, then ${state.replaceAll("-", " ")}`;
-  return `${tool} waited ${forWhom}: ${durationText(until - from)}${end}`;
+  return `${tool} waited ${forWhom}: ${printDuration(until - from)}${end}`;
 }
 
 /** The time without a step, cut short. */
@@ -134,6 +129,6 @@ export function drawGap(row: Row, { gapX, x, gapMs }: Column): Markup | undefine
   const middle = round((gapX + x) / 2);
   if (gapMs <= 0)
     return markup`<text class="small middle" x="${middle}" y="${y - 7}">overlap</text>`;
-  return markup`<text class="small middle" x="${middle}" y="${y - 7}">${durationText(gapMs)}</text>
+  return markup`<text class="small middle" x="${middle}" y="${y - 7}">${printDuration(gapMs)}</text>
 <path class="gap" d="M${gapX + 4} ${y}H${middle - 5}M${middle + 5} ${y}H${x - 4}M${middle - 6} ${y + 5}l5 -10m2 10l5 -10"/>`;
 }

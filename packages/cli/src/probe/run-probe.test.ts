@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readTarget } from "./read-target.ts";
+import { readTarget } from "./run-probe.ts";
 
 const options = { timeout: 10, callTimeout: 60, watch: 10 };
 
@@ -10,7 +10,7 @@ test.each([
   [["./server"], "command"],
   [["server.js"], "command"],
 ])("%j is a %s", (words, type) => {
-  expect(readTarget(words, options).type).toBe(type);
+  expect(readTarget(words, options) instanceof URL).toBe(type === "url");
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { type LogEntry, textOf } from "../log/log-entry.ts";
+import { type LogEntry, textOf } from "./read-log.ts";
 
 /** The life of one MCP session, as far as the log tells of it. */
 export interface SessionSpan {
@@ -34,10 +34,8 @@ export function findSpans(
   const answered = new Map<string, number>();
   const begin = (lane: string, from: number, isOlder = false) => {
     const number = spans.filter((span) => span.lane === lane).length + 1;
-    const end = "kept";
-    const span: SessionSpan = {
-      ...{ lane, number, from, until: from, isOlder, end, lastSeen: undefined },
-    };
+    const place = { lane, number, from, until: from, isOlder };
+    const span: SessionSpan = { ...place, end: "kept", lastSeen: undefined };
     spans.push(span);
     current.set(lane, span);
   };
@@ -50,7 +48,7 @@ export function findSpans(
   for (const entry of entries) {
     const { event, time, fields } = entry;
     const lane = laneOf(entry);
-    if (event === "started") {
+    if (event === "started" || event === "recovered") {
       close(lane, time, "replaced");
       begin(lane, time);
     } else if (event === "resumed" && current.get(lane)?.end !== "kept") begin(lane, time, true);
@@ -60,9 +58,6 @@ export function findSpans(
     } else if (event === "restored") {
       const span = current.get(lane);
       if (span?.end === "lost") Object.assign(span, { end: "kept", lastSeen: undefined });
-    } else if (event === "recovered") {
-      close(lane, time, "replaced");
-      begin(lane, time);
     } else if (event === "ended") close(lane, time, "ended");
     if (isAnswer(entry)) answered.set(lane, time);
     if (event === "operation" && fields["action"] === "started") continue;

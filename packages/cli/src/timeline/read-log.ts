@@ -1,3 +1,7 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { CommandFailure } from "../output/command-failure.ts";
+
 /** A line of an event log, as `createEventLog` of `@durable-mcp/ai-sdk/event-log` writes it. */
 export interface LogEntry {
   /** In milliseconds since 1970-01-01 UTC. */
@@ -12,8 +16,46 @@ export interface LogEntry {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * Reads the entries of a log, in the order of time, and what is wrong with the file.
+ *
+ * @throws {CommandFailure} if the file cannot be read
+ */
+export async function readLog(path: string) {
+  const stream = createReadStream(path, "utf8");
+  let end = "";
+  stream.on("data", (chunk) => (end = chunk.slice(-1).toString()));
+  try {
+    const entries: LogEntry[] = [];
+    /** That no event log has written. */
+    let foreignLines = 0;
+    /** Could not be written, as the log itself says. */
+    let lostEvents = 0;
+    let isLastForeign = false;
+    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+      if (line.trim() === "") continue;
+      const entry = parseEntry(line);
+      isLastForeign = entry === undefined;
+      if (entry === undefined) foreignLines += 1;
+      else if (entry.event === "log-gap") lostEvents += countOf(entry.fields, "lost") ?? 0;
+      else entries.push(entry);
+    }
+    // It was being written, or broke off.
+    const isCutOff = end !== "" && end !== "\n" && isLastForeign;
+    if (isCutOff) foreignLines -= 1;
+    // Processes write at the same time, and their clocks may differ. Lines of one time stay as they were written.
+    const inOrder = entries.toSorted((a, b) => a.time - b.time);
+    return { entries: inOrder, foreignLines, isCutOff, lostEvents };
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new CommandFailure(
+      `The log cannot be read: ${reason}. Give the path that createEventLog got.`,
+    );
+  }
+}
+
 /** @returns `undefined` for a line that no event log has written */
-export function parseEntry(line: string): LogEntry | undefined {
+function parseEntry(line: string): LogEntry | undefined {
   let value: unknown;
   try {
     value = JSON.parse(line);
