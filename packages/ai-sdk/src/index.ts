@@ -61,11 +61,7 @@ export type {
   NamedSessions,
   RunOptions,
 } from "./run/connection-registry.ts";
-export type {
-  AnswerOptions,
-  ResumedMessages,
-  WaitingRegistry,
-} from "./waiting/waiting-registry.ts";
+export type { AnswerOptions, ResumedMessages, RunWaiting } from "./waiting/run-waiting.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./run/wait-until-ready.ts";
 export {

@@ -7,7 +7,7 @@ import {
   type ToolSet,
 } from "ai";
 import type { OpenRun } from "../sessions/open-run.ts";
-import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
+import type { RunWaiting } from "../waiting/run-waiting.ts";
 
 export type RuntimeContext = Record<string, unknown>;
 
@@ -42,7 +42,7 @@ export class OpenDurableAgent<
   }
 
   /** The agent session's calls that wait for a person. */
-  get waiting(): WaitingRegistry {
+  get waiting(): RunWaiting {
     return this.#lease.waiting;
   }
 

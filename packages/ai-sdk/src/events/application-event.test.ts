@@ -5,7 +5,7 @@ import { alice, callForText } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import type { ApplicationEvent, OnEvent } from "./application-event.ts";
-import { createTeller } from "./connection-telemetry.ts";
+import { createTeller } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 /** Two steps in one session, which the server has forgotten before the second. */

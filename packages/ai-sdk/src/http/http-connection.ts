@@ -12,7 +12,7 @@ import {
   isRegistryDisposed,
   restoreSessionError,
 } from "../events/connection-error.ts";
-import { tellIfUnavailable } from "../events/unavailable-event.ts";
+import { tellIfUnavailable } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
 import { takeProgress } from "../connection/call-envelope.ts";

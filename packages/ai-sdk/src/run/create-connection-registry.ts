@@ -11,7 +11,7 @@ import { callTool, clientForUse } from "../tools/call-tool.ts";
 import type { ConnectionRun, RunOptions } from "./connection-registry.ts";
 import { restartSchema, runSchema, statusSchema } from "./option-schemas.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
-import { createRegistryWaiting } from "../waiting/waiting-registry.ts";
+import { createRunWaiting } from "../waiting/run-waiting.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { createInternals, registerRegistryInternals } from "./use-connections.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
@@ -90,7 +90,7 @@ export function createConnectionRegistry(
     restart: first.forgetting((...restart) => management.restart(...restart)),
     clearTools: first.forgetting((name: string) => management.clearTools(name)),
     named,
-    waiting: createRegistryWaiting(parts, find),
+    waiting: createRunWaiting(parts, find),
     dispose,
     [Symbol.asyncDispose]: dispose,
   };

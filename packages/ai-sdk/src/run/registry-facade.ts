@@ -4,7 +4,7 @@ import type { ToolSet } from "ai";
 import { isStateful } from "../connection/define-connection.ts";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
 import type { ConnectionRun, RunOptions } from "./connection-registry.ts";
-import { isTold } from "../events/unavailable-event.ts";
+import { isTold } from "../events/connection-error.ts";
 import type { Execute } from "../tools/connection-tools.ts";
 import { mergeTools } from "../tools/same-names.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";

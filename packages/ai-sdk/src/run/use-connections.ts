@@ -3,7 +3,7 @@ import { abortable } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { authorizationRequired, connectionUnavailable } from "../events/connection-error.ts";
-import { emitUnavailable } from "../events/unavailable-event.ts";
+import { emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import type { ConnectionSet } from "../tools/same-names.ts";
