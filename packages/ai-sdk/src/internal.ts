@@ -1,5 +1,5 @@
 /**
- * Functions that other packages of this project need to put a registry's connections behind clients of
+ * Functions that other packages of this project need to put a run's connections behind clients of
  * their own. Not for applications: they may change with every release, and all packages are released
  * together.
  */

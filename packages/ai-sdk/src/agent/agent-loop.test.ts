@@ -1,6 +1,5 @@
 import { type ModelMessage, ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
-import { sendJson } from "../../test/http-server.ts";
 import {
   answer,
   type NotebookServer,
@@ -53,28 +52,6 @@ describe("an agent's run", () => {
     });
   });
 
-  test("goes on when the server refuses a call, and the model is told why", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      let isFirst = true;
-      server.intercept(
-        on("tools/call", ({ message }, response) => {
-          if (!isFirst) return "next";
-          isFirst = false;
-          const error = { code: -32602, message: "No more paper." };
-          sendJson(response, 200, { jsonrpc: "2.0", id: message.id, error });
-          return undefined;
-        }),
-      );
-      const { results, errors, text } = await run(tools, [add("a")], [list], "Done.");
-      expect(results).toEqual(["error-text: MCPClientError: No more paper.", ""]);
-      expect(errors).toMatchObject([{ code: -32602 }]);
-      expect(text).toBe("Done.");
-    });
-  });
-
   test("goes on in a new session when the server lost the old one, once", async () => {
     const server = await startNotebookServer();
     const application = startApplication({ notes: notebook(server) });
@@ -101,31 +78,6 @@ describe("an agent's run", () => {
       expect(results).toEqual(["b"]);
     });
     expect(server.log).toEqual(["POST tools/call"]);
-  });
-
-  test("goes on when the new session is lost too, and the model is told", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      let refusals = 2;
-      server.intercept(
-        on("tools/call", () => {
-          if (refusals > 0) server.forgetSessions();
-          refusals -= 1;
-          return "next";
-        }),
-      );
-      const { results, errors } = await run(tools, [add("a")], [add("b")], [list], "Done.");
-      expect(results).toEqual([
-        expect.stringMatching(
-          /^error-text: McpSessionError: tools\/call .* does not know the session that it has just made/,
-        ),
-        expect.stringMatching(/is gone.*\n1 notes$/),
-        "b",
-      ]);
-      expect(errors).toMatchObject([{ code: "SESSION_LOST", data: { connection: "notes" } }]);
-    });
   });
 
   test.each<[string, "text/event-stream" | "application/json"]>([

@@ -4,9 +4,8 @@ import { generateText, stepCountIs, streamText, type ToolSet } from "ai-6";
 import { MockLanguageModelV3, simulateReadableStream } from "ai-6/test";
 import { expect, test } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
-import { answer, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { alice } from "../../test/step.ts";
 
 const use = { principal: alice };
 const usage = {
@@ -95,38 +94,6 @@ test("a stream that a run gives back has its tools until it has ended", async ()
     }).toUIMessageStreamResponse(),
   );
   expect(await response.text()).toContain("1 notes");
-});
-
-test("progress comes as preliminary results", async () => {
-  const server = await startNotebookServer({
-    setUp(mcp) {
-      mcp.registerTool("add_note", {}, async ({ ["_meta"]: meta, sendNotification }) => {
-        const params = { progressToken: meta!.progressToken!, progress: 1, total: 2 };
-        await sendNotification({ method: "notifications/progress", params });
-        return answer("1 notes");
-      });
-    },
-  });
-  const notes = defineMcpClientConnection({
-    url: server.url,
-    description: "A notebook.",
-    session: "stateful",
-    preliminaryResults: true,
-  });
-  const registry = startApplication({ notes }).provider.create({ principal: alice });
-  const tools = (await registry.tools()) as ToolSet;
-  const stream = streamText({ model: addingModel("milk"), tools, ...settings }).toUIMessageStream();
-  const outputs: any[] = [];
-  for await (const chunk of stream) {
-    if (chunk.type === "tool-output-available") outputs.push(chunk);
-  }
-  expect(outputs[0]).toMatchObject({
-    preliminary: true,
-    output: { _meta: { "durable-mcp/progress": { progress: 1, total: 2 } } },
-  });
-  expect(outputs.at(-1).preliminary).toBeUndefined();
-  expect(outputs.at(-1).output).toMatchObject(answer("1 notes"));
-  await registry.dispose();
 });
 
 test("an attached stream holds its lease to the end", async () => {

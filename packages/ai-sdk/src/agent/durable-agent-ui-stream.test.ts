@@ -106,14 +106,6 @@ describe("a stream of UI messages", () => {
     await vi.waitFor(() => expect(chat.server.waits).toEqual(["started", "aborted"]));
   });
 
-  test("is released when nobody reads it", async () => {
-    const chat = await startChat();
-    chat.messages.push(ask("Note a."));
-    const { response } = await chat.post(new AbortController().signal, [add("a")], "Noted.");
-    expect(response.status).toBe(200);
-    await chat.expectReleased(1);
-  });
-
   test("is released when the messages are none", async () => {
     const chat = await startChat();
     chat.messages.push({ role: "nobody" } as unknown as UIMessage);

@@ -178,17 +178,17 @@ function withConnection(error: McpSessionError, connection: string): McpSessionE
 
 const disposed = new WeakSet<object>();
 
-/** Whether an error is that of a use of a registry that is over. */
+/** Whether an error is that of a use of a run that is over. */
 export function isRegistryDisposed(error: object): boolean {
   return disposed.has(error);
 }
 
-/** The error of a use of a registry, or of a run, that is over. */
+/** The error of a use of a run that is over. */
 export function registryDisposed(connection?: string): McpSessionError {
   const start = connection === undefined ? "The" : `Connection ${connection}: the`;
   const error = new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `${start} registry was disposed of, or its run is over. Create one for each step. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
+    `${start} run is over. Open one for each step. Wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
     { data: { connection } },
   );
   disposed.add(error);

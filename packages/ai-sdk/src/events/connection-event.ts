@@ -8,7 +8,7 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  * - `list`: listing the tools.
  * - `call`: a tool call, with all its waiting.
  * - `recover`: replacing a lost session or a dead process.
- * - `ready`: waiting until the server answers (`registry.ready`).
+ * - `ready`: waiting until the server answers (`run.ready`).
  * - `answer`: answering the questions of a call that waits for a person, in any process.
  */
 export type OperationName = "connect" | "list" | "call" | "recover" | "ready" | "answer";
@@ -75,7 +75,7 @@ export type OperationEvent = {
  *   `onElicitation`. The call fails, and was not carried out.
  * - `session-unused`: the server gives session ids, and the connection, whose definition has no `session`, keeps
  *   none. Once a process and connection.
- * - `used-after-run`: a tool was called after its run, or its registry, was over.
+ * - `used-after-run`: a tool was called after its run was over.
  * - `waiting-call`: the state of a call that waits for a person has changed. `round` counts the server's
  *   questions.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or

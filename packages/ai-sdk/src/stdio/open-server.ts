@@ -61,7 +61,7 @@ async function openServer(parts: StdioParts): Promise<OpenServer> {
     const own = restoreStdioError(parts, error);
     if (McpSessionError.isInstance(own) || server.end === undefined) return own;
     return errors.lost(
-      `${describeEnd(server.end)}. This client ended with it. Ask the registry for client(${JSON.stringify(connection)}) again.`,
+      `${describeEnd(server.end)}. This client ended with it. Ask the run for client(${JSON.stringify(connection)}) again.`,
       { cause: error },
     );
   });

@@ -21,7 +21,7 @@ import {
 } from "./stdio-server.ts";
 
 /**
- * One stdio connection of one registry: one process at a time, started on first use and replaced
+ * One stdio connection of one run: one process at a time, started on first use and replaced
  * when it ends by itself. Whoever holds the connection owns the processes: `settle` and
  * `endLooseSessions` end them.
  */
@@ -91,7 +91,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     openings: client.openings,
     async settle() {
       // There is nothing to save: whoever is still waiting waits for nothing.
-      closing.abort(new DOMException("The registry was disposed of.", "AbortError"));
+      closing.abort(new DOMException("The run is over.", "AbortError"));
       await Promise.allSettled(client.openings);
     },
     async endLooseSessions() {

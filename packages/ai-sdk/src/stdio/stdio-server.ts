@@ -54,7 +54,7 @@ export async function startStdioServer(parts: StdioParts) {
   const { options, context, errors, failures, telemetry, life, servers, emit } = parts;
   const { connection } = context;
   const env = await resolveEnvironment(parts);
-  // The registry may have ended meanwhile, and then nobody would end the server.
+  // The run may have ended meanwhile, and then nobody would end the server.
   context.abortSignal.throwIfAborted();
   const args = options.args ?? [];
   const secrets = secretValues(env, args);
