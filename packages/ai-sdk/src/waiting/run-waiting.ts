@@ -20,8 +20,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
 import { findResults, placesIn } from "./find-results.ts";
 import { fillIn } from "./placeholders.ts";
-import { resumeParked } from "./resume-parked.ts";
-import { pendingSignIns } from "./sign-in.ts";
+import { pendingSignIns, resumeParked } from "./sign-in.ts";
 import { createStoredCalls, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
