@@ -2,11 +2,9 @@ import { createMemoryStore } from "@durable-mcp/core";
 import {
   experimental_createSteering as createSteering,
   type ModelMessage,
-  readUIMessageStream,
   stepCountIs,
   tool,
   type UIMessage,
-  type UIMessageChunk,
 } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -14,7 +12,7 @@ import { callsOf } from "../../test/calls-of.ts";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { alice, bob } from "../../test/step.ts";
-import { chunksOf } from "../../test/ui-chunks.ts";
+import { takeAnswer } from "../../test/ui-chunks.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
@@ -84,26 +82,7 @@ function startChat() {
     const { agent, response } = await respond(...turns);
     expect(response.status).toBe(202);
     expect(response.headers.get("x-chat")).toBe("1");
-    const last = messages.at(-1);
-    const chunks: UIMessageChunk[] = [];
-    const stream = chunksOf(response).pipeThrough(
-      new TransformStream<UIMessageChunk, UIMessageChunk>({
-        transform(chunk, controller) {
-          chunks.push(chunk);
-          controller.enqueue(chunk);
-        },
-      }),
-    );
-    const isContinued = last?.role === "assistant";
-    let answer: UIMessage | undefined;
-    for await (const state of readUIMessageStream({
-      stream,
-      ...(isContinued && { message: last }),
-    })) {
-      answer = state;
-    }
-    if (isContinued) messages.pop();
-    messages.push(answer!);
+    const chunks = await takeAnswer(messages, response);
     return { chunks, told: toolResults(agent.model), calls: agent.model.doStreamCalls };
   };
   const say = (text: string) =>

@@ -1,6 +1,5 @@
 /** `waiting.resume`: messages come from browsers. */
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { ToolSet } from "ai";
 import { expect, test } from "vitest";
 import { callsOf } from "../../test/calls-of.ts";
@@ -159,15 +158,4 @@ test("without its tool, the model gets the content of the server's result", asyn
     { type: "content", value: [{ type: "text" }, { type: "file" }, { type: "text" }] },
   ]);
   expect(JSON.stringify(withTool)).not.toContain("for the client");
-});
-
-test("a failed call without its tool is an error for the model", async () => {
-  const { id, resume, settle } = await startShop({
-    answer: ({ params }) =>
-      params.inputResponses ? { error: { code: -32603, message: "Sold out." } } : undefined,
-  });
-  const { state }: WaitingCall = await settle();
-  expect(state).toBe("settled");
-  const [output] = outputsOf(await resume(messagesWith(id), () => ({})));
-  expect(output).toMatchObject({ type: "error-text", value: expect.stringContaining("Sold out.") });
 });
