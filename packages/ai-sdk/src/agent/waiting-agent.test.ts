@@ -237,6 +237,8 @@ describe("a stream of UI messages", () => {
     // The page is loaded again while the call waits.
     const waiting = await send("never");
     expect(waiting.calls).toEqual([]);
+    // A chat that sends by itself sees the silent step.
+    expect(waiting.chunks.map(({ type }) => type)).toContain("tool-output-available");
     expect(messages).toHaveLength(2);
     expect(outputs()).toHaveLength(1);
 
