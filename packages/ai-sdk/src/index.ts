@@ -1,80 +1,10 @@
-export { isWaiting } from "./waiting/stop-when-waiting.ts";
+// Connections: what is declared.
 export {
-  type StoppedWhenWaiting,
-  stopWhenWaiting,
-  type StopWhenWaitingOptions,
-} from "./waiting/stop-when-waiting.ts";
-export type { ApplicationEvent, EventObserver, OnEvent } from "./events/application-event.ts";
-export type { ConnectionEvent } from "./events/connection-event.ts";
-export type { EventStep } from "./events/step-events.ts";
-export type {
-  ConnectionOperation,
-  ConnectionOperationDetails,
-  ConnectionTelemetry,
-  StoreOperation,
-} from "./events/connection-telemetry.ts";
-export { createDurableSessions } from "./sessions/create-durable-sessions.ts";
-export type { DurableAgentCallOptions, DurableAgentSession } from "./agent/agent-sessions.ts";
-export {
-  createDurableAgent,
-  type DurableAgent,
-  type DurableAgentSettings,
-  type DurableAgentTools,
-} from "./agent/durable-agent.ts";
-export { createDurableAgentUIStreamResponse } from "./agent/durable-agent-ui-stream.ts";
-export type { OpenDurableAgent } from "./agent/open-durable-agent.ts";
-export type {
-  DurableSessions,
-  DurableSessionsOptions,
-  SessionUse,
-  SharedId,
-} from "./sessions/durable-sessions.ts";
-export type {
-  DurableSessionsAdmin,
-  SessionOwner,
-  SweepAuthorization,
-} from "./sessions/durable-sessions-admin.ts";
-export type { OpenRun } from "./sessions/open-run.ts";
-export type { Streamed } from "./run/read-to-end.ts";
-export type {
-  EndedSession,
-  SessionPage,
-  SessionSelection,
-  SessionStatus,
-  CarriedSession,
-  ConnectionInfo,
-  ConnectionStatus,
-  StoredSession,
-} from "./slots/session-reports.ts";
-export type {
-  ConnectionProvider,
-  ConnectionProviderOptions,
-  StateRunOptions,
-  StateRunResult,
-} from "./sessions/connection-provider.ts";
-export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
-export type { ConnectionPoolOptions } from "./run/process-pool.ts";
-export type { ConnectionRun, NamedSession, NamedSessions } from "./run/connection-run.ts";
-export type {
-  AnswerOptions,
-  ResumedMessages,
-  WaitingRegistry,
-} from "./waiting/waiting-registry.ts";
-export type { CallOptions } from "./tools/call-tool.ts";
-export type {
-  AutoSessionOptions,
-  ReadyOptions,
-  RunOptions,
-  StoredAutoSessionOptions,
-} from "./run/run-options.ts";
-export {
-  currentConnections,
-  type CurrentConnectionsOptions,
-  withConnections,
-  type WithConnectionsOptions,
-} from "./sessions/current-connections.ts";
-export type { ConnectionMode } from "./run/run-scope.ts";
-export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
+  defineMcpClientConnection,
+  type McpClientConnection,
+} from "./connection/define-connection.ts";
+export { fromMcpServers, type McpServersOptions } from "./configuration/from-mcp-servers.ts";
+export type { McpConnection } from "./connection/mcp-connection.ts";
 export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {
   ConnectionStart,
@@ -96,13 +26,87 @@ export type {
   ProvidedArgument,
   ProvidedArgumentContext,
 } from "./connection/tool-options.ts";
-export type { ToolProgress } from "./connection/call-progress.ts";
+
+// An agent: all of a step without further code.
 export {
-  defineMcpClientConnection,
-  type McpClientConnection,
-} from "./connection/define-connection.ts";
-export { fromMcpServers, type McpServersOptions } from "./configuration/from-mcp-servers.ts";
-export type { McpConnection } from "./connection/mcp-connection.ts";
+  createDurableAgent,
+  type DurableAgent,
+  type DurableAgentSettings,
+  type DurableAgentTools,
+} from "./agent/durable-agent.ts";
+export type { DurableAgentCallOptions, DurableAgentSession } from "./agent/agent-sessions.ts";
+export type { OpenDurableAgent } from "./agent/open-durable-agent.ts";
+export { createDurableAgentUIStreamResponse } from "./agent/durable-agent-ui-stream.ts";
+
+// Sessions: in a store, or in state that the application carries.
+export { createDurableSessions } from "./sessions/create-durable-sessions.ts";
+export type {
+  DurableSessions,
+  DurableSessionsOptions,
+  SessionUse,
+  SharedId,
+} from "./sessions/durable-sessions.ts";
+export type {
+  DurableSessionsAdmin,
+  SessionOwner,
+  SweepAuthorization,
+} from "./sessions/durable-sessions-admin.ts";
+export type {
+  EndedSession,
+  SessionPage,
+  SessionSelection,
+  SessionStatus,
+  CarriedSession,
+  ConnectionInfo,
+  ConnectionStatus,
+  StoredSession,
+} from "./slots/session-reports.ts";
+export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
+export type {
+  ConnectionProvider,
+  ConnectionProviderOptions,
+  StateRunOptions,
+  StateRunResult,
+} from "./sessions/connection-provider.ts";
+export type { ConnectionPoolOptions } from "./run/process-pool.ts";
+export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/run-options.ts";
+
+// A run: what a step gets.
+export type { OpenRun } from "./sessions/open-run.ts";
+export type { ConnectionRun, NamedSession, NamedSessions } from "./run/connection-run.ts";
+export type { CallOptions } from "./tools/call-tool.ts";
+export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
+export type { ReadyOptions, RunOptions } from "./run/run-options.ts";
+export type { Streamed } from "./run/read-to-end.ts";
+export {
+  currentConnections,
+  type CurrentConnectionsOptions,
+  withConnections,
+  type WithConnectionsOptions,
+} from "./sessions/current-connections.ts";
+export type { ConnectionMode } from "./run/run-scope.ts";
+
+// Calls that wait for a person.
+export {
+  isWaiting,
+  type StoppedWhenWaiting,
+  stopWhenWaiting,
+  type StopWhenWaitingOptions,
+} from "./waiting/stop-when-waiting.ts";
+export type { AnswerOptions, ResumedMessages, RunWaiting } from "./waiting/run-waiting.ts";
+
+// Events and telemetry.
+export type { ApplicationEvent, EventObserver, OnEvent } from "./events/application-event.ts";
+export type { ConnectionEvent } from "./events/connection-event.ts";
+export type { EventStep } from "./events/step-events.ts";
+export type {
+  ConnectionOperation,
+  ConnectionOperationDetails,
+  ConnectionTelemetry,
+  StoreOperation,
+} from "./events/connection-telemetry.ts";
+
+// Of `@durable-mcp/core`: users, and errors.
 export {
   createPrincipals,
   McpSessionError,

@@ -1,5 +1,5 @@
 /**
- * Functions that other packages of this project need to put a registry's connections behind clients of
+ * Functions that other packages of this project need to put a run's connections behind clients of
  * their own. Not for applications: they may change with every release, and all packages are released
  * together.
  */
@@ -21,8 +21,8 @@ export { clientInfo } from "./connection/client-capabilities.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
 export { someStore } from "./sessions/option-schemas.ts";
 export { connectionUnavailable, pathHint } from "./events/connection-error.ts";
-export { emitUnavailable, isTold } from "./events/unavailable-event.ts";
-export { createTeller } from "./events/connection-telemetry.ts";
+export { emitUnavailable, isTold } from "./events/connection-error.ts";
+export { createTeller } from "./events/application-event.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { boundedCall, ownResult } from "./tools/call-tool.ts";
 export {

@@ -40,7 +40,7 @@ const orderSchema = z.object({ ordered: z.number() });
  * Tools of a connection: the calls of `shop__order` wait, one after the other as `wait-1`, `wait-2`, …, and those
  * of `shop__price` do not.
  */
-export function shopTools(options: Partial<ai7.Tool> = {}, priceOptions: Partial<ai7.Tool> = {}) {
+export function shopTools(options: Partial<ai7.Tool> = {}) {
   const calls: unknown[] = [];
   const order = ai7.tool({
     inputSchema: z.object({ item: z.string() }),
@@ -58,7 +58,6 @@ export function shopTools(options: Partial<ai7.Tool> = {}, priceOptions: Partial
   const price = ai7.tool({
     inputSchema: z.object({ item: z.string() }),
     execute: () => ({ euros: 30 }),
-    ...priceOptions,
   } as ai7.Tool);
   return { calls, tools: { shop__order: order, shop__price: price } as ai7.ToolSet };
 }

@@ -10,15 +10,15 @@ import { prefixOf } from "../tools/tool-name.ts";
  * @param tools the connections' tools, and the agent's own
  */
 export async function tellUnmatched(
-  registry: ConnectionRun<any>,
+  run: ConnectionRun<any>,
   tools: Readonly<Record<string, object>>,
   activeTools: readonly unknown[] | undefined,
 ): Promise<void> {
   const unmatched = (activeTools ?? []).map(String).filter((name) => !Object.hasOwn(tools, name));
   if (unmatched.length === 0) return;
-  await runInternalsOf(registry)(async ({ find }) => {
+  await runInternalsOf(run)(async ({ find }) => {
     const up = new Set(Object.values(tools).map(connectionOf));
-    const connections = registry.connections.map(({ name }) => {
+    const connections = run.connections.map(({ name }) => {
       const { emit, definition } = find(name);
       return { name, emit, prefix: prefixOf(name, definition.options) };
     });

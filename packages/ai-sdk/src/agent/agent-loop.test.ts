@@ -1,12 +1,6 @@
-import { type ModelMessage, ToolLoopAgent, type ToolSet } from "ai";
+import { ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
-import { sendJson } from "../../test/http-server.ts";
-import {
-  answer,
-  type NotebookServer,
-  on,
-  startNotebookServer,
-} from "../../test/notebook-server.ts";
+import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
@@ -53,28 +47,6 @@ describe("an agent's run", () => {
     });
   });
 
-  test("goes on when the server refuses a call, and the model is told why", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      let isFirst = true;
-      server.intercept(
-        on("tools/call", ({ message }, response) => {
-          if (!isFirst) return "next";
-          isFirst = false;
-          const error = { code: -32602, message: "No more paper." };
-          sendJson(response, 200, { jsonrpc: "2.0", id: message.id, error });
-          return undefined;
-        }),
-      );
-      const { results, errors, text } = await run(tools, [add("a")], [list], "Done.");
-      expect(results).toEqual(["error-text: MCPClientError: No more paper.", ""]);
-      expect(errors).toMatchObject([{ code: -32602 }]);
-      expect(text).toBe("Done.");
-    });
-  });
-
   test("goes on in a new session when the server lost the old one, once", async () => {
     const server = await startNotebookServer();
     const application = startApplication({ notes: notebook(server) });
@@ -101,31 +73,6 @@ describe("an agent's run", () => {
       expect(results).toEqual(["b"]);
     });
     expect(server.log).toEqual(["POST tools/call"]);
-  });
-
-  test("goes on when the new session is lost too, and the model is told", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      let refusals = 2;
-      server.intercept(
-        on("tools/call", () => {
-          if (refusals > 0) server.forgetSessions();
-          refusals -= 1;
-          return "next";
-        }),
-      );
-      const { results, errors } = await run(tools, [add("a")], [add("b")], [list], "Done.");
-      expect(results).toEqual([
-        expect.stringMatching(
-          /^error-text: McpSessionError: tools\/call .* does not know the session that it has just made/,
-        ),
-        expect.stringMatching(/is gone.*\n1 notes$/),
-        "b",
-      ]);
-      expect(errors).toMatchObject([{ code: "SESSION_LOST", data: { connection: "notes" } }]);
-    });
   });
 
   test.each<[string, "text/event-stream" | "application/json"]>([
@@ -160,57 +107,4 @@ describe("an agent's run", () => {
     expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(2);
     expect(application.takeEvents()).toEqual(["started"]);
   });
-});
-
-describe("a call that is approved", () => {
-  test.each(["add_note", "x".repeat(70)])(
-    "in one step and carried out in the next keeps its name and session: %s",
-    async (toolName) => {
-      const server = await startNotebookServer({
-        setUp(mcp) {
-          let count = 0;
-          const description = "Counts its calls in this session.";
-          mcp.registerTool(toolName, { description }, () => answer(`call ${(count += 1)}`));
-        },
-      });
-      const application = startApplication({ notes: notebook(server) });
-      let name = "";
-      let messages: ModelMessage[] = [{ role: "user", content: "Add a note." }];
-      const ask = async (tools: ToolSet, ...turns: Turn[]) => {
-        const model = scriptedModel(...turns);
-        const agent = new ToolLoopAgent({
-          model,
-          tools,
-          toolApproval: { [name]: "user-approval" },
-        });
-        const result = await agent.generate({ messages });
-        return { result, results: toolResults(model) };
-      };
-
-      let session = await application.step({}, async (registry) => {
-        const tools = await registry.tools();
-        [name = ""] = Object.keys(tools);
-        await tools[name]?.execute?.({}, {} as never);
-        const { result } = await ask(tools, [{ tool: name }]);
-        const requests = result.content.filter((part) => part.type === "tool-approval-request");
-        expect(requests).toHaveLength(1);
-        const content = requests.map(({ approvalId }) => ({
-          type: "tool-approval-response" as const,
-          approvalId,
-          approved: true,
-        }));
-        messages.push(...result.responseMessages, { role: "tool", content });
-      });
-      messages = JSON.parse(JSON.stringify(messages)) as ModelMessage[];
-
-      server.requests.length = 0;
-      session = await application.step(session, async (registry) => {
-        const { result, results } = await ask(await registry.tools(), "Done.");
-        expect(results).toEqual(["call 2"]);
-        expect(result.text).toBe("Done.");
-      });
-      expect(server.log).toEqual(["POST tools/call"]);
-      expect(server.sessionIds).toHaveLength(1);
-    },
-  );
 });

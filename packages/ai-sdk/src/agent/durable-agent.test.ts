@@ -2,22 +2,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "@durable-mcp/core";
-import { type ModelMessage, tool } from "ai";
+import { tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { isOfProgress } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import {
-  add,
-  options,
-  startNotebookSessions,
-  toolApproval,
-  wait,
-} from "../../test/notebook-sessions.ts";
+import { add, options, startNotebookSessions, wait } from "../../test/notebook-sessions.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
-import { alice, bob } from "../../test/step.ts";
+import { alice } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { encryptStore } from "@durable-mcp/core/sealing";
@@ -28,10 +22,6 @@ const prompt = "Keep my notes.";
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
 const ownTool = (name: string) =>
   tool({ description: name, inputSchema: z.object({}), execute: () => `own ${name}` });
-const fail = () => {
-  throw new Error("The callback broke.");
-};
-
 /** A notebook, durable sessions with it, and agents on scripted models. */
 async function startAgents(store = createMemoryStore()) {
   const notebook = await startNotebookSessions(store);
@@ -89,19 +79,6 @@ describe("a durable agent", () => {
     expect(done).toBeGreaterThan(0);
   });
 
-  test("has a session for each agent session and each principal", async () => {
-    const { agent, server } = await startAgents();
-    for (const call of [
-      options,
-      { ...options, sessionId: "chat-2" },
-      { ...options, principal: bob },
-      options,
-    ]) {
-      await agent([add("a")], "Noted.").generate({ prompt, options: call });
-    }
-    expect(server.sessionIds).toHaveLength(3);
-  });
-
   test("goes on with a session of an encrypted store", async () => {
     const inner = createMemoryStore();
     const key = randomKey();
@@ -123,21 +100,6 @@ describe("a durable agent", () => {
     expect((await sessions.admin.list()).sessions).toMatchObject([{ principal: alice }]);
     expect(await sessions.end("chat-1", { principal: alice })).toMatchObject([{ removed: true }]);
     expect((await inner.list({ limit: 10 })).records).toEqual([]);
-  });
-
-  test("starts a new session where the store's value cannot be opened, and says so", async () => {
-    const inner = createMemoryStore();
-    const fingerprintKey = randomKey();
-    for (const round of [1, 2]) {
-      const store = encryptStore(inner, { keys: { current: randomKey() }, fingerprintKey });
-      const { agent, server } = await startAgents(store);
-      const { model, ...own } = agent([add("a")], "Noted.");
-      await own.generate({ prompt, options });
-      const note = expect.stringContaining("had lost the session");
-      expect(toolResults(model)).toEqual(round === 1 ? ["1 notes"] : [note]);
-      expect(server.sessionIds).toHaveLength(1);
-      expect((await inner.list({ limit: 10 })).records).toHaveLength(1);
-    }
   });
 
   test("has tools of its own too; one named like a connection's takes its place", async () => {
@@ -176,21 +138,6 @@ describe("a durable agent", () => {
     await expect(agent.generate({ prompt, options: without })).rejects.toThrow(/options/);
   });
 
-  test("prepares calls that have no options but the session's", async () => {
-    const { sessions } = await startAgents();
-    const seen: unknown[] = [];
-    const agent = createDurableAgent({
-      sessions,
-      model: scriptedModel("Done."),
-      prepareCall: ({ options: all, ...call }) => {
-        seen.push(all);
-        return call;
-      },
-    });
-    await agent.generate({ prompt, options });
-    expect(seen).toEqual([options]);
-  });
-
   test.each<[string, object | undefined, string]>([
     ["no principal", { sessionId: "chat-1" }, "PRINCIPAL_REQUIRED"],
     ["no session", { principal: alice }, "CONNECTION_INVALID"],
@@ -201,12 +148,6 @@ describe("a durable agent", () => {
     await expect(agent("Done.").generate(call)).rejects.toMatchObject({ code });
     await expect(agent("Done.").stream(call)).rejects.toMatchObject({ code });
     expect(leases).toHaveLength(0);
-  });
-
-  test("says that the options are missing, where they are", async () => {
-    const { agent } = await startAgents();
-    const call = agent("Done.").generate({ prompt } as never);
-    await expect(call).rejects.toThrow("options is missing: give { sessionId, principal }.");
   });
 });
 
@@ -299,22 +240,6 @@ describe("a run of a durable agent releases its session once", () => {
     await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
   });
 
-  test("when nobody reads a stream that is aborted", async () => {
-    const { agent, server, expectReleased } = await startAgents();
-    const controller = new AbortController();
-    const { signal: abortSignal } = controller;
-    await agent([wait], "Done.").stream({ prompt, options, abortSignal });
-    await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
-    controller.abort();
-    await expectReleased(1);
-  });
-
-  test("when a stream takes longer than its time-out", async () => {
-    const { agent, expectReleased } = await startAgents();
-    await agent([wait], "Done.").stream({ prompt, options, timeout: 50 });
-    await expectReleased(1);
-  });
-
   test("when the model fails before and during a stream", async () => {
     const { sessions, expectReleased } = await startAgents();
     const failures = [
@@ -340,19 +265,6 @@ describe("a run of a durable agent releases its session once", () => {
     }
   });
 
-  test("when a tool fails", async () => {
-    const { agent, expectReleased } = await startAgents();
-    const result = await agent([{ tool: "notes__fail" }], "Done.").stream({ prompt, options });
-    expect(await result.text).toBe("Done.");
-    await expectReleased(1);
-  });
-
-  test("when one of its callbacks throws", async () => {
-    const { agent, expectReleased } = await startAgents();
-    await agent([add("a")], "Done.").stream({ prompt, options, onStepEnd: fail });
-    await expectReleased(1);
-  });
-
   test("when what prepares a stream throws", async () => {
     const { sessions, expectReleased } = await startAgents();
     const agent = createDurableAgent({
@@ -364,48 +276,6 @@ describe("a run of a durable agent releases its session once", () => {
     });
     await expect(agent.stream({ prompt, options })).rejects.toThrow("The preparation broke.");
     await expectReleased(1);
-  });
-
-  test("each of several at the same time", async () => {
-    const { agent, server, expectReleased } = await startAgents();
-    const runs = Array.from({ length: 5 }, async () => {
-      const result = await agent([add("a")], "Done.").stream({ prompt, options });
-      return await result.text;
-    });
-    expect(await Promise.all(runs)).toEqual(Array.from({ length: 5 }, () => "Done."));
-    await expectReleased(5);
-    const { log } = server;
-    // One session is left; the others were ended by those that made them.
-    const ended = log.filter((entry) => entry === "DELETE").length;
-    expect(server.sessionIds.length - ended).toBe(1);
-  });
-});
-
-describe("an approval that ends one call and is given in another", () => {
-  test("keeps the session", async () => {
-    const { sessions, server, expectReleased } = await startAgents();
-    const agent = (...turns: Turn[]) => {
-      const model = scriptedModel(...turns);
-      return Object.assign(createDurableAgent({ sessions, model, toolApproval }), { model });
-    };
-    const messages: ModelMessage[] = [{ role: "user", content: prompt }];
-    const first = await agent([add("a")], [add("b")]).generate({ messages, options });
-    messages.push(...first.responseMessages);
-    const request = first.content.find((part) => part.type === "tool-approval-request");
-    expect(request).toBeDefined();
-    await expectReleased(1);
-    messages.push({
-      role: "tool",
-      content: [
-        { type: "tool-approval-response", approvalId: request!.approvalId, approved: true },
-      ],
-    });
-    const second = agent("Noted.");
-    const result = await second.stream({ messages, options });
-    expect(await result.text).toBe("Noted.");
-    await expectReleased(2);
-    expect(toolResults(second.model).at(-1)).toBe("2 notes");
-    expect(server.sessionIds).toHaveLength(1);
   });
 });
 
@@ -453,13 +323,6 @@ describe("an open durable agent", () => {
     expect(JSON.stringify((await steps)[0]?.toolResults)).toContain("2 notes");
     await expectReleased(2);
     await expect(next.generate({ prompt })).rejects.toThrow(/run is closed/);
-  });
-
-  test("refuses to stream when it was released", async () => {
-    const { agent } = await startAgents();
-    const open = await agent("Done.").open(options);
-    await open.dispose();
-    await expect(open.stream({ prompt })).rejects.toThrow(TypeError);
   });
 });
 

@@ -15,9 +15,12 @@ import {
 import { tellUnmatched } from "./active-tools.ts";
 import { bindTools } from "./bind-tools.ts";
 import { currentScope } from "../run/run-scope.ts";
-import { silentStep } from "../waiting/silent-model.ts";
-import { stopWhenWaiting, type StopWhenWaitingOptions } from "../waiting/stop-when-waiting.ts";
-import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
+import {
+  silentStep,
+  stopWhenWaiting,
+  type StopWhenWaitingOptions,
+} from "../waiting/stop-when-waiting.ts";
+import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { OpenDurableAgent, RuntimeContext } from "./open-durable-agent.ts";
 
 /** The tools of a durable agent with a known type: its own, and the tools of connections with `schemas`. */
@@ -194,7 +197,7 @@ type PrepareCall = (call: never) => unknown;
  */
 function resumingCalls(
   prepareCall: PrepareCall | undefined,
-  { waiting, tools }: { readonly waiting: WaitingRegistry; readonly tools: ToolSet },
+  { waiting, tools }: { readonly waiting: RunWaiting; readonly tools: ToolSet },
 ) {
   return async (given: PreparedCall): Promise<PreparedCall> => {
     const own = (await prepareCall?.(given as never)) as PreparedCall | undefined;

@@ -7,7 +7,7 @@ import {
   type ToolSet,
 } from "ai";
 import type { OpenRun } from "../sessions/open-run.ts";
-import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
+import type { RunWaiting } from "../waiting/run-waiting.ts";
 
 export type RuntimeContext = Record<string, unknown>;
 
@@ -27,23 +27,23 @@ export class OpenDurableAgent<
   extends ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>
   implements AsyncDisposable
 {
-  readonly #lease: OpenRun<any>;
+  readonly #run: OpenRun<any>;
   /** Under way. */
   #calls = 0;
   #isDisposed = false;
 
   /** @internal */
   constructor(
-    lease: OpenRun<any>,
+    run: OpenRun<any>,
     settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>,
   ) {
     super(settings);
-    this.#lease = lease;
+    this.#run = run;
   }
 
   /** The agent session's calls that wait for a person. */
-  get waiting(): WaitingRegistry {
-    return this.#lease.waiting;
+  get waiting(): RunWaiting {
+    return this.#run.waiting;
   }
 
   /** Like `generate` of `ToolLoopAgent`. The call holds the session until it is done. */
@@ -61,17 +61,17 @@ export class OpenDurableAgent<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["stream"]
     >[0],
   ): Promise<StreamTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
-    return await this.#holding(async () => this.#lease.attach(await super.stream(parameters)));
+    return await this.#holding(async () => this.#run.attach(await super.stream(parameters)));
   }
 
   /** Holds the session from the start, because code may return a call and dispose of the agent at once. */
-  async #holding<T>(run: () => Promise<T>): Promise<T> {
+  async #holding<T>(call: () => Promise<T>): Promise<T> {
     if (this.#isLetGo()) {
       throw new TypeError("The agent's run is closed. Make calls before you dispose of the agent.");
     }
     this.#calls += 1;
     try {
-      return await this.#lease.enter(run);
+      return await this.#run.enter(call);
     } finally {
       this.#calls -= 1;
       await this.#closeIfLast();
@@ -84,7 +84,7 @@ export class OpenDurableAgent<
 
   /** Does not return before all is written, because the process may then end. */
   async #closeIfLast(): Promise<void> {
-    if (this.#isLetGo()) await this.#lease.dispose();
+    if (this.#isLetGo()) await this.#run.dispose();
   }
 
   /**
@@ -98,7 +98,7 @@ export class OpenDurableAgent<
 
   /** Resolves when the session is closed and all is written, for a platform's `waitUntil`. */
   get closed(): Promise<void> {
-    return this.#lease.closed;
+    return this.#run.closed;
   }
 
   /** The same as `dispose`, for `await using`. */

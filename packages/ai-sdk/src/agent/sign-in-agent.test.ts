@@ -1,12 +1,8 @@
-import { readUIMessageStream, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { addNote, asJson, startLockedNotebook, user } from "../../test/sign-in-application.ts";
 import { alice } from "../../test/step.ts";
-import { chunksOf } from "../../test/ui-chunks.ts";
-import { waitingCallOf } from "@durable-mcp/core/internal";
 import { createDurableAgent } from "./durable-agent.ts";
-import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
 
 const options = { sessionId: "chat", principal: alice };
 const waited = { finishReason: "other", rawFinishReason: "waiting", text: "" };
@@ -54,32 +50,4 @@ test("a durable agent goes on after the sign-in by itself: first with the stand-
   await open.dispose();
   // The first note, the refused call, and the call after the sign-in.
   expect(calls()).toHaveLength(3);
-});
-
-test("a chat's stream says nothing until the user has signed in, and then has the result", async () => {
-  const { agent, signIn } = await start();
-  const text = [{ type: "text" as const, text: "Work." }];
-  const chat: UIMessage[] = [{ id: "1", role: "user", parts: text }];
-  const send = async (...turns: Turn[]) => {
-    const own = agent(...turns);
-    const uiMessages = asJson(chat) as unknown[];
-    const response = await createDurableAgentUIStreamResponse({ agent: own, uiMessages, options });
-    const last = chat.at(-1)!;
-    const message = last.role === "assistant" ? { message: last } : {};
-    let answer: UIMessage | undefined;
-    const stream = readUIMessageStream({ stream: chunksOf(response), ...message });
-    for await (const state of stream) answer = state;
-    if (last.role === "assistant") chat.pop();
-    chat.push(answer!);
-    return own.model.doStreamCalls.length;
-  };
-  const waiting = () =>
-    chat.at(-1)!.parts.filter((part) => "output" in part && waitingCallOf(part.output)).length;
-  expect(await send([{ tool: "work__sign_in" }], "never")).toBe(1);
-  expect(waiting()).toBe(1);
-  expect(await send("never")).toBe(0);
-  await signIn();
-  expect(await send([addNote("a")], "One note.")).toBe(2);
-  expect(waiting()).toBe(0);
-  expect(JSON.stringify(chat)).toMatch(/has signed in to connection work.*1 notes.*One note\./);
 });

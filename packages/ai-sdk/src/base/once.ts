@@ -9,13 +9,3 @@ export function once<T>(load: () => Promise<T>): () => Promise<T> {
     return loading;
   };
 }
-
-/** Calls `tell` for the first of equal values. */
-export function oncePer<T>(tell: (value: T) => void): (value: T) => void {
-  const told = new Set<T>();
-  return (value) => {
-    if (told.has(value)) return;
-    told.add(value);
-    tell(value);
-  };
-}

@@ -5,7 +5,7 @@ import { alice, callForText } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import type { ApplicationEvent, OnEvent } from "./application-event.ts";
-import { createTeller } from "./connection-telemetry.ts";
+import { createTeller } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 /** Two steps in one session, which the server has forgotten before the second. */
@@ -49,14 +49,19 @@ const fail = () => {
   throw new Error("of the application");
 };
 
-test("what listens may throw, and telemetry gets the event all the same", () => {
-  const observed: string[] = [];
-  const telemetry = {
-    trace: () => Promise.reject(),
-    observe: ({ type }: ConnectionEvent) => void observed.push(type),
-  };
-  for (const onEvent of [fail, { every: fail }]) {
-    createTeller(telemetry, onEvent)({ type: "restored", connection: "notes" });
-  }
-  expect(observed).toEqual(["restored", "restored"]);
+const measuring = (observe: (event: ConnectionEvent) => void) => ({
+  trace: () => Promise.reject(),
+  observe,
+});
+
+test("what listens may throw, and so may telemetry; the other gets the event all the same", () => {
+  const heard: string[] = [];
+  const hear = ({ type }: { type: string }) => void heard.push(type);
+  const tells = [
+    createTeller(measuring(hear), fail),
+    createTeller(measuring(hear), { every: fail }),
+    createTeller(measuring(fail), hear),
+  ];
+  for (const tell of tells) tell({ type: "restored", connection: "notes" });
+  expect(heard).toEqual(["restored", "restored", "restored"]);
 });

@@ -1,4 +1,6 @@
+import { guarded, plainText } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import type { EventStep, Tell } from "./step-events.ts";
 
 /** The events that change what a user gets, or what the application has to do. */
@@ -39,7 +41,7 @@ export interface EventObserver {
 export type OnEvent = ((event: ApplicationEvent, step?: EventStep) => void) | EventObserver;
 
 /** The event as an application gets it; `undefined` for one that only a log and telemetry get. */
-export function forApplication(event: ConnectionEvent): ApplicationEvent | undefined {
+function forApplication(event: ConnectionEvent): ApplicationEvent | undefined {
   const message = warningOf(event);
   if (message === undefined) {
     const isOwn = applicationTypes.some((type) => type === event.type);
@@ -88,4 +90,83 @@ export function collisionInWords(
 ): string {
   const own = tools.map(({ connection, tool }) => `${tool} of connection ${connection}`);
   return `Tools of several connections have the same name ${JSON.stringify(name)}: ${own.join(", ")}. Give one of the connections another toolNames.prefix, or leave the tool out with tools.block.`;
+}
+
+/**
+ * A function that passes events to the telemetry, and then those of the application to it. Their errors are dropped.
+ */
+export function createTeller(
+  telemetry: ConnectionTelemetry | undefined,
+  onEvent: OnEvent = warnOnConsole(),
+): Tell {
+  const measure = guarded((event: ConnectionEvent) => telemetry?.observe?.(event));
+  const observe = guarded(({ event, step }: { event: ConnectionEvent; step?: EventStep }) => {
+    if (typeof onEvent === "object") return onEvent.every(event, step);
+    const told = forApplication(event);
+    return told && onEvent(told, step);
+  });
+  const unusedSessions = new Set<string>();
+  return (event, step) => {
+    if (event.type === "session-unused") {
+      if (unusedSessions.has(event.connection)) return;
+      unusedSessions.add(event.connection);
+    }
+    measure(event);
+    observe({ event, ...(step && { step }) });
+  };
+}
+
+/**
+ * An `onEvent` for applications without one. It says on the console what would otherwise go unnoticed: a store that
+ * fails in the background, tools that are missing, a person's answer with an unknown outcome. What a connection is
+ * about is said once for each reason, however many steps meet it.
+ */
+function warnOnConsole(): (event: ApplicationEvent) => void {
+  const said = new Set<string>();
+  return (event) => {
+    const warning = consoleWarning(event);
+    if (warning === undefined) return;
+    const { about, text } = warning;
+    const key = about && JSON.stringify([event.connection, event.type, ...about]);
+    if (key !== undefined && said.has(key)) return;
+    if (key !== undefined) said.add(key);
+    const start = text.startsWith("Connection ") ? "" : `Connection ${event.connection}: `;
+    const end = key === undefined ? "" : " (This is said once. Give onEvent to hear of each.)";
+    // It may name what a server names.
+    console.warn(plainText(`${start}${text}${end}`));
+  };
+}
+
+/** @returns with what tells reasons apart, if the warning is to come once for each */
+function consoleWarning(
+  event: ApplicationEvent,
+): { readonly text: string; readonly about?: readonly unknown[] } | undefined {
+  switch (event.type) {
+    case "warning":
+      return { text: event.message, about: [event.reason, event.message] };
+    case "store-failed":
+      return { text: event.error.message };
+    case "waiting-call":
+      return event.state === "outcome-unknown" ? { text: unknownOutcome(event) } : undefined;
+    case "unavailable":
+      return {
+        text: event.error.message,
+        about: [event.error.code, event.reason, event.error.data.status, event.error.data.field],
+      };
+    case "authorization-required":
+      return { text: event.error.message, about: [event.scopes] };
+  }
+  return undefined;
+}
+
+function unknownOutcome({
+  tool,
+  round,
+}: {
+  readonly tool: string;
+  readonly round: number;
+}): string {
+  // Before the first question a call waits for a sign-in.
+  const what = round === 0 ? `a call of ${tool}` : `a person's answer to the question of ${tool}`;
+  return `${what} was perhaps sent, and nobody knows whether the call was carried out. It is not sent again; look at the server. Tools that may run twice can be named in input.safeTools.`;
 }

@@ -166,7 +166,8 @@ describe("requestError", () => {
     [429, false],
     [503, false],
   ])("says of a call that was refused with %i whether that is unknown: %s", (status, isUnknown) => {
-    const { message } = requestError(answered(status), call) as Error;
+    const { code, message } = requestError(answered(status), call) as McpSessionError;
+    expect(code).toBe("CONNECTION_UNAVAILABLE");
     expect(message.includes("Whether the call was carried out is unknown")).toBe(isUnknown);
   });
 

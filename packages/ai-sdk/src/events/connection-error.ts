@@ -6,6 +6,7 @@ import {
 } from "@durable-mcp/core";
 import { describeFailure } from "@durable-mcp/core/internal";
 import { cannotAsk } from "./application-event.ts";
+import type { ConnectionEvent } from "./connection-event.ts";
 import {
   causesOf,
   isQuestion,
@@ -177,27 +178,60 @@ function withConnection(error: McpSessionError, connection: string): McpSessionE
 
 const disposed = new WeakSet<object>();
 
-/** Whether an error is that of a use of a registry that is over. */
+/** Whether an error is that of a use of a run that is over. */
 export function isRegistryDisposed(error: object): boolean {
   return disposed.has(error);
 }
 
-/** The error of a use of a registry, or of a run, that is over. */
+/** The error of a use of a run that is over. */
 export function registryDisposed(connection?: string): McpSessionError {
   const start = connection === undefined ? "The" : `Connection ${connection}: the`;
   const error = new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `${start} registry was disposed of, or its run is over. Create one for each step. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
+    `${start} run is over. Open one for each step. Wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
     { data: { connection } },
   );
   disposed.add(error);
   return error;
 }
 
-/** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */
-export function systemCode(error: unknown): string | undefined {
-  const codes = causesOf(error).map(({ code }) => code);
-  return codes.find(
-    (code): code is string => typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code),
+type Emit = (event: ConnectionEvent) => void;
+
+const told = new WeakSet<McpSessionError>();
+
+/** Whether an event has told of an error. */
+export function isTold(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && told.has(error);
+}
+
+/** Emits `unavailable`, or `authorization-required`, once for each error, however many callers see it. */
+export function emitUnavailable(emit: Emit, connection: string, error: McpSessionError): void {
+  if (told.has(error)) return;
+  told.add(error);
+  const { reason, scopes = [], startUrl } = error.data;
+  emit(
+    error.code === "AUTHORIZATION_REQUIRED"
+      ? { type: "authorization-required", connection, scopes, startUrl, error: withoutCause(error) }
+      : { type: "unavailable", connection, reason, error: withoutCause(error) },
   );
+}
+
+/**
+ * Emits the event for the error of a request, if it says that the connection cannot be used, or that it
+ * broke. Other errors are no news of the connection, or have an event of their own.
+ */
+export function tellIfUnavailable(emit: Emit, connection: string, error: unknown): void {
+  if (!McpSessionError.isInstance(error) || told.has(error)) return;
+  const { code, data } = error;
+  const type = isRegistryDisposed(error)
+    ? "used-after-run"
+    : code === "CONNECTION_INVALID" && isQuestion(error.cause) && "cannot-ask";
+  if (type) {
+    told.add(error);
+    return emit({ type, connection });
+  }
+  const isOwnFunction = code === "CONNECTION_UNAVAILABLE" && data.field !== undefined;
+  if (data.reason !== undefined || isOwnFunction || code === "AUTHORIZATION_REQUIRED") {
+    emitUnavailable(emit, connection, error);
+  }
 }

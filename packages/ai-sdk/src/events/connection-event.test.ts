@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callTool, startApplication } from "../../test/step.ts";
+import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
@@ -30,7 +30,7 @@ describe("the events of a connection", () => {
 
     server.forgetSessions();
     session = await application.step(session, list);
-    expect(takeEvents().filter(({ type }) => type !== "tools-changed")).toEqual([
+    expect(takeEvents()).toEqual([
       { type: "resumed", connection, protocolVersion },
       { type: "lost", connection, method: "tools/call", status: 404 },
       { type: "recovered", connection, protocolVersion, changed: false },
@@ -94,16 +94,6 @@ describe("the events of a connection", () => {
     });
   });
 
-  test("say nothing of tools when the new session has the same", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    const session = await application.step({}, list);
-    application.takeEvents();
-    server.forgetSessions();
-    await application.step(session, list);
-    expect(application.takeEvents()).toEqual(["resumed", "lost", "recovered"]);
-  });
-
   test("name the connection", async () => {
     const [a, b] = [await startNotebookServer(), await startNotebookServer()];
     b.intercept((_, response) => void response.writeHead(500).end());
@@ -117,15 +107,4 @@ describe("the events of a connection", () => {
     );
     expect(application.events).toHaveLength(2);
   });
-});
-
-test("no event is about the version of a client that uses the registry's fetch", async () => {
-  const server = await startNotebookServer();
-  const { provider, events } = startApplication({ notes: notebook(server) });
-  server.intercept(on("POST", (_, response) => void response.writeHead(202).end()));
-  const fetch = provider.create({ principal: alice }).fetch("notes");
-  const headers = { "user-agent": "ai-sdk/1.0.101 runtime/node.js/24" };
-  await fetch(server.url, { method: "POST", body: "[]", headers });
-  expect(server.requests).toHaveLength(1);
-  expect(events).toEqual([]);
 });

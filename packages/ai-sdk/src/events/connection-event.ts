@@ -1,6 +1,39 @@
 import type { WaitingEvent } from "@durable-mcp/core/waiting";
 import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-mcp/core";
-import type { OperationEvent } from "./operation-events.ts";
+
+/**
+ * An operation of a connection that takes time:
+ *
+ * - `connect`: the handshake of a connection's first use. For a resumed session the state answers it.
+ * - `list`: listing the tools.
+ * - `call`: a tool call, with all its waiting.
+ * - `recover`: replacing a lost session or a dead process.
+ * - `ready`: waiting until the server answers (`run.ready`).
+ * - `answer`: answering the questions of a call that waits for a person, in any process.
+ */
+export type OperationName = "connect" | "list" | "call" | "recover" | "ready" | "answer";
+
+/** `tool-error`: the tool has failed, and said so. `waiting`: the call waits for a person, or for a sign-in. */
+export type OperationOutcome = "done" | "tool-error" | "waiting" | "aborted" | "failed";
+
+/** An operation has started, or has ended. */
+export type OperationEvent = {
+  readonly type: "operation";
+  readonly operation: OperationName;
+  /** The server's name of the tool of a `call`, or of the call that an `answer` is for. */
+  readonly tool?: string | undefined;
+  /** The same at the start and at the end. No other operation of this process has it. */
+  readonly number: number;
+} & (
+  | { readonly action: "started" }
+  | {
+      readonly action: "ended";
+      readonly durationMs: number;
+      readonly outcome: OperationOutcome;
+      /** The code of the `McpSessionError`, if it failed with one. */
+      readonly code?: string | undefined;
+    }
+);
 
 /**
  * An event of a connection. Beside the events of its session (`started`, `resumed`, `lost`, `restored`,
@@ -42,7 +75,7 @@ import type { OperationEvent } from "./operation-events.ts";
  *   `onElicitation`. The call fails, and was not carried out.
  * - `session-unused`: the server gives session ids, and the connection, whose definition has no `session`, keeps
  *   none. Once a process and connection.
- * - `used-after-run`: a tool was called after its run, or its registry, was over.
+ * - `used-after-run`: a tool was called after its run was over.
  * - `waiting-call`: the state of a call that waits for a person has changed. `round` counts the server's
  *   questions.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or

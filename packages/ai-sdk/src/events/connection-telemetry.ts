@@ -1,10 +1,12 @@
-import { guarded, isRecord } from "@durable-mcp/core/internal";
+import { McpSessionError } from "@durable-mcp/core";
+import { isRecord } from "@durable-mcp/core/internal";
 import type { WaitingEvent } from "@durable-mcp/core/waiting";
-import { forApplication, type OnEvent } from "./application-event.ts";
-import type { ConnectionEvent } from "./connection-event.ts";
-import { type OperationName, tellOperation } from "./operation-events.ts";
-import type { EventStep, Tell } from "./step-events.ts";
-import { warnOnConsole } from "./warn-on-console.ts";
+import type {
+  ConnectionEvent,
+  OperationEvent,
+  OperationName,
+  OperationOutcome,
+} from "./connection-event.ts";
 
 /** An operation of a connection that takes time. It holds no id, token, principal or argument. */
 export interface ConnectionOperation {
@@ -103,6 +105,38 @@ export function createOperationTracer(
     });
 }
 
+/** The operations of this process so far. */
+let operations = 0;
+
+/** Tells that an operation begins. Returns a function that tells of its end. */
+function tellOperation(
+  { operation, tool }: Pick<ConnectionOperation, "operation" | "tool">,
+  emit: (event: OperationEvent) => void,
+): (known: ConnectionOperationDetails, failure?: { readonly error: unknown }) => void {
+  const startedAt = performance.now();
+  operations += 1;
+  const own = { type: "operation", operation, number: operations, ...(tool && { tool }) } as const;
+  emit({ ...own, action: "started" });
+  return (known, failure) => {
+    const durationMs = Math.round(performance.now() - startedAt);
+    emit({ ...own, action: "ended", durationMs, ...outcomeOf(known, failure) });
+  };
+}
+
+function outcomeOf(
+  { isToolError, waiting }: ConnectionOperationDetails,
+  failure: { readonly error: unknown } | undefined,
+): { outcome: OperationOutcome; code?: string } {
+  if (failure !== undefined) {
+    const { error } = failure;
+    if (McpSessionError.isInstance(error)) return { outcome: "failed", code: error.code };
+    return { outcome: (error as Error | null)?.name === "AbortError" ? "aborted" : "failed" };
+  }
+  if (waiting?.state === "waiting") return { outcome: "waiting" };
+  if (waiting?.state === "outcome-unknown") return { outcome: "failed", code: "OUTCOME_UNKNOWN" };
+  return { outcome: isToolError ? "tool-error" : "done" };
+}
+
 /** A fetch that adds the trace context, if there is any, to a client's JSON-RPC requests. */
 export function withTraceContext(
   fetch: typeof globalThis.fetch,
@@ -144,28 +178,4 @@ function parseMessage(body: unknown): object | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * A function that passes events to the telemetry, and then those of the application to it. Their errors are dropped.
- */
-export function createTeller(
-  telemetry: ConnectionTelemetry | undefined,
-  onEvent: OnEvent = warnOnConsole(),
-): Tell {
-  const measure = guarded((event: ConnectionEvent) => telemetry?.observe?.(event));
-  const observe = guarded(({ event, step }: { event: ConnectionEvent; step?: EventStep }) => {
-    if (typeof onEvent === "object") return onEvent.every(event, step);
-    const told = forApplication(event);
-    return told && onEvent(told, step);
-  });
-  const unusedSessions = new Set<string>();
-  return (event, step) => {
-    if (event.type === "session-unused") {
-      if (unusedSessions.has(event.connection)) return;
-      unusedSessions.add(event.connection);
-    }
-    measure(event);
-    observe({ event, ...(step && { step }) });
-  };
 }

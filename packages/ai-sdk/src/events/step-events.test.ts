@@ -13,6 +13,7 @@ import {
   type EventStep,
   type ConnectionRun,
 } from "../index.ts";
+import { createOperationTracer } from "./connection-telemetry.ts";
 
 async function startNotes() {
   const server = await startNotebookServer();
@@ -146,10 +147,11 @@ describe("the events of a step", () => {
     ["failed", () => new TypeError("no"), { outcome: "failed" }],
     ["aborted", () => new DOMException("no", "AbortError"), { outcome: "aborted" }],
   ])("say that an operation has %s", async (_, failure, expected) => {
-    const { tellOperation } = await import("./operation-events.ts");
     const events: unknown[] = [];
-    const end = tellOperation({ operation: "call", tool: "a" }, (event) => events.push(event));
-    end({}, { error: failure() });
+    const at = { connection: "shop", transport: "http", origin: undefined } as const;
+    const trace = createOperationTracer(undefined, (event) => events.push(event), at);
+    const failing = trace({ operation: "call", tool: "a" }, () => Promise.reject(failure()));
+    await expect(failing).rejects.toThrow("no");
     expect(events[1]).toMatchObject(expected);
   });
 });

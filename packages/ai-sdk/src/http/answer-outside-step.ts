@@ -1,11 +1,10 @@
 import type { Principal } from "@durable-mcp/core";
-import { endpointOf, pausingInput } from "../connection/define-connection.ts";
+import { endpointOf } from "../connection/define-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { createStepEvents, type Tell } from "../events/step-events.ts";
-import { pendingSignIn, pendingSignIns } from "../waiting/sign-in.ts";
-import { createStoredCalls } from "../waiting/stored-calls.ts";
-import { createWaitingUses, type WaitingUses } from "../waiting/waiting-registry.ts";
+import { pendingSignIn } from "../waiting/sign-in.ts";
+import { createWaitingUses, type WaitingUses } from "../waiting/run-waiting.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createHttpParts } from "./http-parts.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
@@ -33,14 +32,9 @@ export function waitingOutsideStep({
   // It is a step of its own for whoever follows the events.
   const { emit, countRequest, end } = createStepEvents(tell, sessionId);
   const declared = clientConnections(parts.declared);
-  const stored = createStoredCalls({
-    ...{ source, principal, now: parts.now },
-    limitsOf: (name) => pausingInput(findDeclared(declared, name)?.options ?? {}),
-    emit: (connection, event) => emit({ ...event, connection }),
-  });
   const uses = createWaitingUses({
-    stored,
-    signIns: async () => await pendingSignIns(declared, principal, sessionId),
+    ...{ source, principal, declared: parts.declared, now: parts.now },
+    emit: (connection, event) => emit({ ...event, connection }),
     find(connection) {
       const definition = findDeclared(declared, connection);
       if (definition === undefined) return undefined;

@@ -185,7 +185,7 @@ describe("a tool that is called after its run", () => {
     const sessions = createDurableSessions({ connections, store: createMemoryStore() });
     const tools = await sessions.run("chat", use, (step) => step.tools());
     for (const tool of ["notes__list_notes", "notes__add_note"]) {
-      await expect(callTool(tools, tool, { text: "a" })).rejects.toThrow(/its run is over/);
+      await expect(callTool(tools, tool, { text: "a" })).rejects.toThrow(/run is over/);
     }
     expect(warnings()).toEqual([
       expect.stringMatching(/^Connection notes: a tool was called after its run was over/),

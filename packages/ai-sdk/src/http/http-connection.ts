@@ -11,9 +11,12 @@ import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import type { ConnectionState, LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
-import { authorizationRequired, isRegistryDisposed } from "../events/connection-error.ts";
+import {
+  authorizationRequired,
+  isRegistryDisposed,
+  tellIfUnavailable,
+} from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
-import { tellIfUnavailable } from "../events/unavailable-event.ts";
 import { ask, probe } from "./ask-server.ts";
 import { createFetchSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";

@@ -1,6 +1,5 @@
 import { MCPClientError } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { systemCode } from "../events/connection-error.ts";
 import { causesOf } from "../events/request-failure.ts";
 
 const abortNames = ["AbortError", "TimeoutError"];
@@ -39,4 +38,12 @@ export function failureAttributes(error: unknown): Record<string, string | numbe
 
 function statusAttribute(status: unknown): Record<string, number> {
   return typeof status === "number" ? { "http.response.status_code": status } : {};
+}
+
+/** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */
+function systemCode(error: unknown): string | undefined {
+  const codes = causesOf(error).map(({ code }) => code);
+  return codes.find(
+    (code): code is string => typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code),
+  );
 }

@@ -1,25 +1,19 @@
 import { OpenTelemetry } from "@ai-sdk/otel";
 import { context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import { createMemoryStore } from "@durable-mcp/core";
 import { ToolLoopAgent } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
-import { describingProgram } from "../../test/describing-program.ts";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { sendJson, sendText } from "../../test/http-server.ts";
+import { sendText } from "../../test/http-server.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
-import { startSseServer } from "../../test/sse-server.ts";
-import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
+import { callForText, callTool, startApplication } from "../../test/step.ts";
 import {
-  createConnectionProvider,
-  createDurableSessions,
   defineMcpClientConnection,
   type McpClientConnectionOptions,
   withConnections,
 } from "../index.ts";
 import { openTelemetry } from "./index.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
 
 const { spans, find, outline, reset } = collectSpans();
 beforeEach(reset);
@@ -161,18 +155,6 @@ describe("the spans of a step", () => {
     expect(find("initialize").attributes).toMatchObject({ "durable_mcp.session": "resumed" });
   });
 
-  test("are one for a connection that many need at once", async () => {
-    const application = traced(await startNotebookServer());
-    await application.step({}, async (registry) => {
-      const uses = Array.from({ length: 20 }, () =>
-        inSpan("use", async () => await registry.client("notes")),
-      );
-      await Promise.all(uses);
-    });
-    expect(spans().filter(({ name }) => name === "initialize")).toHaveLength(1);
-    expect(spans().filter(({ name }) => name === "use")).toHaveLength(20);
-  });
-
   test("are made of calls and listings of the client itself, which stays the same", async () => {
     const application = traced(await startNotebookServer());
     await application.step({}, async (registry) => {
@@ -190,18 +172,6 @@ describe("the spans of a step", () => {
     });
   });
 
-  test("are made of calls without a model", async () => {
-    const application = traced(await startNotebookServer());
-    await application.step({}, async (registry) => {
-      await inSpan("script", () => registry.call("notes", "fail"));
-    });
-    expect(outline()).toBe("script\n  tools/call fail\n    initialize");
-    expect(find("tools/call fail").attributes).toMatchObject({
-      "mcp.protocol.version": "2025-11-25",
-      "error.type": "tool_error",
-    });
-  });
-
   test("are below what uses them in a nested run", async () => {
     const application = traced(await startNotebookServer());
     await application.step({}, (registry) =>
@@ -211,26 +181,6 @@ describe("the spans of a step", () => {
     );
     const each = ["agent", "  tools/call list_notes", "    initialize"];
     expect(outline()).toBe([...each, ...each].join("\n"));
-  });
-
-  test("show no handshake for a process that a pool has kept", async () => {
-    const program = defineMcpStdioConnection({ ...describingProgram(), description: "A program." });
-    const provider = createConnectionProvider({
-      connections: { program },
-      telemetry: openTelemetry(),
-      pool: {},
-    });
-    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-    const use = () =>
-      sessions.run("chat", { principal: alice }, async (step) => {
-        await callTool(await step.tools(), "program__describe");
-      });
-    await use();
-    expect(outline()).toBe("tools/list\n  initialize\ntools/call describe");
-    reset();
-    await use();
-    expect(outline()).toBe("tools/list\ntools/call describe");
-    await provider.shutdown();
   });
 
   test("are named for the request that a server without initialize gets", async () => {
@@ -258,14 +208,6 @@ describe("the spans of a step", () => {
     expect(find("initialize").attributes["durable_mcp.session"]).toBe(noted);
   });
 
-  test("are made of the old HTTP+SSE transport too", async () => {
-    const application = traced(await startSseServer(405));
-    await application.step({}, async (registry) => {
-      await callTool(await registry.tools(), "notes__greet");
-    });
-    expect(outline()).toBe("tools/list\n  initialize\ntools/call greet");
-  });
-
   test("come from the tracer that was given", async () => {
     const { url } = await startNotebookServer();
     const application = startApplication(
@@ -277,17 +219,6 @@ describe("the spans of a step", () => {
       name: "own",
       version: "1.2.3",
     });
-  });
-
-  test("are none without telemetry", async () => {
-    const { url } = await startNotebookServer();
-    const application = startApplication({
-      notes: defineMcpClientConnection({ url, description: "x" }),
-    });
-    await application.step({}, async (registry) => {
-      await callTool(await registry.tools(), "notes__list_notes");
-    });
-    expect(spans()).toEqual([]);
   });
 });
 
@@ -331,20 +262,6 @@ describe("a recovery", () => {
       await callTool(tools, "notes__list_notes");
     });
     expect(outline()).toBe("tools/call list_notes\n  recover\n    onStart");
-  });
-
-  test("is one span for all the calls that wait for it", async () => {
-    const server = await startNotebookServer();
-    const application = traced(server);
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      server.forgetSessions();
-      reset();
-      const calls = Array.from({ length: 10 }, () => callTool(tools, "notes__list_notes"));
-      await Promise.all(calls);
-    });
-    expect(spans().filter(({ name }) => name === "recover")).toHaveLength(1);
-    expect(spans().filter(({ name }) => name === "tools/call list_notes")).toHaveLength(10);
   });
 
   test("that the server refuses is an error, of the call too", async () => {
@@ -410,21 +327,6 @@ describe("a failure", () => {
     expect(attributes).toMatchObject({ "error.type": "tool_error" });
   });
 
-  test("that the server answers with is its JSON-RPC code", async () => {
-    const attributes = await failing(async ({ server, tools }) => {
-      server.intercept(
-        on("tools/call", ({ message: { id } }, response) =>
-          sendJson(response, 200, { jsonrpc: "2.0", id, error: { code: -32603, message: "Oops" } }),
-        ),
-      );
-      await expect(callTool(tools, "notes__list_notes")).rejects.toThrow("Oops");
-    });
-    expect(attributes).toMatchObject({
-      "error.type": "-32603",
-      "rpc.response.status_code": "-32603",
-    });
-  });
-
   test("of HTTP is the connection's, with the status", async () => {
     const attributes = await failing(async ({ server, tools }) => {
       server.intercept(on("tools/call", (_, response) => sendText(response, 503, "Busy")));
@@ -435,29 +337,6 @@ describe("a failure", () => {
       "http.response.status_code": 503,
       "durable_mcp.reason": "refused",
     });
-  });
-
-  test("of unknown outcome is its code", async () => {
-    const attributes = await failing(
-      async ({ tools }) => {
-        await expect(callTool(tools, "notes__wait")).rejects.toMatchObject({
-          code: "OUTCOME_UNKNOWN",
-        });
-      },
-      { timeouts: { callMs: 200 } },
-    );
-    expect(attributes).toMatchObject({ "error.type": "OUTCOME_UNKNOWN" });
-  });
-
-  test("by an abort is the abort", async () => {
-    const attributes = await failing(async ({ server, tools }) => {
-      const abort = new AbortController();
-      const call = callTool(tools, "notes__wait", {}, abort.signal);
-      await expect.poll(() => server.waits).toEqual(["started"]);
-      abort.abort();
-      await expect(call).rejects.toThrow("aborted");
-    });
-    expect(attributes).toMatchObject({ "error.type": "AbortError" });
   });
 
   test("to connect is an error of the handshake and of what needed it", async () => {
@@ -475,23 +354,6 @@ describe("a failure", () => {
 });
 
 describe("telemetry", () => {
-  test("that throws when it is told of an event changes nothing, and onEvent is told all the same", async () => {
-    const { url } = await startNotebookServer();
-    const application = startApplication(
-      { notes: defineMcpClientConnection({ url, description: "x", session: "stateful" }) },
-      {
-        telemetry: {
-          trace: (_, run) => run(() => undefined),
-          observe: () => {
-            throw new Error("observer");
-          },
-        },
-      },
-    );
-    await application.step({}, (registry) => registry.tools());
-    expect(application.takeEvents()).toEqual(["started"]);
-  });
-
   test("leaves the context of the caller as it was", async () => {
     const application = traced(await startNotebookServer());
     const before = context.active();

@@ -9,7 +9,7 @@ import type {
   EndedSession,
   SessionStatus,
 } from "../slots/session-reports.ts";
-import type { WaitingRegistry } from "../waiting/waiting-registry.ts";
+import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
 /**
@@ -137,7 +137,7 @@ export interface ConnectionRun<
   /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
   readonly named: NamedSessions<CONNECTIONS>;
   /** The agent session's calls that wait for a person (`input: "pause"`), for the run's principal. */
-  readonly waiting: WaitingRegistry;
+  readonly waiting: RunWaiting;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
    * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects: a

@@ -5,7 +5,7 @@ import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { authorizationRequired, connectionUnavailable } from "../events/connection-error.ts";
-import { emitUnavailable } from "../events/unavailable-event.ts";
+import { emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";

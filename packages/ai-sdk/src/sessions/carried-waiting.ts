@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
-import type { AnswerOptions } from "../waiting/waiting-registry.ts";
+import type { AnswerOptions } from "../waiting/run-waiting.ts";
 
 /** The waiting calls in an agent session's state, outside of a step. */
 export interface CarriedWaiting {
@@ -20,7 +20,7 @@ export interface CarriedWaiting {
    *
    * @param use.onSession saves the agent session, after success, and after a failure that has changed its state
    * @returns the call as it is then, and the agent session to save
-   * @throws {McpSessionError} as `answer` of `WaitingRegistry`. `NOT_WAITING` also where another process has
+   * @throws {McpSessionError} as `answer` of `RunWaiting`. `NOT_WAITING` also where another process has
    *   claimed the answer: if that process died, only `withdraw` ends the call
    */
   answer<SESSION extends { state?: unknown }>(

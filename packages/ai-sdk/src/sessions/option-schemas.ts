@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from "../base/check-options.ts";
 import { autoSessionFields } from "../run/run-options.ts";
-import { answerFields } from "../waiting/waiting-registry.ts";
+import { answerFields } from "../waiting/run-waiting.ts";
 import { ownProviderFields, selectionFields } from "./provider-option-schemas.ts";
 
 // The options of durable sessions, and of their functions.

@@ -2,7 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { createTeller } from "../events/connection-telemetry.ts";
+import { createTeller } from "../events/application-event.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import { createProcessPool } from "../run/process-pool.ts";

@@ -13,7 +13,7 @@ import {
 } from "../base/check-options.ts";
 import { poolSchema } from "../run/process-pool.ts";
 import { autoSessionSchema } from "../run/run-options.ts";
-import { answerFields } from "../waiting/waiting-registry.ts";
+import { answerFields } from "../waiting/run-waiting.ts";
 
 // The options of a provider, and of its functions.
 

@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
-import type { AnswerOptions } from "../waiting/waiting-registry.ts";
+import type { AnswerOptions } from "../waiting/run-waiting.ts";
 
 /** The uses of waiting calls outside of a step. */
 export interface WaitingSessions {
@@ -18,7 +18,7 @@ export interface WaitingSessions {
    * @param responses an answer for each question, under the server's keys
    * @param use.round the round that the answers are for. @default any
    * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
-   * @throws {McpSessionError} as `answer` of `WaitingRegistry`
+   * @throws {McpSessionError} as `answer` of `RunWaiting`
    */
   answer(
     sessionId: string,

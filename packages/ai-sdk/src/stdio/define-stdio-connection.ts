@@ -42,8 +42,8 @@ const optionsSchema = z.strictObject({
 
 /**
  * Declares an MCP server that is a program on this machine and talks over its stdin and stdout. Each
- * registry runs a process of its own, from first use until it is disposed of, unless a pool keeps it, with
- * a name or without; nothing of it is saved.
+ * run has a process of its own, from first use until its end, unless a pool keeps it, with a name or without;
+ * nothing of it is saved.
  *
  * @example
  * defineMcpStdioConnection({

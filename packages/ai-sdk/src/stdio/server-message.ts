@@ -1,15 +1,14 @@
 import { isRecord } from "@durable-mcp/core/internal";
 
-/** Why a line is dropped. */
-export type DropReason =
-  /** It is no JSON-RPC message that a client can take. */
-  | "not-a-message"
-  /** It is longer than 64 MiB. */
-  | "too-long"
-  /** It is nested deeper than 1,000 levels, or has more than two million values. */
-  | "too-complex"
-  /** Too many requests of the server wait for an answer already, or one with the same id. */
-  | "too-many";
+/** Why a line is dropped: what is wrong with it. */
+export const dropReasons = {
+  "not-a-message": "is no valid JSON-RPC message",
+  "too-long": "is longer than 64 MiB",
+  "too-complex": "has more than 1,000 levels, or more than two million values",
+  // Too many requests of the server wait for an answer already, or one with the same id.
+  "too-many": "is no answer",
+};
+export type DropReason = keyof typeof dropReasons;
 
 /** JSON-RPC's members, of any type but those that make it a message. */
 export interface ServerMessage {
@@ -27,6 +26,10 @@ const maxValues = 2_000_000;
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+export function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
+}
 
 /** Whether a JSON text has too many levels or values to be parsed. Needs no stack, and no memory. */
 export function isTooComplex(json: Buffer): boolean {

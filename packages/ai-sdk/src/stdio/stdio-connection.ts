@@ -1,31 +1,31 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
-import type { ConnectionStart } from "../connection/connection-options.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import { abortable, within, withTimeLimit } from "@durable-mcp/core/internal";
+import type {
+  ConnectionManagement,
+  LiveConnection,
+  LiveProcess,
+  ProcessStatus,
+} from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { mayRunTwice } from "../connection/define-connection.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
-import { withSessionErrors } from "../events/client-errors.ts";
-import { connectionUnavailable } from "../events/connection-error.ts";
-import { tellIfUnavailable } from "../events/unavailable-event.ts";
+import { tellIfUnavailable } from "../events/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
-import { createCurrentServer } from "./current-server.ts";
+import { openNext, type OpenServer, restoreStdioError } from "./open-server.ts";
+import { stdioOrigin } from "./stdio-errors.ts";
 import {
   closeServers,
-  connectServer,
   createStdioParts,
-  type OpenServer,
   type StdioParts,
   type StdioServer,
   type StdioStep,
 } from "./stdio-server.ts";
-import { describeEnd, stdioOrigin } from "./stdio-errors.ts";
 
 /**
- * One stdio connection of one registry: one process at a time, started on first use and replaced
+ * One stdio connection of one run: one process at a time, started on first use and replaced
  * when it ends by itself. Whoever holds the connection owns the processes: `settle` and
  * `endLooseSessions` end them.
  */
@@ -95,7 +95,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     openings: client.openings,
     async settle() {
       // There is nothing to save: whoever is still waiting waits for nothing.
-      closing.abort(new DOMException("The registry was disposed of.", "AbortError"));
+      closing.abort(new DOMException("The run is over.", "AbortError"));
       await Promise.allSettled(client.openings);
     },
     async endLooseSessions() {
@@ -103,6 +103,90 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     },
   };
   return connection;
+}
+
+/**
+ * The server that runs now.
+ *
+ * @param forgetClient makes the next use start another
+ * @param ask asks the running process. Rejects with the reason why it did not answer
+ */
+function createCurrentServer(
+  { options, context, life, servers, errors, now, emit }: StdioParts,
+  forgetClient: () => void,
+  ask: (signal: AbortSignal) => Promise<void>,
+) {
+  const { maxAgeMs = Infinity } = options.session ?? {};
+  let current: (OpenServer & { readonly startedAt: number }) | undefined;
+  let endings = 0;
+
+  const status = (): ProcessStatus | undefined => {
+    if (life.isInPlace()) return { isRunning: false };
+    if (current === undefined || current.server.isClosed()) return undefined;
+    const { startedAt, client } = current;
+    const { protocolVersion, serverInfo } = client.initializeResult;
+    const { name, version } = serverInfo;
+    return { isRunning: true, startedAt, protocolVersion, server: { name, version } };
+  };
+  const end: LiveProcess["end"] = async (mode) => {
+    endings += 1;
+    life.close(mode);
+    forgetClient();
+    await closeServers(servers);
+  };
+  const management: ConnectionManagement = {
+    inspect() {
+      const { isRunning = false, startedAt, ...details } = status() ?? {};
+      const lastUsedAt = life.lastUsedAt();
+      return {
+        connected: isRunning,
+        ...(isRunning && startedAt !== undefined && { connectedSince: startedAt }),
+        ...details,
+        ...(lastUsedAt !== undefined && { lastUsedAt }),
+        ...(life.isLost() && { kind: "lost" as const }),
+      };
+    },
+    async check(timeoutMs) {
+      if (life.isLost()) return { alive: false, reason: "lost" };
+      if (status()?.isRunning !== true) return { alive: false, reason: "not-connected" };
+      const signal = withTimeLimit(timeoutMs, context.abortSignal);
+      try {
+        await abortable(ask(signal), signal);
+        return { alive: true };
+      } catch {
+        return { alive: false, reason: signal.aborted ? "timeout" : "unreachable" };
+      }
+    },
+    async restart(timeoutMs) {
+      if (status() === undefined) return { ended: true };
+      const isEnded = await within(timeoutMs, end("restart"));
+      return isEnded ? { ended: true } : { ended: false, reason: "timeout" };
+    },
+    // No list is kept: each listing asks the process.
+    forgetTools: () => undefined,
+  };
+  return {
+    process: { status, end } satisfies LiveProcess,
+    management,
+    /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if the process was ended meanwhile */
+    async open(start: () => Promise<OpenServer>): Promise<OpenServer> {
+      const before = endings;
+      const opened = await start();
+      if (before !== endings) {
+        void opened.server.close();
+        throw errors.unavailable("was ended while it started. The next use starts another.");
+      }
+      current = { ...opened, startedAt: now() };
+      return opened;
+    },
+    /** Ends the process if it is older than `session.maxAgeMs` and no request is under way. */
+    endIfOld(): Promise<void> | undefined {
+      const { isRunning, startedAt = 0 } = status() ?? {};
+      if (!isRunning || now() - startedAt < maxAgeMs || current!.server.isBusy()) return undefined;
+      emit({ type: "discarded", connection: context.connection, reason: "age" });
+      return end("restart");
+    },
+  };
 }
 
 /** Sends the smallest request that the client has. */
@@ -129,103 +213,12 @@ function refuseFetch(name: string): never {
   );
 }
 
-/** The error of a request that met the server's end, or whose answer is of no use. */
-function restoreStdioError({ failures }: Pick<StdioParts, "failures">, error: unknown): unknown {
-  const data: unknown = (error as { data?: unknown } | null | undefined)?.data;
-  return (typeof data === "object" && data !== null && failures.get(data)?.error) || error;
-}
-
-/** Starts the first server, or one in the place of a lost one. */
-async function openNext(parts: StdioParts): Promise<OpenServer> {
-  const { options, context, errors, life } = parts;
-  const wasLost = life.isLost();
-  if (wasLost && options.session?.onLoss === "report") {
-    throw errors.lost("ended, and its state is lost. It is not started again (onLoss: report).");
-  }
-  if (life.takeSecondLoss()) {
-    throw errors.lost(
-      "ended again before its first answer. Its state is lost. The next use starts it once more.",
-    );
-  }
-  try {
-    return await openServer(parts);
-  } catch (error) {
-    context.abortSignal.throwIfAborted();
-    const why = McpSessionError.isInstance(error)
-      ? error
-      : errors.unavailable(`could not be started: ${(error as Error).message}`, { cause: error });
-    if (!wasLost) throw connectionUnavailable(why, context.connection, stdioOrigin(options));
-    throw errors.lost(
-      `ended, and its state is lost. It could not be started again. ${why.message}`,
-      { cause: why },
-    );
-  }
-}
-
-async function openServer(parts: StdioParts): Promise<OpenServer> {
-  const { context, errors, life, servers, emit } = parts;
-  const { connection } = context;
-  // A process of the server before may still hold a port, or the lock of a browser's profile.
-  await closeServers(servers);
-  context.abortSignal.throwIfAborted();
-  const { server, client: raw } = await connectServer(parts);
-  const client: MCPClient = withSessionErrors(raw, (error) => {
-    const own = restoreStdioError(parts, error);
-    if (McpSessionError.isInstance(own) || server.end === undefined) return own;
-    return errors.lost(
-      `${describeEnd(server.end)}. This client ended with it. Ask the registry for client(${JSON.stringify(connection)}) again.`,
-      { cause: error },
-    );
-  });
-  const opened = { server, client };
-  const reason = life.isInPlace() ? "recovered" : "started";
-  try {
-    await prepareServer(parts, opened, reason);
-  } catch (error) {
-    emit({ type: "start-failed", connection, reason });
-    void server.close();
-    throw error;
-  }
-  const { protocolVersion } = client.initializeResult;
-  emit({ type: reason, connection, protocolVersion, changed: life.opened(client) });
-  return opened;
-}
-
-/**
- * Runs `session.onStart` before anything else is sent.
- *
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
- */
-async function prepareServer(
-  { options, context, errors }: StdioParts,
-  { server, client }: OpenServer,
-  reason: ConnectionStart["reason"],
-): Promise<void> {
-  const { session, timeouts } = options;
-  if (session?.onStart === undefined) return;
-  const startMs = timeouts?.startMs ?? 60_000;
-  const abortSignal = withTimeLimit(startMs, context.abortSignal);
-  try {
-    const hook = session.onStart({ ...context, reason, client, abortSignal });
-    await abortable(Promise.race([hook, server.ended]), abortSignal);
-    // The hook may have caught the error of a request that met the server's end.
-    if (server.end !== undefined) throw new Error(`The server ${describeEnd(server.end)}.`);
-  } catch (cause) {
-    const isLate = abortSignal.aborted && !context.abortSignal.aborted;
-    const why = isLate ? `did not end within ${startMs} ms` : "failed";
-    throw errors.unavailable(
-      `was not prepared: onStart ${why}; the cause says more. Its process was ended, and the next use starts another.`,
-      { cause, field: "onStart", output: server.output() },
-    );
-  }
-}
-
 /** Waits for the server's end, and reports it as a loss if the server ended by itself. */
 async function watch(parts: StdioParts, server: StdioServer, gone: () => void): Promise<void> {
   const { context, isActive, life, emit } = parts;
   await server.exited;
   gone();
-  if (server.isClosed || !isActive()) return;
+  if (server.isClosed() || !isActive()) return;
   life.ended();
   const end = await server.ended;
   const { exitCode, signal } = end.type === "ended" ? end : { exitCode: null, signal: null };

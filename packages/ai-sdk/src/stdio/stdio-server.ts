@@ -1,49 +1,20 @@
-import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp";
-import { McpSessionError } from "@durable-mcp/core";
-import { isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
-import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
-import { oncePer } from "../base/once.ts";
+import type { McpSessionError } from "@durable-mcp/core";
+import { isRecord, scrubJson } from "@durable-mcp/core/internal";
 import { askForProgress, takeOut, takeProgress } from "../connection/call-envelope.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { scrubError, scrubSecrets } from "../events/scrub-secrets.ts";
+import { scrubSecrets } from "../events/scrub-secrets.ts";
 import { addTraceContext } from "../events/connection-telemetry.ts";
 import { resolveEnvironment, secretValues } from "./server-environment.ts";
 import type { DropReason } from "./server-message.ts";
-import {
-  createOutputTail,
-  createStdioErrors,
-  describeDropped,
-  type ServerOutput,
-} from "./stdio-errors.ts";
+import { createOutputTail, createStdioErrors, describeDropped } from "./stdio-errors.ts";
 import { createServerLife } from "./server-life.ts";
 import { createStdioTransport } from "./stdio-transport.ts";
 import { type ProcessEnd, startSupervisedProcess } from "./supervised-process.ts";
 
-/** The server refuses `initialize`: it only speaks revisions that have none. */
-const unsupportedVersion = -32022;
-
-/** A server, from its start until all its processes have ended. */
-export interface StdioServer {
-  /** Makes the handshake. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
-  connect(discover: boolean): Promise<MCPClient>;
-  /** Settles when the server's own process has ended. */
-  readonly exited: Promise<void>;
-  /** Settles when all its processes have ended. */
-  readonly ended: Promise<ProcessEnd>;
-  /** How it ended, if it has. */
-  readonly end: ProcessEnd | undefined;
-  /** Whether it ended because it was told to. */
-  readonly isClosed: boolean;
-  /** Whether a request waits for its answer. */
-  readonly isBusy: () => boolean;
-  readonly output: () => ServerOutput;
-  close(): Promise<void>;
-}
-
 /** Ends servers, and waits until they are gone. */
-export async function closeServers(servers: ReadonlySet<StdioServer>): Promise<void> {
+export async function closeServers(servers: StdioParts["servers"]): Promise<void> {
   await Promise.all([...servers].map((server) => server.close()));
 }
 
@@ -70,17 +41,20 @@ export function createStdioParts(step: StdioStep) {
     errors: createStdioErrors(context.connection, options),
     life: createServerLife(step.isAfterEnd, step.now),
     /** The servers that may still have a process. */
-    servers: new Set<StdioServer>(),
+    servers: new Set<{ close(): Promise<void> }>(),
     /** Why requests failed, by the `data` of the client's own errors. */
     failures: new WeakMap<object, RequestFailure>(),
   };
 }
 
-async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
+export type StdioServer = Awaited<ReturnType<typeof startStdioServer>>;
+
+/** Starts a server. It lives until all its processes have ended. */
+export async function startStdioServer(parts: StdioParts) {
   const { options, context, errors, failures, telemetry, life, servers, emit } = parts;
   const { connection } = context;
   const env = await resolveEnvironment(parts);
-  // The registry may have ended meanwhile, and then nobody would end the server.
+  // The run may have ended meanwhile, and then nobody would end the server.
   context.abortSignal.throwIfAborted();
   const args = options.args ?? [];
   const secrets = secretValues(env, args);
@@ -98,11 +72,8 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
   const output = () => ({ stderr: stderr.quote(), strays: strays.quote() });
 
   let end: ProcessEnd | undefined;
-  let isClosed = false;
   const ended = process.ended.then((how) => (end = how));
-  const report = oncePer((reason: DropReason) =>
-    emit({ type: "line-dropped", connection, reason }),
-  );
+  const reported = new Set<DropReason>();
 
   const transport = createStdioTransport(process, {
     failureData({ method }, why) {
@@ -123,32 +94,30 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
     onNotification: (method, params) => tellNotification(parts, method, scrubJson(params, scrub)),
     onDropped(line, reason) {
       strays.append(describeDropped(line, reason));
-      report(reason);
+      if (!reported.has(reason)) emit({ type: "line-dropped", connection, reason });
+      reported.add(reason);
     },
+    toServer: (message) => addTraceContext(takeOut(askForProgress(message)), telemetry),
     toClient: (error) => scrubJson(error, scrub, ["code", "message", "data"]) as object,
   });
-  const send = transport.send.bind(transport);
-  transport.send = (message, how) =>
-    send(addTraceContext(takeOut(askForProgress(message)), telemetry), how);
-  const close = transport.close.bind(transport);
-  transport.close = async () => {
-    isClosed = true;
-    await close();
-  };
 
-  const server: StdioServer = {
-    exited: process.exited,
-    ended,
-    isBusy: transport.isBusy,
+  const server = {
+    transport,
+    secrets,
     output,
-    get isClosed() {
-      return isClosed;
-    },
+    /** Settles when the server's own process has ended. */
+    exited: process.exited,
+    /** Settles when all its processes have ended. */
+    ended,
+    /** Whether a request waits for its answer. */
+    isBusy: transport.isBusy,
+    /** Whether it ended because it was told to. */
+    isClosed: transport.isClosed,
+    /** How it ended, if it has. */
     get end() {
       return end;
     },
     close: async () => await transport.close(),
-    connect: (discover) => connectClient(parts, server, transport, secrets, discover),
   };
   servers.add(server);
   void ended.then(() => servers.delete(server));
@@ -163,64 +132,4 @@ function tellNotification(parts: StdioParts, method: string, said: unknown) {
   emit({ type: "notification", ...from, method, params: isRecord(said) ? said : undefined });
   if (method !== "notifications/tools/list_changed") return;
   emit({ type: "tools-changed", ...from, reason: "list-changed" });
-}
-
-async function connectClient(
-  { options, context, errors, connectMs, failures }: StdioParts,
-  server: StdioServer,
-  transport: MCPTransport,
-  secrets: readonly string[],
-  discover: boolean,
-): Promise<MCPClient> {
-  const signal = withTimeLimit(connectMs, context.abortSignal);
-  try {
-    const client = await createMCPClient({
-      transport,
-      ...clientDescription(options),
-      protocolVersionDiscovery: discover,
-      initializationOptions: { signal },
-    });
-    answerElicitations(client, options, context);
-    return client;
-  } catch (error) {
-    if (isUnsupportedVersion(error) && !discover) throw error;
-    context.abortSignal.throwIfAborted();
-    const { end } = server;
-    if (end?.type === "not-started") throw errors.notStarted(end.reason);
-    const { data } = error as { data?: object };
-    if (end && failures.get(data ?? {})?.met === "end")
-      throw errors.endedEarly(end, server.output());
-    if (signal.aborted) throw errors.silent(connectMs, server.output(), error);
-    const cause = scrubError(error, secrets) as Error;
-    throw errors.refused(cause.message, server.output(), cause);
-  }
-}
-
-function isUnsupportedVersion(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === unsupportedVersion;
-}
-
-/** A running server, and a client after its handshake. */
-export interface OpenServer {
-  readonly server: StdioServer;
-  readonly client: MCPClient;
-}
-
-/** Starts a server and makes the handshake. A server without `initialize` is started once more. */
-export async function connectServer(parts: StdioParts): Promise<OpenServer> {
-  const connect = async (discover: boolean) => {
-    const server = await startStdioServer(parts);
-    try {
-      return { server, client: await server.connect(discover) };
-    } catch (error) {
-      void server.close();
-      throw error;
-    }
-  };
-  try {
-    return await connect(false);
-  } catch (error) {
-    if (!isUnsupportedVersion(error)) throw error;
-    return await connect(true);
-  }
 }

@@ -1,10 +1,11 @@
 import type { JSONRPCMessage, JSONRPCRequest, MCPTransport } from "@ai-sdk/mcp";
 import { isRecord } from "@durable-mcp/core/internal";
 import { createLineReader } from "./message-lines.ts";
-import { createPendingRequests, type PendingRequests } from "./pending-requests.ts";
 import {
   answeredId,
   type DropReason,
+  dropReasons,
+  isBlank,
   isTooComplex,
   parseLine,
   type ServerMessage,
@@ -31,6 +32,8 @@ export interface TransportObserver {
   readonly onNotification: (method: string, params: unknown) => void;
   /** Called for a line on stdout that is dropped. Of a long line it gets the beginning. */
   readonly onDropped: (line: Buffer, reason: DropReason) => void;
+  /** Gives a message as the server gets it. */
+  readonly toServer: (message: JSONRPCMessage) => JSONRPCMessage;
   /** Gives the `error` of an answer as the client may see it. */
   readonly toClient: (error: object) => object;
 }
@@ -38,6 +41,8 @@ export interface TransportObserver {
 export interface StdioTransport extends MCPTransport {
   /** Whether a request waits for its answer. */
   readonly isBusy: () => boolean;
+  /** Whether it was closed here. */
+  readonly isClosed: () => boolean;
 }
 
 /**
@@ -53,6 +58,7 @@ export function createStdioTransport(
   const questions = createOpenQuestions();
   const write = createWriter(process);
   let isOver = false;
+  let isClosed = false;
 
   const deliver = (message: object) => {
     try {
@@ -83,13 +89,15 @@ export function createStdioTransport(
 
   const transport: StdioTransport = {
     isBusy: () => pending.size() > 0,
+    isClosed: () => isClosed,
     supportsProtocolVersionDiscovery: true,
     waitsForProtocolVersionDiscovery: true,
     async start() {
       process.stdout.on("data", createReceiver({ pending, questions, deliver, fail, observer }));
       void failPendingAtTheEnd();
     },
-    async send(message, { signal } = {}) {
+    async send(given, { signal } = {}) {
+      const message = observer.toServer(given);
       const isRequest = "method" in message && "id" in message;
       if (isOver) {
         const data = isRequest && observer.failureData(message);
@@ -101,6 +109,7 @@ export function createStdioTransport(
       await write(message, () => pending.add(message, signal, () => cancel(message)));
     },
     async close() {
+      isClosed = true;
       await process.end();
     },
   };
@@ -115,8 +124,8 @@ function createReceiver({
   fail,
   observer,
 }: {
-  readonly pending: PendingRequests;
-  readonly questions: OpenQuestions;
+  readonly pending: ReturnType<typeof createPendingRequests>;
+  readonly questions: ReturnType<typeof createOpenQuestions>;
   readonly deliver: (message: object) => void;
   readonly fail: (request: JSONRPCRequest, message: string, data: object) => void;
   readonly observer: TransportObserver;
@@ -166,14 +175,34 @@ function createReceiver({
   );
 }
 
-const dropReasons: Record<DropReason, string> = {
-  "not-a-message": "is no valid JSON-RPC message",
-  "too-long": "is longer than 64 MiB",
-  "too-complex": "has more than 1,000 levels, or more than two million values",
-  "too-many": "is no answer",
-};
-
-type OpenQuestions = ReturnType<typeof createOpenQuestions>;
+/** The requests without an answer. This process stays alive for them. */
+function createPendingRequests(process: SupervisedProcess) {
+  const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
+  const settle = (id: string | number | undefined) => {
+    const found = pending.get(String(id));
+    if (found === undefined) return undefined;
+    found.stopWatching();
+    pending.delete(String(id));
+    process.hold(pending.size > 0);
+    return found.request;
+  };
+  return {
+    size: () => pending.size,
+    settle,
+    settleAll: () => [...pending.keys()].map((id) => settle(id)!),
+    /** @param onAbort called when the client aborts the request before its answer */
+    add(request: JSONRPCRequest, signal: AbortSignal | undefined, onAbort: () => void) {
+      const giveUp = () => {
+        settle(request.id);
+        onAbort();
+      };
+      signal?.addEventListener("abort", giveUp, { once: true });
+      const stopWatching = () => signal?.removeEventListener("abort", giveUp);
+      pending.set(String(request.id), { request, stopWatching });
+      process.hold(true);
+    },
+  };
+}
 
 /** The server's requests whose answer was not written yet. */
 function createOpenQuestions() {
@@ -216,8 +245,4 @@ function createWriter({ stdin, ended }: SupervisedProcess) {
 
 function isError(value: unknown): value is object {
   return isRecord(value) && typeof value["message"] === "string";
-}
-
-function isBlank(line: Buffer): boolean {
-  return line.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }

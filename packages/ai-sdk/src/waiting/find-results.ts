@@ -4,7 +4,7 @@ import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
-import { isParked } from "./resume-parked.ts";
+import { isParked } from "./sign-in.ts";
 import { answerWithoutSecrets } from "../tools/provided-arguments.ts";
 import type { JudgedTool } from "../connection/call-envelope.ts";
 import { replayOf } from "../tools/connection-tools.ts";

@@ -1,6 +1,7 @@
 import type { ToolSet } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { startAskingServer } from "../../test/asking-server.ts";
 import { callsOf } from "../../test/calls-of.ts";
 import {
   parkCalls,
@@ -134,6 +135,17 @@ test("the server's own error is the end of the call, and a server that is away i
   expect(callsOf(await app.waiting())).toMatchObject([{ state: "waiting" }]);
   isAway = false;
   expect((await app.step(messages, ["Oh."])).told).toEqual([expect.stringContaining("No tea.")]);
+});
+
+test("a call waits on where its connection has another URL now, and is not sent there", async () => {
+  const app = await startLockedShop();
+  const messages = await parkCalls(app, [{ tool: "work__look", input: { item: "tea" } }]);
+  const moved = await startAskingServer();
+  const auth = { getToken: () => ({ token: "token-1" }), authorizationFor: async () => undefined };
+  const connections = { work: app.connection({ url: moved.url, auth }) };
+  expect((await app.step(messages, [], app.sessions({ connections }))).messages).toEqual(messages);
+  expect(moved.legs).toEqual([]);
+  expect(callsOf(await app.waiting())).toMatchObject([{ state: "waiting" }]);
 });
 
 test("a server that says that a call waits for a sign-in is not believed", async () => {

@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { ModelMessage, ToolSet } from "ai";
+import {
+  experimental_createSteering,
+  type ModelMessage,
+  readUIMessageStream,
+  streamText,
+  type ToolSet,
+  type UIMessage,
+} from "ai";
+import { z } from "zod";
 import { majors, modelOfBoth, shopTools, waitingResult } from "../../test/waiting-tool.ts";
 import { waitingModelOutput } from "../tools/model-output.ts";
+import { tellSilentStep } from "./ui-chunks.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 
 const order = [{ tool: "shop__order", input: { item: "tea" } }];
@@ -27,6 +36,8 @@ const afterSteps =
   (count: number) =>
   ({ steps }: { steps: readonly unknown[] }) =>
     steps.length === count;
+
+const inTen = stopWhenWaiting({ stopWhen: afterSteps(10) });
 
 type Ai = (typeof majors)[number]["ai"];
 type Model = ReturnType<typeof modelOfBoth>;
@@ -83,8 +94,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("the loop ends after a call that waits, without another call of the model", async () => {
     const { tools } = shopTools();
     const model = modelOfBoth(order, "It is ordered.");
-    const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
-    const result = await run(ai, { model, tools, messages: prompt, ...settings });
+    const result = await run(ai, { model, tools, messages: prompt, ...inTen });
     expect(callsOf(model)).toBe(1);
     expect(result).toMatchObject({ text: "", finishReason: "other", rawFinishReason: "waiting" });
     expect(result.messages.map(({ role }) => role)).toEqual(["assistant", "tool"]);
@@ -94,8 +104,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("the loop ends if one of several calls waits", async () => {
     const { tools } = shopTools();
     const model = modelOfBoth([{ tool: "shop__price", input: { item: "tea" } }, ...order], "Done.");
-    const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
-    const { messages } = await run(ai, { model, tools, messages: prompt, ...settings });
+    const { messages } = await run(ai, { model, tools, messages: prompt, ...inTen });
     expect(callsOf(model)).toBe(1);
     expect(JSON.stringify(messages)).toContain('"euros":30');
   });
@@ -144,9 +153,8 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("a tool choice that demands a call does not fail the silent step", async () => {
     const { tools } = shopTools();
     const model = modelOfBoth(order, "Never said.");
-    const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
     const choice = { toolChoice: "required" };
-    const result = await run(ai, { model, tools, messages: prompt, ...choice, ...settings });
+    const result = await run(ai, { model, tools, messages: prompt, ...choice, ...inTen });
     expect(result.finishReason).toBe("other");
     expect(callsOf(model)).toBe(1);
   });
@@ -157,7 +165,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
     const { tools, calls } = shopTools(approval);
     const own = major === 6 ? {} : { toolApproval: { shop__order: "user-approval" } };
     const model = modelOfBoth(order, "Never said.");
-    const settings = { ...own, ...stopWhenWaiting({ stopWhen: afterSteps(10) }) };
+    const settings = { ...own, ...inTen };
     const first = await run(ai, { model, tools, messages: prompt, ...settings });
     expect(calls).toHaveLength(0);
 
@@ -179,42 +187,39 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
 
   test("a run on messages in which a call still waits says nothing, whoever wrote meanwhile", async () => {
     const { tools } = shopTools();
-    const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
     const first = await run(ai, {
       ...{ model: modelOfBoth(order), tools, messages: prompt },
-      ...settings,
+      ...inTen,
     });
     const stored = JSON.parse(JSON.stringify([...prompt, ...first.messages])) as ModelMessage[];
     const messages: ModelMessage[] = [...stored, { role: "user", content: "And?" }];
     const model = modelOfBoth("Never said.");
-    const { finishReason } = await run(ai, { model, tools, messages, ...settings });
+    const { finishReason } = await run(ai, { model, tools, messages, ...inTen });
     expect(finishReason).toBe("other");
     expect(callsOf(model)).toBe(0);
   });
 
   test("a run that was aborted before is no silent end", async () => {
     const { tools } = shopTools();
-    const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
     const running = run(ai, {
       ...{ model: modelOfBoth("Never said."), tools, messages: [...prompt, ...toolMessages] },
-      ...{ abortSignal: AbortSignal.abort(new Error("The user left.")), ...settings },
+      ...{ abortSignal: AbortSignal.abort(new Error("The user left.")), ...inTen },
     });
     await expect(running).rejects.toThrow(/The user left|aborted/);
   });
 
   test("a call that waited before the last answer of the model does not end the loop", async () => {
     const { tools } = shopTools();
-    const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
     const first = await run(ai, {
       ...{ model: modelOfBoth(order), tools, messages: prompt },
-      ...settings,
+      ...inTen,
     });
     const messages: ModelMessage[] = [
       ...[...prompt, ...first.messages, { role: "assistant", content: "It waits." } as const],
       { role: "user", content: "What does tea cost?" },
     ];
     const model = modelOfBoth("30 euros.");
-    expect((await run(ai, { model, tools, messages, ...settings })).text).toBe("30 euros.");
+    expect((await run(ai, { model, tools, messages, ...inTen })).text).toBe("30 euros.");
   });
 
   test("a call waits whatever messages prepareStep gave the model before", async () => {
@@ -239,11 +244,96 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
     const model = modelOfBoth(order, "Never said.");
     const running = run(ai, {
       ...{ model, tools, messages: prompt, abortSignal: controller.signal },
-      ...stopWhenWaiting({ stopWhen: afterSteps(10) }),
+      ...inTen,
     });
     await expect(running).rejects.toThrow(/The user left|aborted/);
     expect(callsOf(model)).toBe(1);
   });
+});
+
+const ordering = () => ({ model: modelOfBoth(order, "Never said."), prompt: "Order tea." });
+
+describe.each(majors)("the silent step of AI SDK $major", ({ ai }) => {
+  test("a structured output is not read in no text, and there is none", async () => {
+    const output = ai.Output.object({ schema: z.object({ total: z.number() }) });
+    const structured = { ...ordering(), tools: shopTools().tools, output, ...inTen };
+    const generated = await ai.generateText(structured);
+    expect(generated.finishReason).toBe("other");
+    expect(() => generated.output).toThrow("No output generated");
+
+    const streamed = ai.streamText({ ...structured, ...ordering() });
+    expect(await streamed.finishReason).toBe("other");
+    await expect(streamed.output).rejects.toThrow("No object generated");
+  });
+
+  test("one silent step is the last, also while a tool of the provider is still at work", async () => {
+    const search = { inputSchema: z.object({}), supportsDeferredResults: true };
+    const { tools } = shopTools();
+    const searching = {
+      ...tools,
+      search: {
+        type: "provider",
+        id: "model.search",
+        args: {},
+        isProviderExecuted: true,
+        ...search,
+      },
+    } as unknown as ToolSet;
+    const model = modelOfBoth([...order, { tool: "search" }], "Never said.");
+    const { doGenerate } = model;
+    model.doGenerate = async (call) => {
+      const said = await doGenerate(call);
+      const content = said.content.map((part) =>
+        part.type === "tool-call" && part.toolName === "search"
+          ? { ...part, providerExecuted: true }
+          : part,
+      );
+      return { ...said, content };
+    };
+    const run = { model, prompt: "Order tea.", tools: searching };
+    const { steps } = await ai.generateText({ ...run, ...inTen });
+    expect(steps.map(({ finishReason }) => finishReason)).toEqual(["tool-calls", "other"]);
+  });
+
+  test("no file of the messages is downloaded for it", async () => {
+    const { tools } = shopTools();
+    const picture = new URL("https://pictures.test/tea.png");
+    const user: ModelMessage = {
+      role: "user",
+      content: [{ type: "file", data: picture, mediaType: "image/png" }],
+    };
+    const supportedUrls = { value: { "image/*": [/^https:/] } };
+    const model = Object.defineProperties(modelOfBoth(order), { supportedUrls });
+    const supported: boolean[] = [];
+    const download = async (files: { isUrlSupportedByModel: boolean }[]) => {
+      supported.push(...files.map(({ isUrlSupportedByModel }) => isUrlSupportedByModel));
+      return files.map(() => null);
+    };
+    await ai.generateText({
+      ...{ model, tools, messages: [user] },
+      ...{ experimental_download: download, ...inTen },
+    });
+    expect(supported).toEqual([true, true]);
+  });
+});
+
+test("what a user says while a call begins to wait is not lost with AI SDK 7", async () => {
+  const steering = experimental_createSteering();
+  const { tools } = shopTools({
+    execute: () => {
+      void steering.steer("And milk.");
+      return waitingResult("wait-1");
+    },
+  });
+  const { model, ...ordered } = ordering();
+  const run = { ...ordered, model, tools, experimental_steering: steering, ...inTen };
+  const stream = streamText(run).toUIMessageStream().pipeThrough(tellSilentStep([]));
+  const parts: UIMessage["parts"] = [];
+  for await (const message of readUIMessageStream({ stream })) {
+    parts.splice(0, parts.length, ...message.parts);
+  }
+  expect(model.doStreamCalls).toHaveLength(1);
+  expect(parts.slice(-2).map(({ type }) => type)).toEqual(["steering-message", "step-start"]);
 });
 
 test("refuses a list in which not all are stop conditions", () => {

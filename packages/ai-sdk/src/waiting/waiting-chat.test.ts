@@ -28,11 +28,11 @@ const never = (_chat: { messages: UIMessage[] }) => false;
 function startChat(
   ai: Ai,
   turns: Turn[],
-  { stops = true, tells = true, own = {}, tool = {}, price = {}, waits = never } = {},
+  { stops = true, tells = true, own = {}, tool = {}, waits = never } = {},
 ) {
   const results = new Map<string, FilledIn>();
   const requests: UIMessage[][] = [];
-  const { tools, calls } = shopTools(tool, price);
+  const { tools, calls } = shopTools(tool);
   const model = modelOfBoth(...turns);
   const settings = stops ? stopWhenWaiting({ stopWhen: afterTenSteps }) : {};
 
@@ -181,27 +181,6 @@ describe.each(majors)("a chat with AI SDK $major", ({ ai, major }) => {
     expect(calls).toHaveLength(1);
     expect(requests).toHaveLength(3);
     expect(orderParts()).toMatchObject([{ ...ordered.ui, approval: { approved: true } }]);
-    expect(chat.lastMessage!.parts.at(-1)).toMatchObject({ text: "Thanks." });
-  });
-
-  test("waits for one call while the application approves another", async () => {
-    const price = major === 6 ? { needsApproval: true } : {};
-    const own = major === 6 ? {} : { toolApproval: { shop__price: "user-approval" as const } };
-    const turns: Turn[] = [[...order, { tool: "shop__price", input: { item: "tea" } }], "Thanks."];
-    const { chat, send, requests, results, model } = startChat(ai, turns, { price, own });
-    await send("Order tea.");
-    expect(requests).toHaveLength(1);
-    const asked = chat.lastMessage!.parts.find((each) => "approval" in each);
-    const { approval } = asked as { approval: { id: string } };
-    await chat.addToolApprovalResponse({ id: approval.id, approved: true });
-    await expect.poll(() => [chat.status, requests.length]).toEqual(["ready", 2]);
-    expect(JSON.stringify(chat.lastMessage)).toContain('{"euros":30}');
-    expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
-    expect(model.doStreamCalls).toHaveLength(1);
-
-    results.set("wait-1", ordered);
-    await send();
-    expect(requests).toHaveLength(3);
     expect(chat.lastMessage!.parts.at(-1)).toMatchObject({ text: "Thanks." });
   });
 });

@@ -63,8 +63,6 @@ export async function operate(opened: OpenedStore, row: CallRow) {
           input: {
             mode: "pause",
             onExpired,
-            // How often is for the application to say. How long is in the call.
-            maxRounds: 1_000,
             maxAgeMs: Math.max(1, call.expiresAt - call.askedAt),
           },
           headers,

@@ -41,7 +41,7 @@ describe.skipIf(process.platform !== "linux")("nothing of a server is left", () 
       timeout: 20_000,
     });
     await registry.dispose();
-    expect(await opening).toMatchObject([{ reason: { message: "The registry was disposed of." } }]);
+    expect(await opening).toMatchObject([{ reason: { message: "The run is over." } }]);
     expect(processesWith(marker)).toEqual([]);
   });
 

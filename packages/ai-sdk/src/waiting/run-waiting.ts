@@ -2,9 +2,9 @@ import type { Principal } from "@durable-mcp/core";
 import type {
   AnsweredCall,
   InputResponses,
-  WaitingAuthorization,
   WaitingCall,
   WaitingEntry,
+  WaitingEvent,
 } from "@durable-mcp/core/waiting";
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
@@ -17,16 +17,15 @@ import {
 } from "../base/check-options.ts";
 import { pausingInput } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { Connections } from "../connection/mcp-connection.ts";
+import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
 import { findResults, placesIn } from "./find-results.ts";
 import { fillIn } from "./placeholders.ts";
-import { resumeParked } from "./resume-parked.ts";
-import { pendingSignIns } from "./sign-in.ts";
+import { pendingSignIns, resumeParked } from "./sign-in.ts";
 import { createStoredCalls, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
 /** The calls of an agent session that wait for a person, for one principal. */
-export interface WaitingRegistry {
+export interface RunWaiting {
   /**
    * First the connections whose user has to sign in: they have no `id`. Then the calls that wait or are being
    * answered, in the order in which they began to wait. Sends nothing.
@@ -36,7 +35,7 @@ export interface WaitingRegistry {
   list(): Promise<WaitingEntry[]>;
   /**
    * One call, whatever its state; `undefined` for an unknown id. If it is settled, with the server's `result` or
-   * `error`: for calls that no conversation waits for, such as those of `registry.call`.
+   * `error`: for calls that no conversation waits for, such as those of `run.call`.
    */
   find(id: string): Promise<AnsweredCall | undefined>;
   /**
@@ -98,18 +97,25 @@ const answerSchema = optionalOptions(answerFields);
 const resumeSchema = optionalOptions({ tools: someObject });
 
 /** The uses of waiting calls that a step and those outside of one have. */
-export type WaitingUses = Pick<WaitingRegistry, "list" | "answer" | "withdraw">;
+export type WaitingUses = Pick<RunWaiting, "list" | "answer" | "withdraw">;
 
-interface UsedCalls {
-  /** `undefined` where no call can wait. */
-  readonly stored: StoredCalls | undefined;
-  readonly signIns: () => Promise<WaitingAuthorization[]>;
-  /** Finds a connection for an answer. */
+interface WaitingParts {
+  readonly declared: Readonly<Connections>;
+  readonly principal: Principal | undefined;
+  /** Where calls wait; `undefined` if none can. */
+  readonly source: WaitingSource | undefined;
+  readonly emit: (connection: string, event: WaitingEvent) => void;
+  /** Finds a connection for an answer; `undefined` if it is not declared any more. */
   readonly find: (name: string) => Pick<LiveConnection, "pausing" | "signIn"> | undefined;
+  readonly now: () => number;
 }
 
 /** The one implementation of what a step, durable sessions and a carried state do with waiting calls. */
-export function createWaitingUses({ stored, signIns, find }: UsedCalls): WaitingUses {
+export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?: StoredCalls } {
+  const { declared, principal, source, find, ...others } = parts;
+  const definitions = clientConnections(declared);
+  const limitsOf = (name: string) => pausingInput(findDeclared(definitions, name)?.options ?? {});
+  const stored = source && createStoredCalls({ ...others, source, principal, limitsOf });
   const read = async (id: string): Promise<StoredCall> => {
     const found = await stored?.read(id);
     if (found !== undefined) return found;
@@ -117,8 +123,10 @@ export function createWaitingUses({ stored, signIns, find }: UsedCalls): Waiting
     throw notWaiting(undefined);
   };
   return {
+    ...(stored && { stored }),
     async list() {
-      const [pending, calls] = await Promise.all([signIns(), stored?.list()]);
+      const signIns = pendingSignIns(declared, principal, source?.sessionId);
+      const [pending, calls] = await Promise.all([signIns, stored?.list()]);
       return [...pending, ...(calls ?? [])];
     },
     async answer(id, responses, options = {}) {
@@ -139,33 +147,28 @@ export function createWaitingUses({ stored, signIns, find }: UsedCalls): Waiting
   };
 }
 
-/** The parts of a registry that its waiting calls need. */
-interface WaitingParts {
-  readonly declared: Readonly<Connections>;
-  readonly connections: readonly LiveConnection[];
-  readonly principal: Principal | undefined;
-  readonly waiting?: WaitingSource | undefined;
-  readonly now: () => number;
-}
-
 /** @param find finds a connection for a use */
-export function createRegistryWaiting(
-  { connections, declared: definitions, principal, waiting: source, now }: WaitingParts,
+export function createRunWaiting(
+  {
+    connections,
+    ...parts
+  }: Pick<WaitingParts, "declared" | "principal" | "now"> & {
+    readonly connections: readonly LiveConnection[];
+    readonly waiting?: WaitingSource | undefined;
+  },
   find: (name: string) => LiveConnection,
-): WaitingRegistry {
-  const declared = (name: string) => connections.find((each) => each.name === name);
-  const findOpen = (name: string) => declared(name) && find(name);
-  const stored =
-    source &&
-    createStoredCalls({
-      ...{ source, principal, now },
-      limitsOf: (name) => pausingInput(declared(name)?.definition.options ?? {}),
-      emit: (name, event) => declared(name)?.emit({ ...event, connection: name }),
-    });
-  const signIns = async () => await pendingSignIns(definitions, principal, source?.sessionId);
+): RunWaiting {
+  const own = (name: string) => connections.find((each) => each.name === name);
+  const findOpen = (name: string) => own(name) && find(name);
+  const { stored, ...uses } = createWaitingUses({
+    ...parts,
+    source: parts.waiting,
+    find: findOpen,
+    emit: (name, event) => own(name)?.emit({ ...event, connection: name }),
+  });
 
   return {
-    ...createWaitingUses({ stored, signIns, find }),
+    ...uses,
     async find(id) {
       const { answered } = await loadWaiting();
       const found = await stored?.read(id);
