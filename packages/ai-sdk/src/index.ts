@@ -33,7 +33,7 @@ export type {
   DurableSessionsAdmin,
   SessionOwner,
   SweepAuthorization,
-} from "./sessions/durable-sessions-admin.ts";
+} from "./sessions/sessions-admin.ts";
 export type { OpenRun } from "./sessions/open-run.ts";
 export type { Streamed } from "./run/read-to-end.ts";
 export type {

@@ -1,6 +1,10 @@
 import type { Principal } from "@durable-mcp/core";
-import type { ClaimLeg } from "@durable-mcp/core/waiting";
-import type { CarriedWaiting } from "./carried-waiting.ts";
+import type {
+  ClaimLeg,
+  InputResponses,
+  WaitingCall,
+  WaitingEntry,
+} from "@durable-mcp/core/waiting";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -14,6 +18,7 @@ import type {
   SessionStatus,
 } from "../slots/session-reports.ts";
 import type { Streamed } from "../run/read-to-end.ts";
+import type { AnswerOptions } from "../waiting/waiting-registry.ts";
 
 /** Options of `createConnectionProvider`. */
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
@@ -104,9 +109,7 @@ export interface StateRunResult<T, SESSION> {
 }
 
 /** Builds a step's registry from state, and writes the changes back into it. */
-export interface ConnectionProvider<
-  CONNECTIONS extends Connections = Connections,
-> extends CarriedWaiting {
+export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
   /**
    * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
    * closes the clients, after success and after failure. A run lasts as long as the stream that `step`
@@ -197,6 +200,40 @@ export interface ConnectionProvider<
     session: SESSION,
     selection: SessionSelection<CONNECTIONS>,
   ): Promise<SESSION>;
+  /**
+   * What waits for a person, as `waiting` of durable sessions: the principal's connections whose user has to sign in,
+   * and then the calls. Sends nothing.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `auth.authorizationFor`
+   */
+  waiting(
+    session: { readonly state?: unknown },
+    use: { readonly principal: Principal },
+  ): Promise<WaitingEntry[]>;
+  /**
+   * Answers the questions of a waiting call: one request, after `claim` of the provider has allowed it. It mutates
+   * nothing.
+   *
+   * @param use.onSession saves the agent session, after success, and after a failure that has changed its state
+   * @returns the call as it is then, and the agent session to save
+   * @throws {McpSessionError} as `answer` of `WaitingRegistry`. `NOT_WAITING` also where another process has
+   *   claimed the answer: if that process died, only `withdraw` ends the call
+   */
+  answer<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    id: string,
+    responses: InputResponses,
+    use: AnswerOptions & {
+      readonly principal: Principal;
+      readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
+    },
+  ): Promise<{ session: SESSION; call: WaitingCall }>;
+  /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING` */
+  withdraw<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    id: string,
+    use: { readonly principal: Principal },
+  ): Promise<{ session: SESSION; call: WaitingCall }>;
   /**
    * For the end of the process, such as on SIGTERM. It closes all open registries, runs and leases, saves
    * durable sessions and calls the `onClose` of each run. Running code fails at its next use of a

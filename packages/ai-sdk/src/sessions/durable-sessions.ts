@@ -1,4 +1,5 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
+import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import type {
@@ -8,8 +9,8 @@ import type {
 } from "./connection-provider.ts";
 import type { StoredAutoSessionOptions } from "../run/auto-session.ts";
 import type { ConnectionRun } from "../run/connection-registry.ts";
-import type { WaitingSessions } from "./waiting-sessions.ts";
-import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
+import type { AnswerOptions } from "../waiting/waiting-registry.ts";
+import type { DurableSessionsAdmin } from "./sessions-admin.ts";
 import type { OpenRun } from "./open-run.ts";
 import type {
   EndedSession,
@@ -108,9 +109,7 @@ type InTime<CONNECTIONS extends Connections> = SessionSelection<CONNECTIONS> & {
  * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
  * rejects with `STORE_FAILED` if the store fails.
  */
-export interface DurableSessions<
-  CONNECTIONS extends Connections = Connections,
-> extends WaitingSessions {
+export interface DurableSessions<CONNECTIONS extends Connections = Connections> {
   /**
    * Loads the agent session's MCP sessions of one principal and connects their tools. A new session is
    * saved before any call. If several processes make one at once, all use the one that was saved first.
@@ -134,6 +133,34 @@ export interface DurableSessions<
     use: SessionUse,
     step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
+  /**
+   * What waits for a person. First the connections whose user has to sign in (`auth.authorizationFor`): they have no
+   * `id`. Then the agent session's calls that wait, for an answer (`input: "pause"`) or for a sign-in, or are being
+   * answered, in the order in which they began to wait. Sends nothing.
+   *
+   * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
+   */
+  waiting(sessionId: string, use: { readonly principal: Principal }): Promise<WaitingEntry[]>;
+  /**
+   * Answers the questions of a waiting call, in any process: one request, sent at most once. It opens no session.
+   *
+   * @param responses an answer for each question, under the server's keys
+   * @param use.round the round that the answers are for. @default any
+   * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
+   * @throws {McpSessionError} as `answer` of `WaitingRegistry`
+   */
+  answer(
+    sessionId: string,
+    id: string,
+    responses: InputResponses,
+    use: AnswerOptions & { readonly principal: Principal },
+  ): Promise<WaitingCall>;
+  /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING`, `STORE_FAILED` */
+  withdraw(
+    sessionId: string,
+    id: string,
+    use: { readonly principal: Principal },
+  ): Promise<WaitingCall>;
   /**
    * Describes stored sessions of this agent: one for each connection, and one for each name and each shared id. The
    * order is the store's own.

@@ -1,5 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
-import { invalidOption } from "@durable-mcp/core/internal";
+import { invalidOption, oauthKey } from "@durable-mcp/core/internal";
+import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import {
@@ -12,16 +13,30 @@ import { pingSession } from "../http/end-mcp-session.ts";
 import type { EndMode } from "../slots/kept-session.ts";
 import type { EndedSession, SessionSelection, SessionStatus } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import type { SharedId } from "./durable-sessions.ts";
-import { endRecord } from "./end-record.ts";
-import { type FoundRecords, forgetToolList, listAll } from "./stored-records.ts";
+import type { DurableSessions, SharedId } from "./durable-sessions.ts";
+import { endRecord } from "../records/end-record.ts";
+import {
+  type FoundRecords,
+  forgetToolList,
+  listAll,
+  type ListedGrant,
+  listRecords,
+} from "../records/stored-records.ts";
 import {
   checkSessionId,
+  describeRecord,
   type ListedRecord,
   parseRecord,
+  recordKey,
   recordOwner,
   recordPrefix,
-} from "./slot-record.ts";
+} from "../records/slot-record.ts";
+import {
+  listSchema,
+  principalSchema,
+  selectionInTimeSchema,
+  selectionSchema,
+} from "./option-schemas.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { deleteCalls } from "../waiting/waiting-records.ts";
 
@@ -32,7 +47,7 @@ export interface Selected extends SessionSelection {
   readonly timeoutMs?: number | undefined;
 }
 
-type Found = Omit<FoundRecords, "grants">;
+type Found = Pick<FoundRecords, "records" | "seen" | "waiting">;
 
 /**
  * The records that a selection names: of sessions, and of waiting calls. In a state undeclared connections are left
@@ -47,22 +62,22 @@ export async function findSelected(context: SessionsContext, selected: Selected)
   const declared = provider.declaredFor(principal);
   if (carried !== undefined) checkDeclared(declared, connection);
   const query = { ...recordsOf(context, of, name), owner, connection, name };
-  const { records: found, waiting } = await listAll(store, query);
+  const { records: found, seen, waiting } = await listAll(store, query);
   const isLeftAlone = (record: ListedRecord) =>
     carried !== undefined && findDeclared(declared, record.of.connection) === undefined;
   const records = found.filter((record) => !isLeftAlone(record));
   if (records.length + waiting.length === 0) checkDeclared(declared, connection);
-  return { records, waiting };
+  return { records, seen, waiting };
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
-export function checkDeclared(declared: Connections, connection: string | undefined): void {
+function checkDeclared(declared: Connections, connection: string | undefined): void {
   if (connection === undefined || Object.hasOwn(declared, connection)) return;
   throw notDeclared(connection, Object.keys(declared), "connection");
 }
 
 /** Selects the records of an agent session, or of a shared id. @throws {McpSessionError} `CONNECTION_INVALID` */
-export function recordsOf(
+function recordsOf(
   { agent, carried }: SessionsContext,
   of: string | SharedId,
   name: string | undefined,
@@ -103,14 +118,25 @@ export async function endSelected(
   mode: "restart" | "end",
 ): Promise<EndedSession[]> {
   const { of, principal } = selected;
-  const { records, waiting } = await findSelected(context, selected);
+  const { records, seen, waiting } = await findSelected(context, selected);
   const [ended, kept] = await Promise.all([
     endRecords(context, records, selected, mode),
     // No stdio server is shared.
     typeof of === "string" ? endKept(context, [context.agent, of], selected, mode) : [],
     mode === "end" && deleteCalls(context, waiting, principal),
+    mode === "end" && deleteSeen(context, seen, principal),
   ]);
   return [...ended, ...kept];
+}
+
+/** Deletes what agent sessions have seen of shared sessions. */
+async function deleteSeen(
+  { store }: SessionsContext,
+  seen: readonly ListedRecord[],
+  principal: Principal,
+): Promise<void> {
+  // Not the listed key: a store may list a fingerprint instead of the principal.
+  await inParallel(seen, async ({ of }) => await store.delete(recordKey(of, principal)));
 }
 
 /** Forgets the kept tool lists. */
@@ -120,12 +146,12 @@ export async function clearSelectedTools(
 ): Promise<void> {
   const { records } = await findSelected(context, selected);
   await inParallel(records, async (stored) => {
-    await forgetToolList(context, stored.of, stored, selected.principal);
+    await forgetToolList(context.store, stored.of, stored, selected.principal);
   });
 }
 
 /** Ends the stdio servers that the pool has. @param scope names the agent, and the agent session */
-export async function endKept(
+async function endKept(
   { provider: { pool }, namespace }: SessionsContext,
   scope: readonly unknown[],
   { principal, connection, name }: SessionSelection,
@@ -139,7 +165,7 @@ export async function endKept(
   return ended.map(({ scope: own, ...end }) => ({ ...end, sessionId: own[2] as string }));
 }
 
-export async function endRecords(
+async function endRecords(
   context: SessionsContext,
   records: readonly ListedRecord[],
   { principal, timeoutMs }: { principal: Principal; timeoutMs?: number | undefined },
@@ -152,4 +178,82 @@ export async function endRecords(
     return await endRecord(context, stored.of, stored, use);
   });
   return ended.filter((result) => result !== undefined);
+}
+
+/** The uses of a principal's stored sessions outside of a step. */
+export function createSessionsManagement(
+  context: SessionsContext,
+): Pick<DurableSessions<any>, "list" | "status" | "restart" | "clearTools" | "end" | "endAll"> {
+  const { provider, store, agent } = context;
+  return {
+    async list(query) {
+      const { principal, sessionId, limit = 100, ...page } = checkOptions(listSchema, query);
+      const owner = recordOwner(principal);
+      const own =
+        sessionId === undefined
+          ? { prefix: recordPrefix(agent) }
+          : recordsOf(context, sessionId, page.name);
+      const found = await listRecords(store, { ...page, owner, limit, ...own });
+      if (found.records.length === 0) {
+        checkDeclared(provider.declaredFor(principal), page.connection);
+      }
+      return { sessions: found.records.map(describeRecord), cursor: found.cursor };
+    },
+    status: async (of, selection) =>
+      await checkSelected(context, { of, ...checkOptions(selectionInTimeSchema, selection) }),
+    restart: async (of, selection) => {
+      const selected = { of, ...checkOptions(selectionInTimeSchema, selection) };
+      return await endSelected(context, selected, "restart");
+    },
+    clearTools: async (of, selection) =>
+      await clearSelectedTools(context, { of, ...checkOptions(selectionSchema, selection) }),
+    end: async (of, selection) => {
+      const selected = { of, ...checkOptions(selectionInTimeSchema, selection) };
+      return await endSelected(context, selected, "end");
+    },
+
+    async endAll(query) {
+      const { principal } = checkOptions(principalSchema, query);
+      const owner = recordOwner(principal);
+      const { records, seen, waiting, grants } = await listAll(store, { owner });
+      const [ended, processes] = await Promise.all([
+        endRecords(context, records, { principal }, "delete"),
+        endKept(context, [], { principal }, "end"),
+        deleteCalls(context, waiting, principal),
+        deleteSeen(context, seen, principal),
+      ]);
+      // Not before: the end of a session on its server needs a token.
+      await forgetGrants(context, grants, principal);
+      return [...ended, ...processes];
+    },
+  };
+}
+
+/**
+ * Has each `auth` of the declared connections forget a principal, and deletes what is left of sign-ins in the
+ * store. One that fails keeps none of the others from it.
+ */
+async function forgetGrants(
+  { provider, store }: SessionsContext,
+  grants: readonly ListedGrant[],
+  principal: Principal,
+): Promise<void> {
+  const declared = Object.values(clientConnections(provider.declaredFor(principal)));
+  const sources = declared.flatMap(({ options: { auth } }) =>
+    typeof auth === "object" ? [auth] : [],
+  );
+  const found = await inParallel(grants, async ({ of }) => {
+    // Not the listed key: a store may list a fingerprint instead of the principal.
+    const key = oauthKey(of.kind, of.id, principal);
+    return { key, revision: (await store.get(key))?.revision };
+  });
+  const outcomes = await Promise.allSettled(
+    [...new Set(sources)].map(async (auth) => await auth.deleteAll?.({ principal })),
+  );
+  await inParallel(found, async ({ key, revision }) => {
+    // What has changed is what an `auth` has left: a mark, so that a sign-in under way brings nothing back.
+    if (revision !== undefined) await store.delete(key, revision);
+  });
+  const failed = outcomes.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }

@@ -5,9 +5,9 @@ import { registryDisposed } from "../events/connection-error.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
-import { recordOwner } from "./slot-record.ts";
+import { recordOwner } from "../records/slot-record.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
-import { storeFailed } from "./stored-records.ts";
+import { storeFailed } from "../records/stored-records.ts";
 
 export type OpenedSlots = ReturnType<typeof createOpenedSlots>;
 
@@ -50,9 +50,7 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
       for (const stored of slots.values()) stored.endUnused();
     },
     /** Notes the end of the step. */
-    end() {
-      endedAt ??= now();
-    },
+    end: () => void (endedAt ??= now()),
     find: (key: string) => slots.get(key),
     /** All of a principal. */
     of(principal: Principal): StoredSlot[] {
