@@ -7,10 +7,11 @@ import {
   type StoredValue,
   type StoreListQuery,
 } from "@durable-mcp/core";
-import { newerFormat, parseOAuthKey } from "@durable-mcp/core/internal";
+import { newerFormat, parseOAuthKey, withoutToolList } from "@durable-mcp/core/internal";
+import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../events/connection-error.ts";
-import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
+import { isNewerEntry } from "../slots/kept-session.ts";
 import { asWaitingCall, isCallOf, type ListedCall } from "../waiting/waiting-records.ts";
 import {
   isSeenName,
@@ -117,6 +118,16 @@ export async function forgetToolList(
     const snapshot = record && withoutToolList(record.snapshot);
     return snapshot ? { ...record, snapshot } : "leave";
   });
+}
+
+/** Deletes what agent sessions have seen of shared sessions. */
+export async function deleteSeen(
+  store: SessionStore,
+  seen: readonly ListedRecord[],
+  principal: Principal,
+): Promise<void> {
+  // Not the listed key: a store may list a fingerprint instead of the principal.
+  await inParallel(seen, async ({ of }) => await store.delete(recordKey(of, principal)));
 }
 
 interface RecordsQuery extends StoreListQuery {

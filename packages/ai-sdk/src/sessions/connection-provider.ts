@@ -14,6 +14,7 @@ import type { ConnectionRun } from "../run/connection-registry.ts";
 import type {
   CarriedSession,
   EndedSession,
+  SelectionInTime,
   SessionSelection,
   SessionStatus,
 } from "../slots/session-reports.ts";
@@ -151,14 +152,12 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * step starts another, and tries once more to end it; so does the next `end`. The selected connections' calls that
    * wait for a person go too; with `name` none does. It mutates nothing; if nothing changed, it returns the same object.
    *
-   * @param selection.timeoutMs how long to wait for each session, the token included, in milliseconds.
-   *   @default 5000
    * @returns with `results`, one for each session
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   end<SESSION extends { state?: unknown }>(
     session: SESSION,
-    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+    selection: SelectionInTime<CONNECTIONS>,
   ): Promise<{ session: SESSION; results: EndedSession[] }>;
   /**
    * Describes one principal's sessions in the agent session's state. Sends nothing.
@@ -172,23 +171,21 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
   /**
    * Pings each of these sessions on its server, for at most `timeoutMs`. Makes no session.
    *
-   * @param selection.timeoutMs in milliseconds. @default 5000
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   status(
     session: { readonly state?: unknown },
-    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+    selection: SelectionInTime<CONNECTIONS>,
   ): Promise<SessionStatus[]>;
   /**
    * Ends these sessions, so that the next use starts new ones, whether or not their servers could be
    * reached, and the model is told. Returns the agent session without them, as `end` does. Names stay.
    *
-   * @param selection.timeoutMs how long to wait for each session, in milliseconds. @default 5000
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   restart<SESSION extends { state?: unknown }>(
     session: SESSION,
-    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+    selection: SelectionInTime<CONNECTIONS>,
   ): Promise<{ session: SESSION; results: EndedSession[] }>;
   /**
    * Returns the agent session without these sessions' kept tool lists, so that the next step lists the

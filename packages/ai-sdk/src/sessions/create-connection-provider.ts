@@ -5,16 +5,14 @@ import { clientConnections, type Connections, hasSlot } from "../connection/mcp-
 import { createStepEvents } from "../events/step-events.ts";
 import { isStreamed } from "../run/read-to-end.ts";
 import { registryInternalsOf } from "../run/use-connections.ts";
-import { createStepRun } from "./open-session.ts";
+import { createRunOnSlots } from "./open-session.ts";
 import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
 import { ownSlot } from "../slots/step-slot.ts";
 import { readStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { refusePausing } from "../waiting/waiting-source.ts";
 import { type AutoSessionOptions, startAutoSession } from "../run/auto-session.ts";
-import { checkSelected, clearSelectedTools, endSelected, findSelected } from "./manage-sessions.ts";
+import { createManagement } from "./manage-sessions.ts";
 import { createStateContext, type StepContext } from "./sessions-context.ts";
-import { describeRecord } from "../records/slot-record.ts";
-import type { SessionSelection } from "../slots/session-reports.ts";
 import { ofState, type StateStore } from "../records/state-store.ts";
 import { createCarriedWaiting } from "./waiting-outside-step.ts";
 import type {
@@ -26,7 +24,6 @@ import {
   createSchema,
   providerSchema,
   runOnStateSchema,
-  selectionInTimeSchema,
   selectionSchema,
   shutdownSchema,
 } from "./option-schemas.ts";
@@ -50,42 +47,10 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   const { pool, work } = internals;
   if (autoSession) startUnkeptSession(internals, autoSession);
 
-  const onState = ({ state }: { readonly state?: unknown }) => createStateContext(internals, state);
-  const all = { of: ofState.sessionId };
-  const endOnState = async <SESSION extends { state?: unknown }>(
-    session: SESSION,
-    selection: SessionSelection,
-    mode: "restart" | "end",
-  ) => {
-    const context = onState(session);
-    const selected = { ...checkOptions(selectionInTimeSchema, selection), ...all };
-    const results = await endSelected(context, selected, mode);
-    return { session: context.carried.commit(session), results };
-  };
-
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRegistries(internals),
     ...createCarriedWaiting(internals),
-    async list(session, selection) {
-      const { principal, ...query } = checkOptions(selectionSchema, selection);
-      const { records } = await findSelected(onState(session), { principal, ...query, ...all });
-      return records.map((record) => {
-        const { lastUsedAt, ...described } = describeRecord(record);
-        return { ...described, ...(record.of.name !== undefined && { lastUsedAt }) };
-      });
-    },
-    async status(session, selection) {
-      const selected = { ...checkOptions(selectionInTimeSchema, selection), ...all };
-      return await checkSelected(onState(session), selected);
-    },
-    end: async (session, selection) => await endOnState(session, selection, "end"),
-    restart: async (session, selection) => await endOnState(session, selection, "restart"),
-    async clearTools(session, selection) {
-      const context = onState(session);
-      const selected = { ...checkOptions(selectionSchema, selection), ...all };
-      await clearSelectedTools(context, selected);
-      return context.carried.commit(session);
-    },
+    ...createCarriedManagement(internals),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();
@@ -99,6 +64,43 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   };
   allInternals.set(provider, internals);
   return provider;
+}
+
+/** The uses of sessions in a state outside of a step. They mutate nothing. */
+function createCarriedManagement(
+  internals: ProviderInternals<any>,
+): Pick<ConnectionProvider<any>, "list" | "status" | "end" | "restart" | "clearTools"> {
+  const { sessionId } = ofState;
+  const manage = ({ state }: { readonly state?: unknown }) => {
+    const context = createStateContext(internals, state);
+    return { carried: context.carried, ...createManagement(context) };
+  };
+  return {
+    async list(session, selection) {
+      const selected = checkOptions(selectionSchema, selection);
+      const { sessions } = await manage(session).list({ ...selected, sessionId });
+      return sessions.map(({ lastUsedAt, ...described }) => ({
+        ...described,
+        ...(described.name !== undefined && { lastUsedAt }),
+      }));
+    },
+    status: async (session, selection) => await manage(session).status(sessionId, selection),
+    async end(session, selection) {
+      const { end, carried } = manage(session);
+      const results = await end(sessionId, selection);
+      return { session: carried.commit(session), results };
+    },
+    async restart(session, selection) {
+      const { restart, carried } = manage(session);
+      const results = await restart(sessionId, selection);
+      return { session: carried.commit(session), results };
+    },
+    async clearTools(session, selection) {
+      const { clearTools, carried } = manage(session);
+      await clearTools(sessionId, selection);
+      return carried.commit(session);
+    },
+  };
 }
 
 /** Registries on an agent session's state, and their changes to it. */
@@ -128,7 +130,7 @@ function createStateRegistries<CONNECTIONS extends Connections>(
       const opened = createOpenedSlots(context, slots.values());
       const slotFor = (connection: string) => slots.get(connection)!;
       const options = { declared, principal, events, pool, slotFor };
-      const registry = createStepRun(context, opened, options);
+      const registry = createRunOnSlots(context, opened, options);
       savedBy.set(registry, { store, opened });
       return registry;
     },

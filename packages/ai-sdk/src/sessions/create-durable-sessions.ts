@@ -2,7 +2,7 @@ import { invalidOption, within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
-import { createSessionsManagement } from "./manage-sessions.ts";
+import { createManagement } from "./manage-sessions.ts";
 import { durableSessionsSchema, shutdownSchema, useSchema } from "./option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";
 import type { ConnectionProvider } from "./connection-provider.ts";
@@ -33,7 +33,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
   const { context, ownProvider } = createSessionsContext(checked);
   const { work } = context;
   const { autoSession } = options;
-  const management = createSessionsManagement(context);
+  const management = createManagement(context);
 
   return {
     open: async (sessionId, use) =>

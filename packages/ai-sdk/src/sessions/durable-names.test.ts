@@ -82,32 +82,6 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...ofBob, sessionId: "chat" })).sessions).toEqual([]);
   });
 
-  test("are restarted and ended with the agent session, or one by one", async () => {
-    const { sessions, server, held } = await startNamed({}, wrap);
-    const ended = { ended: true, removed: false };
-    expect(await sessions.restart("chat", { ...use, name: "a" })).toEqual([
-      { ...chat, name: "a", ...ended },
-    ]);
-    expect(server.liveSessions()).toBe(2);
-    await sessions.run("chat", use, async (run) => {
-      const { connections } = (await run.named.find("a"))!;
-      expect(connections).toMatchObject([{ kind: "lost" }]);
-      await run.named.run("a", (own) => own.call("notes", "list_notes"));
-    });
-    expect(server.liveSessions()).toBe(3);
-    expect(namesOf(await sessions.restart("chat", use))).toEqual(["-", "a", "b"]);
-    expect(server.liveSessions()).toBe(0);
-    await sessions.run("chat", use, async (run) => {
-      await run.named.run("a", (own) => own.call("notes", "list_notes"));
-    });
-    expect(await sessions.end("chat", { ...use, name: "a" })).toEqual([
-      { ...chat, name: "a", ended: true, removed: true },
-    ]);
-    expect(namesOf(await sessions.end("chat", use))).toEqual(["-", "b"]);
-    expect(server.liveSessions()).toBe(0);
-    expect((await held.store.list({ limit: 100 })).records).toEqual([]);
-  });
-
   test("keep their names when they are restarted on a server that names no session", async () => {
     const server = await startNotebookServer({ isSessionless: true });
     const { sessions } = startProcess(server, wrap(createMemoryStore()));
@@ -118,14 +92,6 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...use, name: "a", sessionId: "chat" })).sessions).toMatchObject([
       { kind: "sessionless" },
     ]);
-  });
-
-  test("go with all that a principal has", async () => {
-    const { sessions, server, held } = await startNamed({}, wrap);
-    await sessions.run("chat", { principal: bob }, (run) => run.named.create("a"));
-    expect(namesOf(await sessions.endAll(use))).toEqual(["-", "a", "b"]);
-    expect(server.liveSessions()).toBe(2);
-    expect((await held.store.list({ limit: 100 })).records).toHaveLength(2);
   });
 
   test("are swept by name, past all others that are idle", async () => {
@@ -271,20 +237,3 @@ test("a session that is opened when the step is over is not used", async () => {
   );
   await sessions.shutdown();
 });
-
-test.each([0, -1, 0.5, "1", null, 2 ** 31])(
-  "a stored idle time-out of %j does not parse",
-  async (value) => {
-    const { sessions, add, held } = await startNamed();
-    await add("c", hour);
-    const { records } = await held.store.list({ limit: 100 });
-    const stored = records.find((record) =>
-      JSON.stringify(record.value).includes("idleTimeoutMs"),
-    )!;
-    const changed = { ...(stored.value as object), idleTimeoutMs: value };
-    await held.store.put(stored.key, changed, stored.revision, { owner: stored.owner });
-    expect((await sessions.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "invalid" },
-    ]);
-  },
-);

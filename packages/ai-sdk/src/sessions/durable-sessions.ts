@@ -14,6 +14,7 @@ import type { DurableSessionsAdmin } from "./sessions-admin.ts";
 import type { OpenRun } from "./open-run.ts";
 import type {
   EndedSession,
+  SelectionInTime,
   SessionListQuery,
   SessionPage,
   SessionSelection,
@@ -100,11 +101,6 @@ export interface SharedId {
   readonly shared: string;
 }
 
-type InTime<CONNECTIONS extends Connections> = SessionSelection<CONNECTIONS> & {
-  /** For each request to a server, in milliseconds. @default 5000 */
-  readonly timeoutMs?: number | undefined;
-};
-
 /**
  * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
  * rejects with `STORE_FAILED` if the store fails.
@@ -181,12 +177,12 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    *
    * @param of your id of the agent session, or `{ shared: id }`; as with `restart`, `clearTools` and `end`
    */
-  status(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<SessionStatus[]>;
+  status(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<SessionStatus[]>;
   /**
    * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones, and the model is
    * told. Calls that wait for a person stay.
    */
-  restart(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
+  restart(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /** Forgets the kept tool lists. The next step lists the tools anew. */
   clearTools(of: string | SharedId, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
@@ -195,7 +191,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * for a person are deleted too, whatever their state; with `name` none is. Shared
    * sessions do not end with an agent session, only under `{ shared: id }`.
    */
-  end(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
+  end(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
    * and removes all of the principal's records, whether or not the servers could be reached: also those of

@@ -3,19 +3,15 @@ import { invalidOption, oauthKey } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
-import {
-  clientConnections,
-  type Connections,
-  findDeclared,
-  notDeclared,
-} from "../connection/mcp-connection.ts";
+import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
 import type { EndMode } from "../slots/kept-session.ts";
-import type { EndedSession, SessionSelection, SessionStatus } from "../slots/session-reports.ts";
+import type { EndedSession, SelectionInTime, SessionSelection } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { DurableSessions, SharedId } from "./durable-sessions.ts";
 import { endRecord } from "../records/end-record.ts";
 import {
+  deleteSeen,
   type FoundRecords,
   forgetToolList,
   listAll,
@@ -27,7 +23,6 @@ import {
   describeRecord,
   type ListedRecord,
   parseRecord,
-  recordKey,
   recordOwner,
   recordPrefix,
 } from "../records/slot-record.ts";
@@ -40,40 +35,120 @@ import {
 import type { SessionsContext } from "./sessions-context.ts";
 import { deleteCalls } from "../waiting/waiting-records.ts";
 
-/** Sessions outside of a step: of an agent session, or shared ones of an id. */
-export interface Selected extends SessionSelection {
-  readonly of: string | SharedId;
-  /** For each request to a server, in milliseconds. @default 5000 */
-  readonly timeoutMs?: number | undefined;
+/** The uses of a principal's sessions outside of a step, in a store or a state. */
+export function createManagement(
+  context: SessionsContext,
+): Pick<DurableSessions<any>, "list" | "status" | "restart" | "clearTools" | "end" | "endAll"> {
+  const { provider, store, agent, now } = context;
+  return {
+    async list(query) {
+      const { sessionId, limit = 100, ...selected } = checkOptions(listSchema, query);
+      const { principal, ...page } = selected;
+      const ofAll = { prefix: recordPrefix(agent) };
+      const of = sessionId === undefined ? ofAll : recordsOf(context, sessionId, page.name);
+      const found = await listRecords(store, {
+        ...page,
+        owner: recordOwner(principal),
+        limit,
+        ...of,
+      });
+      const records = onlyDeclared(context, selected, found.records);
+      return { sessions: records.map(describeRecord), cursor: found.cursor };
+    },
+    async status(of, selection) {
+      const { timeoutMs = 5_000, ...selected } = checkOptions(selectionInTimeSchema, selection);
+      const { principal } = selected;
+      const { records } = await findSelected(context, of, selected);
+      const declared = clientConnections(provider.declaredFor(principal));
+      return await inParallel(records, async ({ of: { connection, name, shared }, value }) => {
+        const definition = findDeclared(declared, connection);
+        const snapshot = parseRecord(value)?.snapshot;
+        const session = { definition, connection, principal, snapshot };
+        const status = await pingSession({ ...session, timeoutMs, now });
+        const named = name === undefined ? {} : { name };
+        return { ...status, ...named, ...(shared !== undefined && { shared }) };
+      });
+    },
+    async restart(of, selection) {
+      const selected = checkOptions(selectionInTimeSchema, selection);
+      const { records } = await findSelected(context, of, selected);
+      return await endFound(context, of, selected, records, "restart");
+    },
+    async clearTools(of, selection) {
+      const selected = checkOptions(selectionSchema, selection);
+      const { records } = await findSelected(context, of, selected);
+      await inParallel(records, async (stored) => {
+        await forgetToolList(store, stored.of, stored, selected.principal);
+      });
+    },
+    async end(of, selection) {
+      const selected = checkOptions(selectionInTimeSchema, selection);
+      const found = await findSelected(context, of, selected);
+      const [ended] = await Promise.all([
+        endFound(context, of, selected, found.records, "end"),
+        deleteCalls(context, found.waiting, selected.principal),
+        deleteSeen(store, found.seen, selected.principal),
+      ]);
+      return ended;
+    },
+    async endAll(query) {
+      const { principal } = checkOptions(principalSchema, query);
+      const owner = recordOwner(principal);
+      const { records, seen, waiting, grants } = await listAll(store, { owner });
+      const [ended, processes] = await Promise.all([
+        endRecords(context, records, { principal }, "delete"),
+        endKept(context, [], { principal }, "end"),
+        deleteCalls(context, waiting, principal),
+        deleteSeen(store, seen, principal),
+      ]);
+      // Not before: the end of a session on its server needs a token.
+      await forgetGrants(context, grants, principal);
+      return [...ended, ...processes];
+    },
+  };
 }
 
-type Found = Pick<FoundRecords, "records" | "seen" | "waiting">;
-
 /**
- * The records that a selection names: of sessions, and of waiting calls. In a state undeclared connections are left
- * alone.
+ * The records that a selection names: of sessions, and of waiting calls.
  *
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
  */
-export async function findSelected(context: SessionsContext, selected: Selected): Promise<Found> {
-  const { store, provider, carried } = context;
-  const { of, principal, connection, name } = selected;
-  const owner = recordOwner(principal);
-  const declared = provider.declaredFor(principal);
-  if (carried !== undefined) checkDeclared(declared, connection);
-  const query = { ...recordsOf(context, of, name), owner, connection, name };
-  const { records: found, seen, waiting } = await listAll(store, query);
-  const isLeftAlone = (record: ListedRecord) =>
-    carried !== undefined && findDeclared(declared, record.of.connection) === undefined;
-  const records = found.filter((record) => !isLeftAlone(record));
-  if (records.length + waiting.length === 0) checkDeclared(declared, connection);
-  return { records, seen, waiting };
+async function findSelected(
+  context: SessionsContext,
+  of: string | SharedId,
+  selected: SessionSelection,
+): Promise<Pick<FoundRecords, "records" | "seen" | "waiting">> {
+  const { principal, connection, name } = selected;
+  const query = {
+    ...recordsOf(context, of, name),
+    owner: recordOwner(principal),
+    connection,
+    name,
+  };
+  const { records, seen, waiting } = await listAll(context.store, query);
+  return { records: onlyDeclared(context, selected, records, waiting), seen, waiting };
 }
 
-/** @throws {McpSessionError} `CONNECTION_INVALID` */
-function checkDeclared(declared: Connections, connection: string | undefined): void {
-  if (connection === undefined || Object.hasOwn(declared, connection)) return;
-  throw notDeclared(connection, Object.keys(declared), "connection");
+/**
+ * The records without those that are left alone: in a state, of undeclared connections. A name of no connection is
+ * an error, unless a store has something of it.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+function onlyDeclared(
+  { provider, carried }: SessionsContext,
+  { principal, connection }: SessionSelection,
+  records: readonly ListedRecord[],
+  others: readonly unknown[] = [],
+): readonly ListedRecord[] {
+  const declared = provider.declaredFor(principal);
+  const isEmpty = records.length + others.length === 0;
+  const isMissing = connection !== undefined && !Object.hasOwn(declared, connection);
+  if (isMissing && (isEmpty || carried !== undefined)) {
+    throw notDeclared(connection, Object.keys(declared), "connection");
+  }
+  if (carried === undefined) return records;
+  return records.filter(({ of }) => findDeclared(declared, of.connection) !== undefined);
 }
 
 /** Selects the records of an agent session, or of a shared id. @throws {McpSessionError} `CONNECTION_INVALID` */
@@ -92,62 +167,20 @@ function recordsOf(
   return { prefix: recordPrefix(agent, of) };
 }
 
-/** Pings the sessions on their servers. Makes no session and changes no record. */
-export async function checkSelected(
+/** Ends the sessions on their servers, and the processes in a pool. */
+async function endFound(
   context: SessionsContext,
-  { timeoutMs = 5_000, ...selected }: Selected,
-): Promise<SessionStatus[]> {
-  const { principal } = selected;
-  const { records } = await findSelected(context, selected);
-  const declared = clientConnections(context.provider.declaredFor(principal));
-  return await inParallel(records, async ({ of, value }) => {
-    const { connection, name, shared } = of;
-    const definition = findDeclared(declared, connection);
-    const snapshot = parseRecord(value)?.snapshot;
-    const session = { definition, connection, principal, snapshot };
-    const status = await pingSession({ ...session, timeoutMs, now: context.now });
-    const named = name === undefined ? {} : { name };
-    return { ...status, ...named, ...(shared !== undefined && { shared }) };
-  });
-}
-
-/** Ends the sessions on their servers, and with `end` deletes the calls that wait. */
-export async function endSelected(
-  context: SessionsContext,
-  selected: Selected,
+  of: string | SharedId,
+  selected: SelectionInTime,
+  records: readonly ListedRecord[],
   mode: "restart" | "end",
 ): Promise<EndedSession[]> {
-  const { of, principal } = selected;
-  const { records, seen, waiting } = await findSelected(context, selected);
   const [ended, kept] = await Promise.all([
     endRecords(context, records, selected, mode),
     // No stdio server is shared.
     typeof of === "string" ? endKept(context, [context.agent, of], selected, mode) : [],
-    mode === "end" && deleteCalls(context, waiting, principal),
-    mode === "end" && deleteSeen(context, seen, principal),
   ]);
   return [...ended, ...kept];
-}
-
-/** Deletes what agent sessions have seen of shared sessions. */
-async function deleteSeen(
-  { store }: SessionsContext,
-  seen: readonly ListedRecord[],
-  principal: Principal,
-): Promise<void> {
-  // Not the listed key: a store may list a fingerprint instead of the principal.
-  await inParallel(seen, async ({ of }) => await store.delete(recordKey(of, principal)));
-}
-
-/** Forgets the kept tool lists. */
-export async function clearSelectedTools(
-  context: SessionsContext,
-  selected: Selected,
-): Promise<void> {
-  const { records } = await findSelected(context, selected);
-  await inParallel(records, async (stored) => {
-    await forgetToolList(context.store, stored.of, stored, selected.principal);
-  });
 }
 
 /** Ends the stdio servers that the pool has. @param scope names the agent, and the agent session */
@@ -168,7 +201,7 @@ async function endKept(
 async function endRecords(
   context: SessionsContext,
   records: readonly ListedRecord[],
-  { principal, timeoutMs }: { principal: Principal; timeoutMs?: number | undefined },
+  { principal, timeoutMs }: SelectionInTime,
   mode: EndMode,
 ): Promise<EndedSession[]> {
   const declared = clientConnections(context.provider.declaredFor(principal));
@@ -178,55 +211,6 @@ async function endRecords(
     return await endRecord(context, stored.of, stored, use);
   });
   return ended.filter((result) => result !== undefined);
-}
-
-/** The uses of a principal's stored sessions outside of a step. */
-export function createSessionsManagement(
-  context: SessionsContext,
-): Pick<DurableSessions<any>, "list" | "status" | "restart" | "clearTools" | "end" | "endAll"> {
-  const { provider, store, agent } = context;
-  return {
-    async list(query) {
-      const { principal, sessionId, limit = 100, ...page } = checkOptions(listSchema, query);
-      const owner = recordOwner(principal);
-      const own =
-        sessionId === undefined
-          ? { prefix: recordPrefix(agent) }
-          : recordsOf(context, sessionId, page.name);
-      const found = await listRecords(store, { ...page, owner, limit, ...own });
-      if (found.records.length === 0) {
-        checkDeclared(provider.declaredFor(principal), page.connection);
-      }
-      return { sessions: found.records.map(describeRecord), cursor: found.cursor };
-    },
-    status: async (of, selection) =>
-      await checkSelected(context, { of, ...checkOptions(selectionInTimeSchema, selection) }),
-    restart: async (of, selection) => {
-      const selected = { of, ...checkOptions(selectionInTimeSchema, selection) };
-      return await endSelected(context, selected, "restart");
-    },
-    clearTools: async (of, selection) =>
-      await clearSelectedTools(context, { of, ...checkOptions(selectionSchema, selection) }),
-    end: async (of, selection) => {
-      const selected = { of, ...checkOptions(selectionInTimeSchema, selection) };
-      return await endSelected(context, selected, "end");
-    },
-
-    async endAll(query) {
-      const { principal } = checkOptions(principalSchema, query);
-      const owner = recordOwner(principal);
-      const { records, seen, waiting, grants } = await listAll(store, { owner });
-      const [ended, processes] = await Promise.all([
-        endRecords(context, records, { principal }, "delete"),
-        endKept(context, [], { principal }, "end"),
-        deleteCalls(context, waiting, principal),
-        deleteSeen(context, seen, principal),
-      ]);
-      // Not before: the end of a session on its server needs a token.
-      await forgetGrants(context, grants, principal);
-      return [...ended, ...processes];
-    },
-  };
 }
 
 /**

@@ -78,7 +78,7 @@ async function loadRegistry(
     sessions.work.throwIfShutDown();
     const slotFor = (connection: string) => ({ ...slots.get(connection)!, listsTools });
     const options = { declared, principal, events, pool, successor, slotFor, isLeased: true };
-    return createStepRun(context, opened, options);
+    return createRunOnSlots(context, opened, options);
   } catch (error) {
     // The provider may have been shut down meanwhile.
     await opened.close(provider.closeTimeoutMs);
@@ -87,7 +87,7 @@ async function loadRegistry(
 }
 
 /** The run of a step on its slots, in a store or a state. */
-export function createStepRun(
+export function createRunOnSlots(
   context: StepContext,
   opened: OpenedSlots,
   options: Omit<StepRegistryOptions, "abortSignal" | "named" | "waiting" | "save">,

@@ -24,10 +24,16 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
   let endedAt: number | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  const forAll = async (operation: "close" | "touch", use: UseOfSlot) =>
-    await tryAll(slots.values(), use, (cause, { of }) =>
-      emit({ ...storeFailed(operation, cause), ...of }),
-    );
+  const forAll = async (operation: "close" | "touch", use: UseOfSlot) => {
+    const uses = [...slots.values()].map(async (stored) => {
+      try {
+        await use(stored);
+      } catch (cause) {
+        emit({ ...storeFailed(operation, cause), ...stored.of });
+      }
+    });
+    await Promise.all(uses);
+  };
 
   const opened = {
     hold(stored: StoredSlot) {
@@ -88,18 +94,3 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
 }
 
 type UseOfSlot = (stored: StoredSlot) => Promise<unknown>;
-
-async function tryAll(
-  slots: Iterable<StoredSlot>,
-  use: UseOfSlot,
-  onFailure: (cause: unknown, stored: StoredSlot) => void,
-): Promise<void> {
-  const uses = [...slots].map(async (stored) => {
-    try {
-      await use(stored);
-    } catch (cause) {
-      onFailure(cause, stored);
-    }
-  });
-  await Promise.all(uses);
-}

@@ -1,13 +1,11 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
 import { createMemoryStore } from "@durable-mcp/core";
 import type { SharedId } from "./durable-sessions.ts";
-import { generateText, stepCountIs } from "ai";
 import { describe, expect, test } from "vitest";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { alice, bob, callForText, callTool } from "../../test/step.ts";
 import {
   createConnectionProvider,
@@ -199,22 +197,6 @@ describe("a shared session", () => {
     expect(later).toBe(false);
   });
 
-  test("tells the model that comes first after a restart, and those that knew the session", async () => {
-    const { sessions } = await startShared();
-    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "a"));
-    await sessions.restart({ shared: "inventory" }, use);
-    const run = async (id: string) => {
-      const model = scriptedModel([{ tool: "notes__list_notes" }], "Done.");
-      await sessions.run(id, use, async (own) =>
-        generateText({ model, tools: await own.tools(), prompt: "Go.", stopWhen: stepCountIs(2) }),
-      );
-      return toolResults(model)[0];
-    };
-    expect(await run("chat-2")).toContain("the server had lost the session");
-    expect(await run("chat-2")).not.toContain("lost");
-    expect(await run("chat-1")).toContain("the server had lost the session");
-  });
-
   test("outlives its agent sessions, and is ended by its id", async () => {
     const { server, sessions, held } = await startShared();
     await sessions.run("chat", use, async (run) => add(await run.tools(), "a"));
@@ -274,16 +256,6 @@ describe("a shared session", () => {
     expect((await sessions.list({ ...use, sessionId: { shared: "x" } })).sessions).toHaveLength(1);
     await plain.sessions.end("x", use);
     expect(await sessions.run("x", use, async (run) => list(await run.tools()))).toBe("shared");
-  });
-
-  test("is the one that another process has put in its place", async () => {
-    const { server, sessions, startAnother } = await startShared();
-    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "old"));
-    await startAnother().sessions.restart({ shared: "inventory" }, use);
-    await startAnother().sessions.run("chat-2", use, async (run) => add(await run.tools(), "new"));
-    server.requests.length = 0;
-    expect(await sessions.run("chat-1", use, async (run) => list(await run.tools()))).toBe("new");
-    expect(server.log).toEqual(["POST tools/call"]);
   });
 
   test("is replaced by the next run when it is too old, and runs that have it go on", async () => {

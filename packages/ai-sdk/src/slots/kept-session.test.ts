@@ -8,7 +8,6 @@ import {
   type KeptSession,
   lostSnapshot,
   planEnd,
-  withoutToolList,
 } from "./kept-session.ts";
 
 const url = "https://notes.example/mcp";
@@ -114,12 +113,4 @@ test.each([
 
 test("a session that was ended is lost, at its URL", () => {
   expect(lostSnapshot(session())).toEqual(lost);
-});
-
-test("a session loses its tool list and nothing else, if it has one", () => {
-  expect(withoutToolList(session({ toolList, replacesLost: true }))).toEqual(
-    session({ replacesLost: true }),
-  );
-  expect(withoutToolList(session())).toBeUndefined();
-  expect(withoutToolList(lost)).toBeUndefined();
 });

@@ -143,8 +143,6 @@ export function isNewerEntry(value: unknown): boolean {
   return isNewerFormat(value) || (isRecord(value) && isNewerFormat(value["snapshot"]));
 }
 
-export { withoutToolList } from "@durable-mcp/core/internal";
-
 /** The snapshot of a session that was ended: the next use of the slot starts another. */
 export function lostSnapshot({ url }: Pick<SessionSnapshot, "url">): SessionSnapshot {
   return { version: 1, kind: "sessionless", url, lost: {} };
