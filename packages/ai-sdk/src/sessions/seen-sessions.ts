@@ -51,10 +51,15 @@ export async function loadSeenSessions(context: StepContext, of: SlotName, princ
       if (known === undefined) return;
       if (written?.seen === known && !isMarkOld(context, written.savedAt)) return;
       const next: SeenSession = { version: 1, seen: known, savedAt: now() };
-      const result = await store.put(key, { ...next }, revision, { owner });
-      // Another step of the agent session has told its model.
-      if (!result.ok) revision = result.current?.revision ?? null;
-      else ({ revision } = result);
+      const put = async () => await store.put(key, { ...next }, revision, { owner });
+      let result = await put();
+      if (!result.ok) {
+        revision = result.current?.revision ?? null;
+        // It was swept while a long step had it.
+        if (revision === null) result = await put();
+      }
+      // Else another step of the agent session has told its model.
+      if (result.ok) ({ revision } = result);
       written = result.ok ? next : parseSeen(result.current?.value);
     },
   };

@@ -165,6 +165,21 @@ describe("a shared session", () => {
     expect(await run()).toBe(true);
   });
 
+  test("is known to an agent session whose record of it was swept during a long step", async () => {
+    const { server, sessions, held, startAnother, pass } = await startShared();
+    const records = async () => (await held.store.list({ limit: 10 })).records;
+    const lease = await sessions.open("1", use);
+    pass(hour);
+    for (const { key, revision } of await records()) {
+      if (key.includes("seen")) await held.store.delete(key, revision);
+    }
+    await lease.dispose();
+    expect(await records()).toHaveLength(2);
+    server.forgetSessions();
+    await startAnother().sessions.run("2", use, async (run) => list(await run.tools()));
+    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
+  });
+
   test("of an earlier release, with a list of its users, goes on", async () => {
     const { server, sessions, held } = await startShared();
     const run = async () => sessions.run("1", use, async (own) => isTold(await own.tools()));
