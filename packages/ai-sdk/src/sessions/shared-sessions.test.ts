@@ -180,6 +180,15 @@ describe("a shared session", () => {
     expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
   });
 
+  test("is known to an agent session whose first step died", async () => {
+    const { server, sessions, startAnother } = await startShared();
+    await sessions.open("1", use);
+    server.forgetSessions();
+    const other = startAnother().sessions;
+    await other.run("2", use, async (run) => list(await run.tools()));
+    expect(await other.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
+  });
+
   test("of an earlier release, with a list of its users, goes on", async () => {
     const { server, sessions, held } = await startShared();
     const run = async () => sessions.run("1", use, async (own) => isTold(await own.tools()));
