@@ -50,7 +50,7 @@ export type {
   DurableSessionsAdmin,
   SessionOwner,
   SweepAuthorization,
-} from "./sessions/durable-sessions-admin.ts";
+} from "./sessions/sessions-admin.ts";
 export type {
   EndedSession,
   SessionPage,

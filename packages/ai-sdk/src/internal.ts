@@ -41,13 +41,9 @@ export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approva
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { runInternalsOf } from "./run/use-connections.ts";
-export { removeRecord } from "./sessions/end-record.ts";
-export {
-  endForOperator,
-  type InspectedRecord,
-  inspectRecord,
-} from "./sessions/operator-records.ts";
-export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./sessions/slot-record.ts";
-export { listRecords } from "./sessions/stored-records.ts";
+export { removeRecord } from "./records/end-record.ts";
+export { endForOperator, type InspectedRecord, inspectRecord } from "./records/operator-records.ts";
+export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";
+export { listRecords } from "./records/stored-records.ts";
 export { inParallel } from "./base/in-parallel.ts";
 export { deleteUnusedCalls, type ListedCall } from "./waiting/waiting-records.ts";

@@ -16,8 +16,7 @@ import type {
   DurableSessionsOptions,
   StoredSessionsOptions,
 } from "../sessions/durable-sessions.ts";
-import { someStore, storedSessionsFields } from "../sessions/option-schemas.ts";
-import { ownProviderFields } from "../sessions/provider-option-schemas.ts";
+import { ownProviderFields, someStore, storedSessionsFields } from "../sessions/option-schemas.ts";
 import type { ConnectionProviderOptions } from "../sessions/connection-provider.ts";
 
 /** The agent session of a call, and the principal that the call acts for. */

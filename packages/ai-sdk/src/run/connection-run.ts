@@ -172,9 +172,9 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    * Two processes that make the same name at once go on in the same session.
    *
    * @param options.connections the connections of the session. @default all but the stateless ones
-   * @param options.idleTimeoutMs the session ends after this time without use, in milliseconds, when
-   *   the agent session is used next; a process in a pool at once. With durable sessions at least three
-   *   times `touchIntervalMs`.
+   * @param options.idleTimeoutMs the session ends after this time without use, in milliseconds: in a
+   *   store at a sweep, in a state in the next step; a process in a pool at once. With durable sessions at least
+   *   three times `touchIntervalMs`.
    *   @default never
    * @throws {McpSessionError} `CONNECTION_INVALID` when the name is taken, or a connection is
    *   stateless; `CONNECTION_UNAVAILABLE` when a server cannot be reached, and nothing is kept then

@@ -396,112 +396,108 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       expect(await named.run("research", (own) => listNotes(own))).toBe("");
     });
   });
+});
 
-  describe("that are idle", () => {
-    test("are ended when the agent session is used next, by whatever name", async () => {
-      const { step, server, pass, clearLogs, events } = await startAgent(kept);
-      await step(async (registry) => {
-        await addNote(registry, "milk");
-        await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
-        await registry.named.run("research", (own) => addNote(own, "a"));
-        await registry.named.create("kept", { connections: ["notes"] });
+/** Those in a store are ended by a sweep. */
+describe("named sessions in a state that are idle", () => {
+  test("are ended when the agent session is used next, by whatever name", async () => {
+    const { step, server, pass, clearLogs, events } = await startAgent("state");
+    await step(async (registry) => {
+      await addNote(registry, "milk");
+      await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
+      await registry.named.run("research", (own) => addNote(own, "a"));
+      await registry.named.create("kept", { connections: ["notes"] });
+    });
+    const ended = server.sessionIds[1];
+    const alive = server.liveSessions();
+    pass(idleTimeoutMs - 1);
+    await step((registry) => listNotes(registry));
+    expect(server.liveSessions()).toBe(alive);
+    clearLogs();
+    pass(1);
+    await step(async (registry) => {
+      expect(await listNotes(registry)).toBe("milk");
+    });
+    const deleted = server.requests.filter(({ method }) => method === "DELETE");
+    expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ended]);
+    expect(server.liveSessions()).toBe(alive - 1);
+    await step(async ({ named }) => {
+      expect(await named.find("research")).toMatchObject({
+        idleTimeoutMs,
+        connections: [{ kind: "lost" }],
       });
-      const ended = server.sessionIds[1];
-      const alive = server.liveSessions();
+      await named.run("research", async (own) => {
+        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
+      });
+      expect(await named.find("kept")).toMatchObject({ connections: [{ kind: "session" }] });
+    });
+    expect(events.map(({ type }) => type)).not.toContain("conflict");
+    expect(events.map(({ type }) => type)).not.toContain("discarded");
+  });
+
+  test("are not gone on with, when they are the first that is used", async () => {
+    const { step, server, pass } = await startAgent("state");
+    const named = { notes: { named: "research" } } as const;
+    await step(async (registry) => {
+      await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
+      await withConnections(named, (own) => addNote(own, "a"));
+    });
+    const ended = server.sessionIds.at(-1);
+    pass(idleTimeoutMs);
+    await step(() =>
+      withConnections(named, async (own) => {
+        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
+      }),
+    );
+    const calls = server.requests.filter(({ message }) => message?.method === "tools/call");
+    expect(calls.at(-1)!.headers["mcp-session-id"]).not.toBe(ended);
+    await step(() =>
+      withConnections(named, async (own) => expect(await addNote(own, "b")).toBe("1 notes")),
+    );
+  });
+
+  test("were used as long as a step had them", async () => {
+    const { step, server, pass } = await startAgent("state");
+    await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
+    for (let round = 0; round < 3; round += 1) {
       pass(idleTimeoutMs - 1);
-      await step((registry) => listNotes(registry));
-      expect(server.liveSessions()).toBe(alive);
-      clearLogs();
-      // With a store, by the next step that marks its sessions as used.
-      pass(kept === "store" ? touchIntervalMs : 1);
-      await step(async (registry) => {
-        expect(await listNotes(registry)).toBe("milk");
-      });
-      const deleted = server.requests.filter(({ method }) => method === "DELETE");
-      expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ended]);
-      expect(server.liveSessions()).toBe(alive - 1);
       await step(async ({ named }) => {
-        expect(await named.find("research")).toMatchObject({
-          idleTimeoutMs,
-          connections: [{ kind: "lost" }],
-        });
-        await named.run("research", async (own) => {
-          expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
-        });
-        expect(await named.find("kept")).toMatchObject({ connections: [{ kind: "session" }] });
+        await named.run("research", (own) => addNote(own, "a"));
       });
-      expect(events.map(({ type }) => type)).not.toContain("conflict");
-      expect(events.map(({ type }) => type)).not.toContain("discarded");
-    });
+    }
+    expect(await step(({ named }) => named.run("research", (own) => listNotes(own)))).toBe(
+      "a, a, a",
+    );
+    expect(server.log).not.toContain("DELETE");
+  });
 
-    test("are not gone on with, when they are the first that is used", async () => {
-      const { step, server, pass } = await startAgent(kept);
-      const named = { notes: { named: "research" } } as const;
-      await step(async (registry) => {
-        await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
-        await withConnections(named, (own) => addNote(own, "a"));
-      });
-      const ended = server.sessionIds.at(-1);
-      pass(idleTimeoutMs);
-      await step(() =>
-        withConnections(named, async (own) => {
-          expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
-        }),
-      );
-      const calls = server.requests.filter(({ message }) => message?.method === "tools/call");
-      expect(calls.at(-1)!.headers["mcp-session-id"]).not.toBe(ended);
-      await step(() =>
-        withConnections(named, async (own) => expect(await addNote(own, "b")).toBe("1 notes")),
-      );
-    });
+  test("are ended for this principal alone", async () => {
+    const { step, server, pass } = await startAgent("state");
+    const create = ({ named }: any) =>
+      named.create("research", { connections: ["notes"], idleTimeoutMs });
+    await step(create);
+    await step(create, { principal: bob });
+    const [ofAlice] = server.sessionIds;
+    pass(idleTimeoutMs);
+    await step((registry) => listNotes(registry, "cart"));
+    const deleted = server.requests.filter(({ method }) => method === "DELETE");
+    expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ofAlice]);
+  });
 
-    test("were used as long as a step had them", async () => {
-      const { step, server, pass } = await startAgent(kept);
-      await step(({ named }) =>
-        named.create("research", { connections: ["notes"], idleTimeoutMs }),
-      );
-      for (let round = 0; round < 3; round += 1) {
-        pass(idleTimeoutMs - 1);
-        await step(async ({ named }) => {
-          await named.run("research", (own) => addNote(own, "a"));
-        });
-      }
-      expect(await step(({ named }) => named.run("research", (own) => listNotes(own)))).toBe(
-        "a, a, a",
-      );
-      expect(server.log).not.toContain("DELETE");
+  test("and cannot be ended are replaced all the same, with an event", async () => {
+    const { step, server, pass, events } = await startAgent("state");
+    await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
+    pass(idleTimeoutMs);
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    await step(async ({ named }) => {
+      expect(await named.run("research", (own) => listNotes(own))).toBe("");
     });
-
-    test("are ended for this principal alone", async () => {
-      const { step, server, pass } = await startAgent(kept);
-      const create = ({ named }: any) =>
-        named.create("research", { connections: ["notes"], idleTimeoutMs });
-      await step(create);
-      await step(create, { principal: bob });
-      const ofAlice = kept === "store" ? server.sessionIds[1] : server.sessionIds[0];
-      pass(idleTimeoutMs);
-      await step((registry) => listNotes(registry, "cart"));
-      const deleted = server.requests.filter(({ method }) => method === "DELETE");
-      expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ofAlice]);
-    });
-
-    test("and cannot be ended are replaced all the same, with an event", async () => {
-      const { step, server, pass, events } = await startAgent(kept);
-      await step(({ named }) =>
-        named.create("research", { connections: ["notes"], idleTimeoutMs }),
-      );
-      pass(idleTimeoutMs);
-      server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-      await step(async ({ named }) => {
-        expect(await named.run("research", (own) => listNotes(own))).toBe("");
-      });
-      expect(events).toContainEqual({
-        type: "not-ended",
-        connection: "notes",
-        name: "research",
-        reason: "refused",
-        status: 500,
-      });
+    expect(events).toContainEqual({
+      type: "not-ended",
+      connection: "notes",
+      name: "research",
+      reason: "refused",
+      status: 500,
     });
   });
 });

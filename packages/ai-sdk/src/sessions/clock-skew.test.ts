@@ -68,7 +68,7 @@ describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
       await run.named.create("c", { idleTimeoutMs: 5 * minute });
       await run.named.run("c", (own) => own.call("notes", "add_note", { text: "a" }));
     });
-    await other.run("chat", use, () => undefined);
+    expect((await other.admin.sweep({ authorize })).sessions).toEqual([]);
     expect((await other.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
       { kind: "session" },
     ]);
@@ -91,14 +91,4 @@ test("an allowance that reaches before 1970 sweeps nothing", async () => {
     waitingCalls: 0,
     more: false,
   });
-});
-
-test("the allowance is a whole number of milliseconds", () => {
-  for (const clockSkewMs of [-1, 0.5, Number.NaN, Infinity, "1"] as number[]) {
-    expect(() =>
-      startProcess({ url: "http://a.test" }, createMemoryStore(), { clockSkewMs }),
-    ).toThrow(
-      expect.objectContaining({ code: "CONNECTION_INVALID", data: { field: "clockSkewMs" } }),
-    );
-  }
 });

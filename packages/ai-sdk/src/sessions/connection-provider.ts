@@ -1,6 +1,10 @@
 import type { Principal } from "@durable-mcp/core";
-import type { ClaimLeg } from "@durable-mcp/core/waiting";
-import type { CarriedWaiting } from "./carried-waiting.ts";
+import type {
+  ClaimLeg,
+  InputResponses,
+  WaitingCall,
+  WaitingEntry,
+} from "@durable-mcp/core/waiting";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -10,10 +14,12 @@ import type { ConnectionRun } from "../run/connection-run.ts";
 import type {
   CarriedSession,
   EndedSession,
+  SelectionInTime,
   SessionSelection,
   SessionStatus,
 } from "../slots/session-reports.ts";
 import type { Streamed } from "../run/read-to-end.ts";
+import type { AnswerOptions } from "../waiting/run-waiting.ts";
 
 /** Options of `createConnectionProvider`. */
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
@@ -104,9 +110,7 @@ export interface StateRunResult<T, SESSION> {
 }
 
 /** Builds a step's registry from state, and writes the changes back into it. */
-export interface ConnectionProvider<
-  CONNECTIONS extends Connections = Connections,
-> extends CarriedWaiting {
+export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
   /**
    * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
    * closes the clients, after success and after failure. A run lasts as long as the stream that `step`
@@ -148,14 +152,12 @@ export interface ConnectionProvider<
    * step starts another, and tries once more to end it; so does the next `end`. The selected connections' calls that
    * wait for a person go too; with `name` none does. It mutates nothing; if nothing changed, it returns the same object.
    *
-   * @param selection.timeoutMs how long to wait for each session, the token included, in milliseconds.
-   *   @default 5000
    * @returns with `results`, one for each session
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   end<SESSION extends { state?: unknown }>(
     session: SESSION,
-    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+    selection: SelectionInTime<CONNECTIONS>,
   ): Promise<{ session: SESSION; results: EndedSession[] }>;
   /**
    * Describes one principal's sessions in the agent session's state. Sends nothing.
@@ -169,23 +171,21 @@ export interface ConnectionProvider<
   /**
    * Pings each of these sessions on its server, for at most `timeoutMs`. Makes no session.
    *
-   * @param selection.timeoutMs in milliseconds. @default 5000
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   status(
     session: { readonly state?: unknown },
-    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+    selection: SelectionInTime<CONNECTIONS>,
   ): Promise<SessionStatus[]>;
   /**
    * Ends these sessions, so that the next use starts new ones, whether or not their servers could be
    * reached, and the model is told. Returns the agent session without them, as `end` does. Names stay.
    *
-   * @param selection.timeoutMs how long to wait for each session, in milliseconds. @default 5000
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   restart<SESSION extends { state?: unknown }>(
     session: SESSION,
-    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+    selection: SelectionInTime<CONNECTIONS>,
   ): Promise<{ session: SESSION; results: EndedSession[] }>;
   /**
    * Returns the agent session without these sessions' kept tool lists, so that the next step lists the
@@ -197,6 +197,40 @@ export interface ConnectionProvider<
     session: SESSION,
     selection: SessionSelection<CONNECTIONS>,
   ): Promise<SESSION>;
+  /**
+   * What waits for a person, as `waiting` of durable sessions: the principal's connections whose user has to sign in,
+   * and then the calls. Sends nothing.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `auth.authorizationFor`
+   */
+  waiting(
+    session: { readonly state?: unknown },
+    use: { readonly principal: Principal },
+  ): Promise<WaitingEntry[]>;
+  /**
+   * Answers the questions of a waiting call: one request, after `claim` of the provider has allowed it. It mutates
+   * nothing.
+   *
+   * @param use.onSession saves the agent session, after success, and after a failure that has changed its state
+   * @returns the call as it is then, and the agent session to save
+   * @throws {McpSessionError} as `answer` of `RunWaiting`. `NOT_WAITING` also where another process has
+   *   claimed the answer: if that process died, only `withdraw` ends the call
+   */
+  answer<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    id: string,
+    responses: InputResponses,
+    use: AnswerOptions & {
+      readonly principal: Principal;
+      readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
+    },
+  ): Promise<{ session: SESSION; call: WaitingCall }>;
+  /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING` */
+  withdraw<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    id: string,
+    use: { readonly principal: Principal },
+  ): Promise<{ session: SESSION; call: WaitingCall }>;
   /**
    * For the end of the process, such as on SIGTERM. It closes all open registries, runs and leases, saves
    * durable sessions and calls the `onClose` of each run. Running code fails at its next use of a

@@ -1,24 +1,34 @@
+import type { Principal } from "@durable-mcp/core";
 import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
-import type { Connections } from "../connection/mcp-connection.ts";
+import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
+import { createStepEvents } from "../events/step-events.ts";
+import { isStreamed } from "../run/read-to-end.ts";
+import { runInternalsOf } from "../run/use-connections.ts";
+import { createRunOnSlots } from "./open-session.ts";
+import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
+import { ownSlot } from "../slots/step-slot.ts";
+import { readStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { refusePausing } from "../waiting/waiting-source.ts";
 import { startAutoSession } from "../run/auto-session.ts";
 import type { AutoSessionOptions } from "../run/run-options.ts";
-import { checkSelected, clearSelectedTools, endSelected, findSelected } from "./manage-sessions.ts";
-import { createStateContext } from "./sessions-context.ts";
-import { describeRecord } from "./slot-record.ts";
-import type { SessionSelection } from "../slots/session-reports.ts";
-import { ofState } from "./state-store.ts";
-import { createCarriedWaiting } from "./create-carried-waiting.ts";
-import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
+import { createManagement } from "./manage-sessions.ts";
+import { createStateContext, type StepContext } from "./sessions-context.ts";
+import { ofState, type StateStore } from "../records/state-store.ts";
+import { createCarriedWaiting } from "./waiting-outside-step.ts";
+import type {
+  ConnectionProvider,
+  ConnectionProviderOptions,
+  StateRunResult,
+} from "./connection-provider.ts";
 import {
+  createSchema,
   providerSchema,
-  selectionInTimeSchema,
+  runOnStateSchema,
   selectionSchema,
   shutdownSchema,
-} from "./provider-option-schemas.ts";
+} from "./option-schemas.ts";
 import { allInternals, createInternals, type ProviderInternals } from "./provider-internals.ts";
-import { createStateRegistries } from "./state-registries.ts";
 
 /**
  * Creates the provider of an application's connections. Call it once, at start.
@@ -38,42 +48,10 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   const { pool, work } = internals;
   if (autoSession) startUnkeptSession(internals, autoSession);
 
-  const onState = ({ state }: { readonly state?: unknown }) => createStateContext(internals, state);
-  const all = { of: ofState.sessionId };
-  const endOnState = async <SESSION extends { state?: unknown }>(
-    session: SESSION,
-    selection: SessionSelection,
-    mode: "restart" | "end",
-  ) => {
-    const context = onState(session);
-    const selected = { ...checkOptions(selectionInTimeSchema, selection), ...all };
-    const results = await endSelected(context, selected, mode);
-    return { session: context.carried.commit(session), results };
-  };
-
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRegistries(internals),
     ...createCarriedWaiting(internals),
-    async list(session, selection) {
-      const { principal, ...query } = checkOptions(selectionSchema, selection);
-      const { records } = await findSelected(onState(session), { principal, ...query, ...all });
-      return records.map((record) => {
-        const { lastUsedAt, ...described } = describeRecord(record);
-        return { ...described, ...(record.of.name !== undefined && { lastUsedAt }) };
-      });
-    },
-    async status(session, selection) {
-      const selected = { ...checkOptions(selectionInTimeSchema, selection), ...all };
-      return await checkSelected(onState(session), selected);
-    },
-    end: async (session, selection) => await endOnState(session, selection, "end"),
-    restart: async (session, selection) => await endOnState(session, selection, "restart"),
-    async clearTools(session, selection) {
-      const context = onState(session);
-      const selected = { ...checkOptions(selectionSchema, selection), ...all };
-      await clearSelectedTools(context, selected);
-      return context.carried.commit(session);
-    },
+    ...createCarriedManagement(internals),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();
@@ -87,6 +65,113 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   };
   allInternals.set(provider, internals);
   return provider;
+}
+
+/** The uses of sessions in a state outside of a step. They mutate nothing. */
+function createCarriedManagement(
+  internals: ProviderInternals<any>,
+): Pick<ConnectionProvider<any>, "list" | "status" | "end" | "restart" | "clearTools"> {
+  const { sessionId } = ofState;
+  const manage = ({ state }: { readonly state?: unknown }) => {
+    const context = createStateContext(internals, state);
+    return { carried: context.carried, ...createManagement(context) };
+  };
+  return {
+    async list(session, selection) {
+      const selected = checkOptions(selectionSchema, selection);
+      const { sessions } = await manage(session).list({ ...selected, sessionId });
+      return sessions.map(({ lastUsedAt, ...described }) => ({
+        ...described,
+        ...(described.name !== undefined && { lastUsedAt }),
+      }));
+    },
+    status: async (session, selection) => await manage(session).status(sessionId, selection),
+    async end(session, selection) {
+      const { end, carried } = manage(session);
+      const results = await end(sessionId, selection);
+      return { session: carried.commit(session), results };
+    },
+    async restart(session, selection) {
+      const { restart, carried } = manage(session);
+      const results = await restart(sessionId, selection);
+      return { session: carried.commit(session), results };
+    },
+    async clearTools(session, selection) {
+      const { clearTools, carried } = manage(session);
+      await clearTools(sessionId, selection);
+      return carried.commit(session);
+    },
+  };
+}
+
+/** Registries on an agent session's state, and their changes to it. */
+function createStateRegistries<CONNECTIONS extends Connections>(
+  internals: ProviderInternals<CONNECTIONS>,
+): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
+  const { declaredFor, poolFor } = internals;
+  const namespace = internals.createNamespace();
+  const savedBy = new WeakMap<object, { store: StateStore; opened: OpenedSlots }>();
+
+  const registries: ReturnType<typeof createStateRegistries<CONNECTIONS>> = {
+    create(creation) {
+      const { state, principal, sessionId, abortSignal } = checkOptions(createSchema, creation);
+      const declared = declaredFor(principal);
+      const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
+      const events = createStepEvents(internals.emit, sessionId);
+      const own = createStateContext(internals, state, namespace);
+      const { carried: store } = own;
+      const context: StepContext = { ...own, ...ofState, abortSignal, emit: events.emit };
+      const slots = new Map<string, StoredSlot>();
+      for (const [connection, definition] of Object.entries(clientConnections(declared))) {
+        if (!hasSlot(definition)) continue;
+        // The key of a slot needs a principal.
+        const use = { principal: principal as Principal, definition };
+        slots.set(connection, readStoredSlot(context, ownSlot(connection, definition), use, store));
+      }
+      const opened = createOpenedSlots(context, slots.values());
+      const slotFor = (connection: string) => slots.get(connection)!;
+      const options = { declared, principal, events, pool, slotFor };
+      const registry = createRunOnSlots(context, opened, options);
+      savedBy.set(registry, { store, opened });
+      return registry;
+    },
+
+    commit(registry, session) {
+      const saved = savedBy.get(registry);
+      if (saved === undefined) {
+        throw new TypeError("commit: the registry was not made by this provider's create()");
+      }
+      return saved.store.commit(session, saved.opened.unsaved());
+    },
+
+    async run(options, step) {
+      const { session, onSession, onUnavailable, ...use } = checkOptions(runOnStateSchema, options);
+      const registry = registries.create({ ...use, state: session.state });
+      const saving = Promise.withResolvers<typeof session>();
+      // The run rejects with the same error, or an event tells of it.
+      saving.promise.catch(() => undefined);
+      const save = async () => {
+        try {
+          const changed = registries.commit(registry, session);
+          if (changed !== session) await onSession?.(changed);
+          saving.resolve(changed);
+        } catch (error) {
+          saving.reject(error);
+          throw error;
+        }
+      };
+      const result = await registry.enter(
+        async () => {
+          await runInternalsOf(registry)(({ begin }) => begin(onUnavailable));
+          return await step(registry);
+        },
+        { onClose: save },
+      );
+      const saved = isStreamed(result) ? saving.promise : await saving.promise;
+      return { result, session: saved } as StateRunResult<any, any>;
+    },
+  };
+  return registries;
 }
 
 /** The implicit registry of a script, with sessions that end with it. */

@@ -187,6 +187,7 @@ test.each([
   ["connections that are none", { connections: [] }, "connections"],
   ["a provider and connections", { provider: {}, connections: {} }, "connections"],
   ["a provider and a pool", { provider: {}, pool: {} }, "pool"],
+  ["an agent that shares", { connections: {}, agent: "planner", share: true }, "agent"],
   ["a provider and telemetry", { provider: {}, telemetry: {} }, "telemetry"],
 ])("%s are refused, with the option's name", (_, options: object, field) => {
   const start = () => createDurableSessions({ store: createMemoryStore(), ...options } as never);

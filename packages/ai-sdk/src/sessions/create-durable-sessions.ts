@@ -1,20 +1,19 @@
 import { invalidOption, within } from "@durable-mcp/core/internal";
-import { createSessionsAnswers } from "./answer-sessions.ts";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
-import { createSessionsManagement } from "./sessions-management.ts";
-import { durableSessionsSchema, useSchema } from "./option-schemas.ts";
+import { createManagement } from "./manage-sessions.ts";
+import { durableSessionsSchema, shutdownSchema, useSchema } from "./option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";
 import type { ConnectionProvider } from "./connection-provider.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
 import { internalsOf } from "./provider-internals.ts";
-import { createBoundedStore } from "./bounded-store.ts";
-import { shutdownSchema } from "./provider-option-schemas.ts";
+import { createBoundedStore } from "../records/bounded-store.ts";
 import { openSession, runStep } from "./open-session.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
+import { createStoredWaiting } from "./waiting-outside-step.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { leastIdleMs } from "./slot-record.ts";
+import { leastIdleMs } from "../records/slot-record.ts";
 import { startStoredAutoSession } from "./stored-auto-session.ts";
 
 /**
@@ -34,7 +33,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
   const { context, ownProvider } = createSessionsContext(checked);
   const { work } = context;
   const { autoSession } = options;
-  const management = createSessionsManagement(context);
+  const management = createManagement(context);
 
   return {
     open: async (sessionId, use) =>
@@ -43,7 +42,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
       const run = await openSession(context, sessionId, checkOptions(useSchema, use));
       return await runStep(run, use.abortSignal, step);
     },
-    ...createSessionsAnswers(context),
+    ...createStoredWaiting(context),
     ...(autoSession ? startStoredAutoSession(context, autoSession, management) : management),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);

@@ -5,8 +5,8 @@ import { type ProcessOptions, startProcess } from "../../test/durable-process.ts
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
-import { alice, bob } from "../../test/step.ts";
-import { createDurableSessions } from "../index.ts";
+import { alice, bob, callTool } from "../../test/step.ts";
+import { createDurableSessions, type SessionOwner } from "../index.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 
@@ -51,6 +51,7 @@ async function startNamed(
   };
 }
 
+const authorize = ({ principal }: SessionOwner) => principal && { principal };
 const namesOf = (sessions: readonly { name?: string | undefined }[]) =>
   sessions.map(({ name }) => name ?? "-").toSorted();
 
@@ -81,32 +82,6 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...ofBob, sessionId: "chat" })).sessions).toEqual([]);
   });
 
-  test("are restarted and ended with the agent session, or one by one", async () => {
-    const { sessions, server, held } = await startNamed({}, wrap);
-    const ended = { ended: true, removed: false };
-    expect(await sessions.restart("chat", { ...use, name: "a" })).toEqual([
-      { ...chat, name: "a", ...ended },
-    ]);
-    expect(server.liveSessions()).toBe(2);
-    await sessions.run("chat", use, async (run) => {
-      const { connections } = (await run.named.find("a"))!;
-      expect(connections).toMatchObject([{ kind: "lost" }]);
-      await run.named.run("a", (own) => own.call("notes", "list_notes"));
-    });
-    expect(server.liveSessions()).toBe(3);
-    expect(namesOf(await sessions.restart("chat", use))).toEqual(["-", "a", "b"]);
-    expect(server.liveSessions()).toBe(0);
-    await sessions.run("chat", use, async (run) => {
-      await run.named.run("a", (own) => own.call("notes", "list_notes"));
-    });
-    expect(await sessions.end("chat", { ...use, name: "a" })).toEqual([
-      { ...chat, name: "a", ended: true, removed: true },
-    ]);
-    expect(namesOf(await sessions.end("chat", use))).toEqual(["-", "b"]);
-    expect(server.liveSessions()).toBe(0);
-    expect((await held.store.list({ limit: 100 })).records).toEqual([]);
-  });
-
   test("keep their names when they are restarted on a server that names no session", async () => {
     const server = await startNotebookServer({ isSessionless: true });
     const { sessions } = startProcess(server, wrap(createMemoryStore()));
@@ -117,14 +92,6 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...use, name: "a", sessionId: "chat" })).sessions).toMatchObject([
       { kind: "sessionless" },
     ]);
-  });
-
-  test("go with all that a principal has", async () => {
-    const { sessions, server, held } = await startNamed({}, wrap);
-    await sessions.run("chat", { principal: bob }, (run) => run.named.create("a"));
-    expect(namesOf(await sessions.endAll(use))).toEqual(["-", "a", "b"]);
-    expect(server.liveSessions()).toBe(2);
-    expect((await held.store.list({ limit: 100 })).records).toHaveLength(2);
   });
 
   test("are swept by name, past all others that are idle", async () => {
@@ -189,6 +156,7 @@ describe("an idle time-out over several processes", () => {
         })
         .toBe(true);
       const other = startAnother();
+      expect((await other.sessions.admin.sweep({ authorize: () => use })).sessions).toEqual([]);
       await other.sessions.run("chat", use, async (run) => {
         expect(await run.named.find("c")).toMatchObject({ connections: [{ kind: "session" }] });
         await run.named.run("c", async (same) => {
@@ -202,109 +170,43 @@ describe("an idle time-out over several processes", () => {
     expect(server.log).not.toContain("DELETE");
   });
 
-  test("ends a session, and all processes that find it go on in one", async () => {
-    const { server, add, pass, startAnother } = await startNamed();
+  test("is up in a sweep, which ends the session, keeps the name and tells the model", async () => {
+    const { sessions, server, add, pass } = await startNamed();
     await add("c", hour);
-    const alive = server.liveSessions();
-    pass(hour);
-    const others = Array.from({ length: 5 }, () => startAnother());
-    const found = others.map(({ sessions }) =>
-      sessions.run("chat", use, (run) =>
-        run.named.run("c", async (own) => {
-          const result: any = await own.call("notes", "list_notes");
-          return result.content[0].text as string;
-        }),
-      ),
-    );
-    expect(await Promise.all(found)).toEqual(["", "", "", "", ""]);
-    const calls = server.requests.filter(({ message }) => message?.method === "tools/call");
-    const used = calls.slice(-5).map(({ headers }) => headers["mcp-session-id"]);
-    expect(new Set(used).size).toBe(1);
-    expect(used).not.toContain(server.sessionIds[3]);
-    // Of the new ones all but one were given up.
-    expect(server.liveSessions()).toBe(alive);
-  });
-
-  test("leaves a session alone that another process has begun to use meanwhile", async () => {
-    const { sessions, server, add, held, pass, startAnother, now } = await startNamed();
-    await add("c", hour);
-    pass(hour / 2);
-    const earlier = now();
-    pass(hour / 2);
-    const claiming = Promise.withResolvers<void>();
-    const used = Promise.withResolvers<void>();
-    let puts = 0;
-    held.before("put", async () => {
-      puts += 1;
-      // The first, after that of the session without a name: which says that it is being ended.
-      if (puts !== 2) return;
-      claiming.resolve();
-      await used.promise;
-    });
-    const finding = sessions.run("chat", use, () => undefined);
-    await claiming.promise;
-    const other = startAnother({ now: () => earlier });
-    await other.sessions.run("chat", use, (run) =>
-      run.named.run("c", (own) => own.call("notes", "add_note", { text: "d" })),
-    );
-    used.resolve();
-    await finding;
-    expect(server.log).not.toContain("DELETE");
-    expect((await sessions.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "session" },
+    const [, , , ended] = server.sessionIds;
+    const { admin } = sessions;
+    pass(hour - 1);
+    expect((await admin.sweep({ authorize })).sessions).toEqual([]);
+    pass(1);
+    server.requests.length = 0;
+    expect((await admin.sweep({ authorize })).sessions).toMatchObject([
+      { ...chat, name: "c", ended: true, removed: false },
     ]);
+    expect(server.requests.map(({ headers }) => headers["mcp-session-id"])).toEqual([ended]);
+    expect(await admin.sweep({ authorize })).toEqual({
+      sessions: [],
+      waitingCalls: 0,
+      more: false,
+    });
+    await sessions.run("chat", use, (run) =>
+      run.named.run("c", async (own) => {
+        const result: any = await callTool(await own.tools(), "notes__list_notes");
+        expect(result["_meta"]).toHaveProperty("durable-mcp/sessionReplaced");
+      }),
+    );
   });
 
-  test("does not let a step go on in a session that it is about to end", async () => {
-    const { sessions, add, held, pass } = await startNamed();
+  test("is up, but a session that the server does not end is replaced all the same", async () => {
+    const { sessions, server, add, pass } = await startNamed();
     await add("c", hour);
     pass(hour);
-    const claiming = Promise.withResolvers<void>();
-    let puts = 0;
-    held.before("put", async () => {
-      puts += 1;
-      if (puts !== 2) return;
-      // Long enough for all that does not wait for it.
-      await new Promise((resolve) => {
-        setTimeout(resolve, 200);
-      });
-      claiming.resolve();
-    });
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    const { sessions: swept } = await sessions.admin.sweep({ authorize: () => use });
+    expect(swept).toMatchObject([{ name: "c", ended: false, reason: "refused", removed: false }]);
     const result: any = await sessions.run("chat", use, (run) =>
       run.named.run("c", (own) => own.call("notes", "list_notes")),
     );
     expect(result.content[0].text).toBe("");
-    await claiming.promise;
-  });
-
-  test("of a session that could not be ended leaves it to the next step", async () => {
-    const { sessions, server, add, pass } = await startNamed();
-    await add("c", hour);
-    const alive = server.liveSessions();
-    pass(hour);
-    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-    await sessions.run("chat", use, () => undefined);
-    expect(server.liveSessions()).toBe(alive);
-    server.intercept(() => "next");
-    await sessions.run("chat", use, (run) => run.named.run("c", () => undefined));
-    await sessions.run("chat", use, (run) =>
-      run.named.run("c", (own) => own.call("notes", "list_notes")),
-    );
-    expect(server.liveSessions()).toBe(alive);
-    const deleted = server.requests.filter(({ method }) => method === "DELETE");
-    expect(deleted).toHaveLength(2);
-  });
-
-  test("that the store cannot tell of does not fail the step", async () => {
-    const { sessions, held, types, pass } = await startNamed();
-    pass(hour);
-    held.fail("list");
-    await sessions.run("chat", use, (run) => run.call("notes", "list_notes"));
-    // The step does not wait for it.
-    await expect.poll(types).toContain("store-failed");
-    await sessions.run("chat", use, async (run) => {
-      await expect(run.named.list()).rejects.toMatchObject({ code: "STORE_FAILED" });
-    });
   });
 });
 
@@ -335,20 +237,3 @@ test("a session that is opened when the step is over is not used", async () => {
   );
   await sessions.shutdown();
 });
-
-test.each([0, -1, 0.5, "1", null, 2 ** 31])(
-  "a stored idle time-out of %j does not parse",
-  async (value) => {
-    const { sessions, add, held } = await startNamed();
-    await add("c", hour);
-    const { records } = await held.store.list({ limit: 100 });
-    const stored = records.find((record) =>
-      JSON.stringify(record.value).includes("idleTimeoutMs"),
-    )!;
-    const changed = { ...(stored.value as object), idleTimeoutMs: value };
-    await held.store.put(stored.key, changed, stored.revision, { owner: stored.owner });
-    expect((await sessions.list({ ...use, name: "c", sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "invalid" },
-    ]);
-  },
-);

@@ -1,4 +1,5 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
+import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import type {
@@ -8,11 +9,12 @@ import type {
 } from "./connection-provider.ts";
 import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
-import type { WaitingSessions } from "./waiting-sessions.ts";
-import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
+import type { AnswerOptions } from "../waiting/run-waiting.ts";
+import type { DurableSessionsAdmin } from "./sessions-admin.ts";
 import type { OpenRun } from "./open-run.ts";
 import type {
   EndedSession,
+  SelectionInTime,
   SessionListQuery,
   SessionPage,
   SessionSelection,
@@ -99,18 +101,11 @@ export interface SharedId {
   readonly shared: string;
 }
 
-type InTime<CONNECTIONS extends Connections> = SessionSelection<CONNECTIONS> & {
-  /** For each request to a server, in milliseconds. @default 5000 */
-  readonly timeoutMs?: number | undefined;
-};
-
 /**
  * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
  * rejects with `STORE_FAILED` if the store fails.
  */
-export interface DurableSessions<
-  CONNECTIONS extends Connections = Connections,
-> extends WaitingSessions {
+export interface DurableSessions<CONNECTIONS extends Connections = Connections> {
   /**
    * Loads the agent session's MCP sessions of one principal and connects their tools. A new session is
    * saved before any call. If several processes make one at once, all use the one that was saved first.
@@ -135,6 +130,34 @@ export interface DurableSessions<
     step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
   /**
+   * What waits for a person. First the connections whose user has to sign in (`auth.authorizationFor`): they have no
+   * `id`. Then the agent session's calls that wait, for an answer (`input: "pause"`) or for a sign-in, or are being
+   * answered, in the order in which they began to wait. Sends nothing.
+   *
+   * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
+   */
+  waiting(sessionId: string, use: { readonly principal: Principal }): Promise<WaitingEntry[]>;
+  /**
+   * Answers the questions of a waiting call, in any process: one request, sent at most once. It opens no session.
+   *
+   * @param responses an answer for each question, under the server's keys
+   * @param use.round the round that the answers are for. @default any
+   * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
+   * @throws {McpSessionError} as `answer` of `RunWaiting`
+   */
+  answer(
+    sessionId: string,
+    id: string,
+    responses: InputResponses,
+    use: AnswerOptions & { readonly principal: Principal },
+  ): Promise<WaitingCall>;
+  /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING`, `STORE_FAILED` */
+  withdraw(
+    sessionId: string,
+    id: string,
+    use: { readonly principal: Principal },
+  ): Promise<WaitingCall>;
+  /**
    * Describes stored sessions of this agent: one for each connection, and one for each name and each shared id. The
    * order is the store's own.
    *
@@ -154,12 +177,12 @@ export interface DurableSessions<
    *
    * @param of your id of the agent session, or `{ shared: id }`; as with `restart`, `clearTools` and `end`
    */
-  status(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<SessionStatus[]>;
+  status(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<SessionStatus[]>;
   /**
    * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones, and the model is
    * told. Calls that wait for a person stay.
    */
-  restart(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
+  restart(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /** Forgets the kept tool lists. The next step lists the tools anew. */
   clearTools(of: string | SharedId, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
@@ -168,7 +191,7 @@ export interface DurableSessions<
    * for a person are deleted too, whatever their state; with `name` none is. Shared
    * sessions do not end with an agent session, only under `{ shared: id }`.
    */
-  end(of: string | SharedId, selection: InTime<CONNECTIONS>): Promise<EndedSession[]>;
+  end(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
    * and removes all of the principal's records, whether or not the servers could be reached: also those of

@@ -1,6 +1,5 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { describedNotebook } from "../../test/both-stores.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
@@ -24,23 +23,6 @@ async function startUsed(...chats: string[]) {
 }
 
 describe("info and list", () => {
-  test("tell what is stored for the principal, without the session's id", async () => {
-    const { sessions, server } = await startUsed("chat", "other");
-    await sessions.run("chat", { principal: bob }, () => undefined);
-    const [entry, ...others] = (await sessions.list({ ...use, sessionId: "chat" })).sessions;
-    expect(others).toEqual([]);
-    expect(entry).toEqual({
-      ...chat,
-      ...describedNotebook,
-    });
-    const page = await sessions.list(use);
-    expect(page.sessions.map(({ sessionId = "-" }) => sessionId).toSorted()).toEqual([
-      "chat",
-      "other",
-    ]);
-    for (const id of server.sessionIds) expect(JSON.stringify(page)).not.toContain(id);
-  });
-
   test("go page by page", async () => {
     const { sessions } = await startUsed("a", "b", "c");
     const first = await sessions.list({ ...use, limit: 2 });
@@ -60,19 +42,6 @@ describe("info and list", () => {
 });
 
 describe("status", () => {
-  test("pings the stored session and makes none", async () => {
-    const { sessions, server, held } = await startUsed("chat");
-    held.log.length = 0;
-    expect(await sessions.status("chat", use)).toEqual([{ connection: "notes", alive: true }]);
-    expect(server.log).toEqual(["POST ping"]);
-    server.forgetSessions();
-    expect(await sessions.status("chat", use)).toEqual([
-      { connection: "notes", alive: false, reason: "lost", status: 404 },
-    ]);
-    expect(server.sessionIds).toHaveLength(1);
-    expect(held.log).toEqual(["list", "list"]);
-  });
-
   test.each<[string, Parameters<typeof on>[1], object]>([
     [
       "refuses",
@@ -107,18 +76,6 @@ describe("status", () => {
       }),
     );
     expect(await sessions.status("chat", use)).toMatchObject([{ alive: true }]);
-  });
-});
-
-describe("restart", () => {
-  test("leaves the other chats and principals alone", async () => {
-    const { sessions, server } = await startUsed("chat", "other");
-    await sessions.run("chat", { principal: bob }, () => undefined);
-    await sessions.restart("chat", use);
-    expect(server.liveSessions()).toBe(2);
-    expect((await sessions.list({ principal: bob, sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "session" },
-    ]);
   });
 });
 
@@ -181,15 +138,6 @@ describe("endAll", () => {
     expect(server.liveSessions()).toBe(1);
     const { records } = await store.list({ limit: 10 });
     expect(records.map(({ owner }) => owner)).toEqual(['["user","https://idp.test","bob"]']);
-  });
-
-  test("removes also what could not be ended", async () => {
-    const { sessions, server, store } = await startUsed("chat");
-    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-    expect(await sessions.endAll(use)).toEqual([
-      { ...chat, ended: false, removed: true, reason: "refused", status: 500 },
-    ]);
-    expect((await store.list({ limit: 10 })).records).toEqual([]);
   });
 
   test("leaves records of something else alone", async () => {

@@ -112,6 +112,7 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     await sessions.withdraw("b", id, use);
     pass(hour);
     const kept = await ask("c");
+    expect(await sessions.admin.sweep()).toEqual({ sessions: [], waitingCalls: 0, more: false });
     expect(await sessions.admin.sweep({ idleForMs: hour, name: "x" })).toEqual({
       ...{ sessions: [], waitingCalls: 0, more: false },
     });

@@ -8,7 +8,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection, McpSessionError } from "../index.ts";
 import type { StoredSessionsOptions } from "./durable-sessions.ts";
-import { recordOwner } from "./slot-record.ts";
+import { recordOwner } from "../records/slot-record.ts";
 
 type Options = Pick<StoredSessionsOptions, "share">;
 

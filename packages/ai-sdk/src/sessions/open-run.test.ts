@@ -68,62 +68,6 @@ describe("an attached stream", () => {
     expect(await isReleased(lease)).toBe(true);
   });
 
-  test("can be read in every form at once", async () => {
-    const { lease } = await openLease();
-    const result = lease.attach(
-      streamText({ model: streamingModel(), ...(await settings(lease)) }),
-    );
-    await lease.dispose();
-    const ui = new Response(result.toUIMessageStreamResponse().body).text();
-    let text = "";
-    for await (const part of result.textStream) text += part;
-    expect(text).toBe("done");
-    expect(await result.text).toBe("done");
-    expect(await ui).toContain("done");
-    await lease.closed;
-  });
-
-  test("that nobody reads is read to its end", async () => {
-    const { lease, server } = await openLease();
-    lease.attach(streamText({ model: streamingModel(), ...(await settings(lease)) }));
-    await lease.dispose();
-    await lease.closed;
-    expect(server.log).toContain("POST tools/call");
-  });
-
-  test("whose client goes away is read to its end", async () => {
-    const { lease } = await openLease();
-    const held = Promise.withResolvers<void>();
-    const model = streamingModel({ hold: () => held.promise });
-    const result = lease.attach(streamText({ model, ...(await settings(lease)) }));
-    await lease.dispose();
-    const reader = result.toUIMessageStreamResponse().body!.getReader();
-    await reader.read();
-    await reader.cancel();
-    held.resolve();
-    await lease.closed;
-    expect(await result.text).toBe("done");
-  });
-
-  test("that fails releases the lease", async () => {
-    const { lease } = await openLease();
-    const model = streamingModel({ hold: () => Promise.reject(new Error("the model is down")) });
-    const errors: unknown[] = [];
-    const result = lease.attach(
-      streamText({
-        model,
-        ...(await settings(lease)),
-        maxRetries: 0,
-        onError: ({ error }) => void errors.push(error),
-      }),
-    );
-    await lease.dispose();
-    await lease.closed;
-    expect(errors).toHaveLength(1);
-    // The text before the failure is still the reader's.
-    expect(await result.toUIMessageStreamResponse().text()).toContain("error");
-  });
-
   test.each([
     ["the run", (run: AbortSignal) => ({ run, lease: undefined })],
     ["the lease", (lease: AbortSignal) => ({ run: undefined, lease })],

@@ -5,16 +5,17 @@ import { clientConnections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
+import type { StepRunOptions } from "../run/step-run.ts";
 import { runInternalsOf } from "../run/use-connections.ts";
 import { ownSlot } from "../slots/step-slot.ts";
 import type { Successor } from "../run/auto-session.ts";
 import { runToEndOfStream } from "../run/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
-import { createNamedInStore } from "./named-in-store.ts";
-import { createOpenedSlots } from "./opened-slots.ts";
+import { createNamesInStep } from "./names-in-step.ts";
+import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
 import { createOpenRun, type OpenRun } from "./open-run.ts";
-import type { SessionsContext, StepContext } from "./sessions-context.ts";
-import { checkSessionId, recordOwner } from "./slot-record.ts";
+import { type SessionsContext, type StepContext, waitingSource } from "./sessions-context.ts";
+import { checkSessionId, recordOwner } from "../records/slot-record.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 
 /** Loads an agent session's MCP sessions and connects their tools. */
@@ -65,8 +66,7 @@ async function loadRegistry(
   { principal, abortSignal, listsTools }: RegistryUse,
   successor: Successor | undefined,
 ): Promise<ConnectionRun<any>> {
-  const { provider, namespace, agent, store } = sessions;
-  const { closeTimeoutMs } = provider;
+  const { provider, namespace, agent } = sessions;
   const declared = provider.declaredFor(principal);
   const pool = provider.poolFor([namespace, agent, sessionId]);
   const events = createStepEvents(provider.emit, sessionId);
@@ -76,19 +76,31 @@ async function loadRegistry(
   const opened = createOpenedSlots(context, slots.values());
   try {
     sessions.work.throwIfShutDown();
-    return provider.createRegistry({
-      ...{ declared, principal, events, abortSignal, pool, successor },
-      slotFor: (connection) => ({ ...slots.get(connection)!, listsTools }),
-      named: createNamedInStore(context, opened),
-      isLeased: true,
-      waiting: { store, agent, sessionId, closeTimeoutMs },
-      save: (timeoutMs) => opened.close(timeoutMs),
-    });
+    const slotFor = (connection: string) => ({ ...slots.get(connection)!, listsTools });
+    const options = { declared, principal, events, pool, successor, slotFor, isLeased: true };
+    return createRunOnSlots(context, opened, options);
   } catch (error) {
     // The provider may have been shut down meanwhile.
-    await opened.close(closeTimeoutMs);
+    await opened.close(provider.closeTimeoutMs);
     throw error;
   }
+}
+
+/** The run of a step on its slots, in a store or a state. */
+export function createRunOnSlots(
+  context: StepContext,
+  opened: OpenedSlots,
+  options: Omit<StepRunOptions, "abortSignal" | "named" | "waiting" | "save">,
+): ConnectionRun<any> {
+  const { provider, carried, abortSignal } = context;
+  // Without a claim two processes could send one answer that waits in a state.
+  const mayWait = carried === undefined || provider.claim !== undefined;
+  return provider.createRegistry({
+    ...{ ...options, abortSignal },
+    named: createNamesInStep(context, opened),
+    waiting: mayWait ? waitingSource(context) : undefined,
+    save: (timeoutMs) => opened.close(timeoutMs),
+  });
 }
 
 /** Loads the slots of all connections of which something lasts. @throws {McpSessionError} `STORE_FAILED` */

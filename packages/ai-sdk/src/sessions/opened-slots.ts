@@ -5,9 +5,9 @@ import { registryDisposed } from "../events/connection-error.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
-import { recordOwner } from "./slot-record.ts";
+import { recordOwner } from "../records/slot-record.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
-import { storeFailed } from "./stored-records.ts";
+import { storeFailed } from "../records/stored-records.ts";
 
 export type OpenedSlots = ReturnType<typeof createOpenedSlots>;
 
@@ -24,10 +24,16 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
   let endedAt: number | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  const forAll = async (operation: "close" | "touch", use: UseOfSlot) =>
-    await tryAll(slots.values(), use, (cause, { of }) =>
-      emit({ ...storeFailed(operation, cause), ...of }),
-    );
+  const forAll = async (operation: "close" | "touch", use: UseOfSlot) => {
+    const uses = [...slots.values()].map(async (stored) => {
+      try {
+        await use(stored);
+      } catch (cause) {
+        emit({ ...storeFailed(operation, cause), ...stored.of });
+      }
+    });
+    await Promise.all(uses);
+  };
 
   const opened = {
     hold(stored: StoredSlot) {
@@ -50,9 +56,7 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
       for (const stored of slots.values()) stored.endUnused();
     },
     /** Notes the end of the step. */
-    end() {
-      endedAt ??= now();
-    },
+    end: () => void (endedAt ??= now()),
     find: (key: string) => slots.get(key),
     /** All of a principal. */
     of(principal: Principal): StoredSlot[] {
@@ -90,18 +94,3 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
 }
 
 type UseOfSlot = (stored: StoredSlot) => Promise<unknown>;
-
-async function tryAll(
-  slots: Iterable<StoredSlot>,
-  use: UseOfSlot,
-  onFailure: (cause: unknown, stored: StoredSlot) => void,
-): Promise<void> {
-  const uses = [...slots].map(async (stored) => {
-    try {
-      await use(stored);
-    } catch (cause) {
-      onFailure(cause, stored);
-    }
-  });
-  await Promise.all(uses);
-}

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
+  eventObserver,
   flag,
   isFunction,
   onUnavailable,
@@ -12,9 +13,48 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
-import { autoSessionFields } from "../run/run-options.ts";
+import { poolSchema } from "../run/process-pool.ts";
+import { autoSessionFields, autoSessionSchema } from "../run/run-options.ts";
 import { answerFields } from "../waiting/run-waiting.ts";
-import { ownProviderFields, selectionFields } from "./provider-option-schemas.ts";
+
+// The options of a provider, and of its functions.
+
+/** Options of a provider that durable sessions take, too. `connections` are checked by themselves. */
+export const ownProviderFields = {
+  connections: anything,
+  pool: poolSchema,
+  closeTimeoutMs: timeout,
+  telemetry: z.custom(
+    (value) => isFunction((value as { trace?: unknown } | null)?.trace),
+    "must have a function trace, such as openTelemetry() has",
+  ),
+  onEvent: eventObserver,
+  now: someFunction,
+};
+export const providerSchema = optionalOptions({
+  ...ownProviderFields,
+  autoSession: autoSessionSchema,
+  claim: someFunction,
+});
+
+const stepFields = { principal: anything, sessionId: text, abortSignal };
+export const createSchema = optionalOptions({ ...stepFields, state: anything });
+export const runOnStateSchema = z.strictObject({
+  ...optionalOptions({ ...stepFields, onUnavailable, onSession: someFunction }).shape,
+  session: someObject,
+});
+
+export const principalSchema = optionalOptions({ principal: anything });
+export const carriedAnswerSchema = optionalOptions({
+  ...{ principal: anything, onSession: someFunction },
+  ...answerFields,
+});
+
+/** Which sessions of a principal. */
+const selectionFields = { principal: anything, connection: text, name: text };
+export const selectionSchema = optionalOptions(selectionFields);
+export const selectionInTimeSchema = optionalOptions({ ...selectionFields, timeoutMs: timeout });
+export const shutdownSchema = optionalOptions({ timeoutMs: timeout });
 
 // The options of durable sessions, and of their functions.
 
@@ -39,17 +79,15 @@ export const durableSessionsSchema = z.strictObject({
 });
 
 export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });
-export const waitingUseSchema = optionalOptions({ principal: anything });
 export const answerUseSchema = optionalOptions({ principal: anything, ...answerFields });
 const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
 export const listSchema = optionalOptions({
   ...{ ...selectionFields, ...pageFields, shared: flag },
   sessionId: anything,
 });
-export const endAllSchema = optionalOptions({ principal: anything });
 export const adminListSchema = optionalOptions(pageFields);
 const { cursor: _, ...sweepFields } = pageFields;
-export const sweepSchema = z.strictObject({
-  ...optionalOptions({ ...sweepFields, shared: flag, authorize: someFunction }).shape,
+export const sweepSchema = optionalOptions({
+  ...{ ...sweepFields, shared: flag, authorize: someFunction },
   idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });

@@ -13,22 +13,90 @@ import { clientConnections, findDeclared } from "../connection/mcp-connection.ts
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { isNewerEntry } from "../slots/kept-session.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
-import type { DurableSessionsAdmin, SweepAuthorization } from "./durable-sessions-admin.ts";
-import { endRecord, removeRecord } from "./end-record.ts";
+import type {
+  EndedSession,
+  SessionListQuery,
+  SessionPage,
+  StoredSession,
+} from "../slots/session-reports.ts";
+import type { SlotName } from "../slots/step-slot.ts";
+import { endRecord, removeRecord } from "../records/end-record.ts";
 import { adminListSchema, sweepSchema } from "./option-schemas.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import {
   checkIdleMs,
   describeRecord,
+  isOverdue,
   type ListedRecord,
   parseRecordOwner,
   recordKey,
   recordPrefix,
   whoseRecord,
-} from "./slot-record.ts";
-import { listRecords } from "./stored-records.ts";
+} from "../records/slot-record.ts";
+import { listRecords } from "../records/stored-records.ts";
 import { deleteUnusedCalls, type ListedCall } from "../waiting/waiting-records.ts";
+
+/** The owner of a stored session, as the store has it. */
+export interface SessionOwner extends SlotName {
+  /** The principal; `undefined` if the store keeps only a fingerprint of it. */
+  readonly principal: Principal | undefined;
+  /** The store's own name for the principal. */
+  readonly owner: string;
+  /** The agent session's id; `undefined` for a shared session, which belongs to none. */
+  readonly sessionId?: string | undefined;
+}
+
+/** Allows a sweep to end a session on its server. */
+export interface SweepAuthorization {
+  /** The session's principal. Checked against the record. */
+  readonly principal: Principal;
+  /**
+   * For the DELETE, in addition to the connection's own headers or in their place. With an
+   * `authorization` header the connection's `auth` is not asked. @default the connection's own
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Sees the sessions of all principals. Keep it away from code that serves users. */
+export interface DurableSessionsAdmin {
+  /** All stored sessions of this agent. */
+  list(
+    query?: SessionListQuery,
+  ): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
+  /**
+   * Removes sessions without use for `idleForMs`, or named ones without use for their own `idleTimeoutMs`, and for at least `clockSkewMs` and three times
+   * `touchIntervalMs`: 18 minutes, unless you set them. At most one sweeper works on a session, and none
+   * on one in use. If `authorize` returns a principal, the session is ended on its server first; if that
+   * fails, the record stays for one later sweep. Otherwise only the record goes.
+   *
+   * It also deletes the calls that wait for a person, and those that are over, without use for as long. A
+   * question that nobody answers is not used: let `idleForMs` be longer than people may take.
+   *
+   * @param options.name only named sessions of that name
+   * @param options.shared only shared sessions, or only others. @default all
+   * @param options.idleForMs at least three times `touchIntervalMs`. @default named sessions alone: those whose own
+   *   `idleTimeoutMs` is up. It reads every record that is not in use
+   * @param options.limit how many sessions and calls at most, 1 to 1000. @default 100
+   * @returns one entry for each session that the sweep worked on, how many waiting calls it deleted, and
+   *   whether there may be more
+   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; the error of `authorize`
+   */
+  sweep(options?: {
+    readonly idleForMs?: number | undefined;
+    readonly name?: string | undefined;
+    readonly shared?: boolean | undefined;
+    readonly limit?: number | undefined;
+    readonly authorize?:
+      | ((
+          owner: SessionOwner,
+        ) => SweepAuthorization | undefined | Promise<SweepAuthorization | undefined>)
+      | undefined;
+  }): Promise<{
+    readonly sessions: readonly (EndedSession & Pick<SessionOwner, "owner">)[];
+    readonly waitingCalls: number;
+    readonly more: boolean;
+  }>;
+}
 
 export function createSessionsAdmin(context: SessionsContext): DurableSessionsAdmin {
   const { store, agent, touchIntervalMs, maybeInUseMs, now } = context;
@@ -43,7 +111,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       return { sessions, cursor: page.cursor };
     },
 
-    async sweep(options) {
+    async sweep(options = {}) {
       const {
         idleForMs,
         name,
@@ -51,16 +119,22 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
         limit = 100,
         authorize,
       } = checkOptions(sweepSchema, options);
-      checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
-      const idleSince = Math.max(0, now() - Math.max(idleForMs, maybeInUseMs));
+      const isByName = idleForMs === undefined;
+      if (!isByName) checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
+      const time = now();
+      const idleSince = Math.max(0, time - Math.max(idleForMs ?? 0, maybeInUseMs));
       const query = { name, shared, prefix: recordPrefix(agent), idleSince, limit };
-      const [idle, waiting]: [ListedRecord[], ListedCall[]] = [[], []];
+      const idle: ListedRecord[] = [];
+      const waiting: ListedCall[] = [];
+      const seen: ListedRecord[] = [];
       let cursor: string | undefined;
       let left = limit;
       do {
         const page = await listRecords(store, { ...query, cursor });
-        idle.push(...page.records.filter(isOfThisRelease));
-        waiting.push(...page.waiting.filter(isOfThisRelease));
+        const records = page.records.filter(isOfThisRelease);
+        idle.push(...records.filter((record) => !isByName || isOverdue(record, time)));
+        if (!isByName) waiting.push(...page.waiting.filter(isOfThisRelease));
+        if (!isByName) seen.push(...page.seen);
         ({ cursor } = page);
         left = limit - idle.length - waiting.length;
         // A page may have no record that is wanted.
@@ -68,10 +142,11 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       const sweeping = idle.slice(0, limit);
       const [swept, waitingCalls] = await Promise.all([
         inParallel(sweeping, async (stored) => {
-          const ended = await sweepRecord(context, stored, authorize);
+          const ended = await sweepRecord(context, stored, isByName ? "idle" : "sweep", authorize);
           return ended ? [{ owner: stored.owner, ...ended }] : [];
         }),
         deleteUnusedCalls(context, waiting.slice(0, limit - sweeping.length)),
+        inParallel(seen, ({ key, revision }) => store.delete(key, revision)),
       ]);
       return { sessions: swept.flat(), waitingCalls, more: cursor !== undefined || left < 0 };
     },
@@ -87,7 +162,8 @@ function isOfThisRelease({ value }: StoredRecord): boolean {
 async function sweepRecord(
   context: SessionsContext,
   stored: ListedRecord,
-  authorize: Parameters<DurableSessionsAdmin["sweep"]>[0]["authorize"],
+  mode: "sweep" | "idle",
+  authorize: NonNullable<Parameters<DurableSessionsAdmin["sweep"]>[0]>["authorize"],
 ): Promise<EndedSession | undefined> {
   const { owner, of } = stored;
   const { store, provider } = context;
@@ -99,7 +175,7 @@ async function sweepRecord(
   const connections = clientConnections(provider.declaredFor(principal));
   const declared = findDeclared(connections, of.connection);
   const definition = declared && withHeaders(declared, headers);
-  return await endRecord(context, of, stored, { definition, principal, mode: "sweep" });
+  return await endRecord(context, of, stored, { definition, principal, mode });
 }
 
 /**

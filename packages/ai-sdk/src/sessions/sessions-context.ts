@@ -2,7 +2,8 @@ import type { SessionStore } from "@durable-mcp/core";
 import type { OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
-import { createStateStore, ofState, type StateStore } from "./state-store.ts";
+import { createStateStore, ofState, type StateStore } from "../records/state-store.ts";
+import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
 /** The context of all uses of sessions in a store, or in a state. */
@@ -44,4 +45,13 @@ export function createStateContext(
     ...{ provider, store, carried: store, agent: ofState.agent, namespace },
     ...{ touchIntervalMs: 0, maybeInUseMs: 0, tell, now, work },
   };
+}
+
+/** Where the waiting calls of an agent session are. Only the application can claim a leg for a state. */
+export function waitingSource({
+  provider: { claim, closeTimeoutMs },
+  ...context
+}: Pick<StepContext, "provider" | "store" | "carried" | "agent" | "sessionId">): WaitingSource {
+  const { store, carried, agent, sessionId } = context;
+  return { store, agent, sessionId, closeTimeoutMs, claimLeg: carried && claim };
 }

@@ -1,13 +1,11 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
-import { createMemoryStore, type JsonValue } from "@durable-mcp/core";
+import { createMemoryStore } from "@durable-mcp/core";
 import type { SharedId } from "./durable-sessions.ts";
-import { generateText, stepCountIs } from "ai";
 import { describe, expect, test } from "vitest";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { alice, bob, callForText, callTool } from "../../test/step.ts";
 import {
   createConnectionProvider,
@@ -114,26 +112,93 @@ describe("a shared session", () => {
     expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(false);
   });
 
-  test("remembers 50 agent sessions, and parses what it remembers", async () => {
-    const { sessions, held } = await startShared();
-    const { store } = held;
-    const stored = async () => (await store.list({ limit: 1 })).records[0]!;
-    const put = async (users: unknown) => {
-      const { key, value, revision, owner } = await stored();
-      await store.put(key, { ...(value as object), users } as JsonValue, revision, { owner });
-    };
-    await sessions.run("first", use, async (run) => list(await run.tools()));
-    await put(Array.from({ length: 50 }, (_, index) => [`chat-${index}`, 1]));
-    await sessions.run("last", use, async (run) => list(await run.tools()));
-    const { users } = (await stored()).value as unknown as { users: [string, number][] };
-    expect(users).toHaveLength(50);
-    expect([users[0]?.[0], users[49]?.[0]]).toEqual(["chat-1", "last"]);
-    for (const wrong of [5, {}, [5], [["chat"]], [["chat", "1"]], [[1, 1]], [["chat", 1, 1]]]) {
-      await put(wrong);
-      expect(
-        (await sessions.list({ ...use, sessionId: { shared: "inventory" } })).sessions,
-      ).toMatchObject([{ kind: "invalid" }]);
+  test("tells each of many agent sessions", async () => {
+    const { server, sessions } = await startShared();
+    const ids = Array.from({ length: 51 }, (_, index) => `chat-${index}`);
+    for (const id of ids) await sessions.run(id, use, () => undefined);
+    server.forgetSessions();
+    for (const expected of [true, false]) {
+      for (const id of ids) {
+        expect(await sessions.run(id, use, async (run) => isTold(await run.tools()))).toBe(
+          expected,
+        );
+      }
     }
+  });
+
+  test("takes what agent sessions have seen of it for no session, and deletes it with them", async () => {
+    const { sessions, held, pass } = await startShared();
+    const records = async () => (await held.store.list({ limit: 10 })).records;
+    const runAll = async () => {
+      for (const id of ["1", "2"])
+        await sessions.run(id, use, async (run) => list(await run.tools()));
+    };
+    await runAll();
+    expect(await records()).toHaveLength(3);
+    expect((await sessions.list(use)).sessions).toHaveLength(1);
+    expect((await sessions.admin.list()).sessions).toHaveLength(1);
+    expect(await sessions.status("1", use)).toEqual([]);
+    await sessions.end("1", use);
+    expect(await records()).toHaveLength(2);
+    pass(hour);
+    const { sessions: swept } = await sessions.admin.sweep({ idleForMs: hour });
+    expect(swept).toHaveLength(1);
+    expect(await records()).toEqual([]);
+    await runAll();
+    await sessions.endAll(use);
+    expect(await records()).toEqual([]);
+  });
+
+  test.each([
+    [null],
+    [{ version: 1, seen: "5", savedAt: 5 }],
+    [{ version: 2, seen: 5, savedAt: 5 }],
+  ])("is new to an agent session whose record of it is %j", async (wrong) => {
+    const { server, sessions, held } = await startShared();
+    const run = async () => sessions.run("1", use, async (own) => isTold(await own.tools()));
+    await run();
+    const { records } = await held.store.list({ limit: 10 });
+    const { key, revision, owner } = records.find((record) => record.key.includes("seen"))!;
+    await held.store.put(key, wrong, revision, { owner });
+    expect(await run()).toBe(false);
+    server.forgetSessions();
+    expect(await run()).toBe(true);
+  });
+
+  test("is known to an agent session whose record of it was swept during a long step", async () => {
+    const { server, sessions, held, startAnother, pass } = await startShared();
+    const records = async () => (await held.store.list({ limit: 10 })).records;
+    const lease = await sessions.open("1", use);
+    pass(hour);
+    for (const { key, revision } of await records()) {
+      if (key.includes("seen")) await held.store.delete(key, revision);
+    }
+    await lease.dispose();
+    expect(await records()).toHaveLength(2);
+    server.forgetSessions();
+    await startAnother().sessions.run("2", use, async (run) => list(await run.tools()));
+    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
+  });
+
+  test("is known to an agent session whose first step died", async () => {
+    const { server, sessions, startAnother } = await startShared();
+    await sessions.open("1", use);
+    server.forgetSessions();
+    const other = startAnother().sessions;
+    await other.run("2", use, async (run) => list(await run.tools()));
+    expect(await other.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
+  });
+
+  test("of an earlier release, with a list of its users, goes on", async () => {
+    const { server, sessions, held } = await startShared();
+    const run = async () => sessions.run("1", use, async (own) => isTold(await own.tools()));
+    await run();
+    const { records } = await held.store.list({ limit: 10 });
+    const { key, value, revision, owner } = records.find(({ key: own }) => !own.includes("seen"))!;
+    const earlier = { ...(value as object), users: [["1", 1]], looks: [["1", 1]] };
+    await held.store.put(key, earlier, revision, { owner });
+    expect(await run()).toBe(false);
+    expect(server.sessionIds).toHaveLength(1);
   });
 
   test("is replaced once when it is lost, and the model of each run that met the loss is told", async () => {
@@ -154,22 +219,6 @@ describe("a shared session", () => {
     await two.dispose();
     const later = await sessions.run("chat-3", use, async (run) => isTold(await run.tools()));
     expect(later).toBe(false);
-  });
-
-  test("tells the model that comes first after a restart, and those that knew the session", async () => {
-    const { sessions } = await startShared();
-    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "a"));
-    await sessions.restart({ shared: "inventory" }, use);
-    const run = async (id: string) => {
-      const model = scriptedModel([{ tool: "notes__list_notes" }], "Done.");
-      await sessions.run(id, use, async (own) =>
-        generateText({ model, tools: await own.tools(), prompt: "Go.", stopWhen: stepCountIs(2) }),
-      );
-      return toolResults(model)[0];
-    };
-    expect(await run("chat-2")).toContain("the server had lost the session");
-    expect(await run("chat-2")).not.toContain("lost");
-    expect(await run("chat-1")).toContain("the server had lost the session");
   });
 
   test("outlives its agent sessions, and is ended by its id", async () => {
@@ -231,16 +280,6 @@ describe("a shared session", () => {
     expect((await sessions.list({ ...use, sessionId: { shared: "x" } })).sessions).toHaveLength(1);
     await plain.sessions.end("x", use);
     expect(await sessions.run("x", use, async (run) => list(await run.tools()))).toBe("shared");
-  });
-
-  test("is the one that another process has put in its place", async () => {
-    const { server, sessions, startAnother } = await startShared();
-    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "old"));
-    await startAnother().sessions.restart({ shared: "inventory" }, use);
-    await startAnother().sessions.run("chat-2", use, async (run) => add(await run.tools(), "new"));
-    server.requests.length = 0;
-    expect(await sessions.run("chat-1", use, async (run) => list(await run.tools()))).toBe("new");
-    expect(server.log).toEqual(["POST tools/call"]);
   });
 
   test("is replaced by the next run when it is too old, and runs that have it go on", async () => {

@@ -1,35 +1,31 @@
 import type { ActiveSessionSnapshot, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
 import { sameJson } from "@durable-mcp/core/internal";
 import { endpointOf } from "../connection/define-connection.ts";
-import type { NamedStart } from "../slots/named-slots.ts";
+import { clientConnections } from "../connection/mcp-connection.ts";
+import { endMcpSession } from "../http/end-mcp-session.ts";
+import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import { isSession, type SessionKnowledge, withNewUser } from "./session-users.ts";
 import type { StepContext } from "./sessions-context.ts";
-import { createRecord, type SlotRecord } from "./slot-record.ts";
-import type { RecordCell } from "./stored-records.ts";
-import type { UnusedSessions } from "./unused-sessions.ts";
-import type { UseMark } from "./use-mark.ts";
+import { createRecord, type SlotRecord } from "../records/slot-record.ts";
+import type { RecordCell } from "../records/stored-records.ts";
 
 /** A slot during a step. */
 export interface SlotInStep extends Pick<StepContext, "now"> {
-  readonly of: SlotName;
-  /** The agent session, if the session is shared. */
-  readonly sharedBy: string | undefined;
   readonly use: NamedStart;
   readonly cell: RecordCell;
-  readonly unused: UnusedSessions;
+  readonly unused: ReturnType<typeof createUnusedSessions>;
   readonly slot: SessionSlot;
-  readonly mark: UseMark;
-  readonly knowledge: SessionKnowledge;
+  /** The time of this step's mark of use, if it makes one. */
+  readonly markedAt?: number | undefined;
   /** The snapshot that the slot started from, or that was saved last. */
   base: SessionSnapshot | undefined;
   /** Sessions that this step has used. A session that replaces one of them replaces a lost one. */
   readonly used: Set<string>;
 }
 
-/** @returns the stored session: the step's own, or the session of a faster process */
+/** @returns the stored session: the step's own, or the session of a faster process, and its start */
 export async function saveSession(step: SlotInStep, own: ActiveSessionSnapshot) {
-  const { use, cell, unused, knowledge, used, now } = step;
+  const { use, cell, unused, used, now } = step;
   const url = endpointOf(use.definition);
   let saved = own;
   let startedAt: number | undefined;
@@ -48,10 +44,8 @@ export async function saveSession(step: SlotInStep, own: ActiveSessionSnapshot) 
     return recordOf(step, own, { startedAt, ending: record?.ending });
   });
   used.add(saved.sessionId);
-  const isAdopted = saved !== own;
-  if (isAdopted) unused.end(own);
-  step.base = knowledge.use(startedAt, saved, own);
-  return { session: step.base, isAdopted };
+  if (saved !== own) unused.end(own);
+  return { saved, startedAt };
 }
 
 /** The change of the record at the end of the step, and what stands in its way. */
@@ -79,15 +73,13 @@ export function changeAtEnd(
 }
 
 function recordOf(
-  { cell, use: { idleTimeoutMs = cell.record?.idleTimeoutMs }, mark, sharedBy }: SlotInStep,
+  { cell, use: { idleTimeoutMs = cell.record?.idleTimeoutMs }, markedAt, now }: SlotInStep,
   snapshot: SessionSnapshot,
   fields: Pick<SlotRecord, "startedAt" | "ending">,
 ): SlotRecord {
   const { record } = cell;
-  const users = withNewUser(record?.users, sharedBy, fields.startedAt);
-  return createRecord({
-    ...{ ...record, snapshot, ...fields, ...mark.fieldsOf(record), idleTimeoutMs, users },
-  });
+  const savedAt = markedAt ?? record?.savedAt ?? now();
+  return createRecord({ ...record, snapshot, ...fields, savedAt, idleTimeoutMs });
 }
 
 /**
@@ -107,13 +99,17 @@ function whatToWrite(
 ): { readonly snapshot: SessionSnapshot | undefined } | "nothing" | "conflict" {
   if (sameJson(stored, final) && final !== undefined) return "nothing";
   if (sameJson(stored, base)) return { snapshot: final };
-  if (isSession(base) && isSession(stored) && base.sessionId === stored.sessionId) {
-    if (!isSession(final) || final.sessionId !== base.sessionId) return { snapshot: final };
+  if (
+    base?.kind === "session" &&
+    stored?.kind === "session" &&
+    base.sessionId === stored.sessionId
+  ) {
+    if (final?.kind !== "session" || final.sessionId !== base.sessionId) return { snapshot: final };
     const snapshot = mergeChanges(base, final, stored);
     return sameJson(snapshot, stored) ? "nothing" : { snapshot };
   }
   // A newer session outdates the news that an older one was lost, or that the server has none.
-  const isOutdated = isSession(base) || isSession(stored);
+  const isOutdated = base?.kind === "session" || stored?.kind === "session";
   return isOutdated ? "conflict" : { snapshot: final };
 }
 
@@ -128,4 +124,48 @@ function mergeChanges(
   // The notice is done if either version has none.
   const replacesLost = own.replacesLost && storedNotice;
   return { ...rest, ...(toolList && { toolList }), ...(replacesLost && { replacesLost }) };
+}
+
+/** Ends the sessions without a user: those that this step gave up, and those that earlier steps left. */
+export function createUnusedSessions(
+  { provider, emit, now }: StepContext,
+  of: SlotName,
+  { principal, definition }: NamedUse,
+) {
+  /** The connection of a URL. A session's id goes nowhere else than to a URL that is declared now. */
+  const declaredAt = (url: string) => {
+    if (endpointOf(definition) === url) return { connection: of.connection, definition };
+    const declared = Object.entries(clientConnections(provider.declaredFor(principal)));
+    const found = declared.find(([, each]) => endpointOf(each) === url);
+    return found && { connection: found[0], definition: found[1] };
+  };
+  /** Sessions of the record that this step has tried to end. */
+  const tried = new Set<string>();
+  const attempts: Promise<void>[] = [];
+
+  const end = async (snapshot: ActiveSessionSnapshot) => {
+    const declared = declaredAt(snapshot.url);
+    if (declared === undefined) return;
+    const outcome = await endMcpSession({ ...declared, principal, snapshot, now });
+    if (outcome.ended) return;
+    const { ended: _, ...why } = outcome;
+    emit({ type: "not-ended", ...of, ...why });
+  };
+  const endInBackground = (session: ActiveSessionSnapshot) => void attempts.push(end(session));
+
+  return {
+    end: endInBackground,
+    /** Tries to end sessions that an earlier process may have left. */
+    endLeftOvers(record: SlotRecord | undefined) {
+      for (const session of record?.ending ?? []) {
+        if (tried.has(session.sessionId)) continue;
+        tried.add(session.sessionId);
+        endInBackground(session);
+      }
+    },
+    /** The sessions of the record that this step has not tried to end. */
+    stillToEnd: (record: SlotRecord | undefined) =>
+      record?.ending?.filter(({ sessionId }) => !tried.has(sessionId)),
+    settle: () => Promise.all(attempts),
+  };
 }

@@ -3,7 +3,7 @@ import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 import type { DurableSessions, SharedId } from "./durable-sessions.ts";
 import { openRegistry } from "./open-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { checkSessionId } from "./slot-record.ts";
+import { checkSessionId } from "../records/slot-record.ts";
 
 /** What changes sessions outside of a step. */
 type Management = Pick<DurableSessions<any>, "restart" | "clearTools" | "end" | "endAll">;

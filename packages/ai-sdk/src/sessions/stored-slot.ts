@@ -2,45 +2,25 @@ import { type ActiveSessionSnapshot, createSessionSlot, type StoredValue } from 
 import { abortable, isLost, isRecord, newerFormat } from "@durable-mcp/core/internal";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import { hasSession } from "../connection/mcp-connection.ts";
-import { beginSession } from "../slots/begin-session.ts";
-import { lostSnapshot } from "../slots/kept-session.ts";
-import type { NamedStart } from "../slots/named-slots.ts";
-import type { SlotName, StepSlot } from "../slots/step-slot.ts";
-import type { StateStore } from "./state-store.ts";
-import type { StepContext } from "./sessions-context.ts";
 import {
   createRecord,
   recordKey,
   recordName,
   recordOwner,
   sessionToEnd,
-  type SlotRecord,
-} from "./slot-record.ts";
-import { createRecordCell, type RecordCell } from "./stored-records.ts";
-import { createSessionKnowledge, withNewUser } from "./session-users.ts";
-import { changeAtEnd, saveSession, type SlotInStep } from "./slot-in-step.ts";
-import { createUseMark } from "./use-mark.ts";
-import { createUnusedSessions } from "./unused-sessions.ts";
+} from "../records/slot-record.ts";
+import type { StateStore } from "../records/state-store.ts";
+import { createRecordCell, type RecordCell } from "../records/stored-records.ts";
+import { beginSession } from "../slots/begin-session.ts";
+import { lostSnapshot } from "../slots/kept-session.ts";
+import type { NamedStart } from "../slots/named-slots.ts";
+import type { SlotName, StepSlot } from "../slots/step-slot.ts";
+import { isMarkOld, loadSeenSessions, type SeenSessions } from "./seen-sessions.ts";
+import type { StepContext } from "./sessions-context.ts";
+import { changeAtEnd, createUnusedSessions, saveSession, type SlotInStep } from "./slot-in-step.ts";
 
 /** A step's slot of one connection, and its record in the store. */
-export interface StoredSlot extends StepSlot {
-  readonly of: SlotName;
-  /** The key of the record. */
-  readonly key: string;
-  readonly owner: string;
-  /** Whether the step marks the record as used, and so is to look for idle named sessions. */
-  readonly isLookDue: boolean;
-  /** Marks a stored session as used. */
-  touch(): Promise<void>;
-  /** Begins to end the sessions that earlier steps left, and the one that this step cannot use. */
-  endUnused(): void;
-  /** Waits, for a bounded time, until the sessions without a user are ended. */
-  settle(): Promise<unknown>;
-  /** Writes the changes since the last save. */
-  close(): Promise<void>;
-  /** What `close` would write now. @param usedAt the time of use, for a named session in a state */
-  unsaved(usedAt: number): SlotRecord | "delete" | "leave";
-}
+export type StoredSlot = ReturnType<typeof createStoredSlot>;
 
 /**
  * Loads the record of one connection of an agent session. A session that was not written for
@@ -56,10 +36,19 @@ export async function loadStoredSlot(
   const { store, abortSignal, carried } = context;
   if (carried !== undefined) return readStoredSlot(context, of, use, carried);
   const key = recordKey(recordName(context, of), use.principal);
-  const loaded = await abortable(store.get(key), abortSignal);
-  const found = findRecord(context, of, use, loaded);
-  const isLookDue = await abortable(markAsUsed(found), abortSignal);
-  return createStoredSlot(context, of, use, { ...found, isLookDue });
+  const isShared = of.shared !== undefined;
+  const [loaded, seen] = await abortable(
+    Promise.all([
+      store.get(key),
+      isShared ? loadSeenSessions(context, of, use.principal) : undefined,
+    ]),
+    abortSignal,
+  );
+  const cell = openCell(context, of, use, loaded);
+  const markedAt = await abortable(markAsUsed(context, cell), abortSignal);
+  const stored = createStoredSlot(context, of, use, { loaded, cell, seen, markedAt });
+  await abortable(Promise.resolve(seen?.save(stored.slot.snapshot)), abortSignal);
+  return stored;
 }
 
 /**
@@ -74,31 +63,32 @@ export function readStoredSlot(
   carried: StateStore,
 ): StoredSlot {
   const loaded = carried.read(recordKey(recordName(context, of), use.principal));
-  const found = findRecord(context, of, use, loaded);
-  return createStoredSlot(context, of, use, { ...found, isLookDue: true });
+  return createStoredSlot(context, of, use, { loaded, cell: openCell(context, of, use, loaded) });
 }
 
-type FoundRecord = ReturnType<typeof findRecord>;
-
-function findRecord(
+function openCell(
   context: StepContext,
   of: SlotName,
   { principal }: NamedStart,
   loaded: StoredValue | undefined,
-) {
-  const cell = createRecordCell(context.store, recordName(context, of), principal, loaded, () =>
+): RecordCell {
+  return createRecordCell(context.store, recordName(context, of), principal, loaded, () =>
     context.emit({ type: "discarded", ...of, reason: "invalid" }),
   );
-  const sharedBy = of.shared === undefined ? undefined : context.sessionId;
-  return { loaded, cell, sharedBy, mark: createUseMark(context, sharedBy) };
+}
+
+interface FoundRecord extends Pick<SlotInStep, "cell" | "markedAt"> {
+  readonly loaded: StoredValue | undefined;
+  /** Of a shared session. */
+  readonly seen?: SeenSessions | undefined;
 }
 
 function createStoredSlot(
   context: StepContext,
   of: SlotName,
   use: NamedStart,
-  { loaded, cell, sharedBy, mark, isLookDue }: FoundRecord & { isLookDue: boolean },
-): StoredSlot {
+  { loaded, cell, seen, markedAt }: FoundRecord,
+) {
   const { store, carried, emit, now } = context;
   const { principal, definition } = use;
   const key = recordKey(recordName(context, of), principal);
@@ -109,32 +99,23 @@ function createStoredSlot(
   // In a state anything else than an object never was a session.
   const wasSession = isDiscarded && (carried === undefined || isRecord(loaded?.value));
   const stored = wasSession ? lostSnapshot({ url: endpointOf(definition) }) : cell.record?.snapshot;
-  const knowledge = createSessionKnowledge(sharedBy, cell.record);
-  const known = knowledge.begin(stored);
+  const known = seen ? seen.begin(cell.record, stored) : stored;
   const { startedAt } = cell.record ?? {};
   const { snapshot, outdated, isChanged } = beginSession(definition, known, now(), startedAt);
   const slot = createSessionSlot(snapshot);
   const base = isChanged ? known : snapshot;
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
-  const step: SlotInStep = {
-    ...{ of, sharedBy, use, cell, unused, slot, mark, knowledge, base, used, now },
-  };
-  const atEnd = (record: SlotRecord | undefined) => {
-    const { next, conflict } = changeAtEnd(step, record);
-    return { next: knowledge.note(record, next, slot.snapshot), conflict };
-  };
-  return {
-    of,
-    isLookDue: isLookDue && (cell.isStored || carried !== undefined),
-    key,
-    owner: recordOwner(principal),
+  const step: SlotInStep = { use, cell, unused, slot, markedAt, base, used, now };
+  const stepSlot: StepSlot = {
     slot,
     outdated,
     async onSession(own) {
       try {
-        const saved = await saveSession(step, own);
-        if (saved.isAdopted) emit({ type: "adopted", ...of });
-        return saved.session;
+        const { saved, startedAt: start } = await saveSession(step, own);
+        if (saved !== own) emit({ type: "adopted", ...of });
+        step.base = seen ? seen.use(start, saved, own) : saved;
+        await seen?.save(step.base);
+        return step.base;
       } catch (error) {
         // The store may have saved it all the same. The next step then finds it ended and starts
         // another; this step must not take it for another process's.
@@ -143,23 +124,36 @@ function createStoredSlot(
         throw error;
       }
     },
+  };
+  return {
+    ...stepSlot,
+    of,
+    /** The key of the record. */
+    key,
+    owner: recordOwner(principal),
+    /** Begins to end the sessions that earlier steps left, and the one that this step cannot use. */
     endUnused() {
       unused.endLeftOvers(cell.record);
       if (unusable) unused.end(unusable);
     },
+    /** Marks a stored session as used. */
     async touch() {
       if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
     },
+    /** Waits, for a bounded time, until the sessions without a user are ended. */
     settle: unused.settle,
+    /** Writes the changes since the last save. */
     async close() {
       await cell.update((record) => {
-        const { next, conflict } = atEnd(record);
+        const { next, conflict } = changeAtEnd(step, record);
         if (conflict) emit({ type: "conflict", ...of, stored: conflict });
         return next;
       });
+      await seen?.save(slot.snapshot);
     },
-    unsaved(usedAt) {
-      const { next } = atEnd(cell.record);
+    /** What `close` would write now. @param usedAt the time of use, for a named session in a state */
+    unsaved(usedAt: number) {
+      const { next } = changeAtEnd(step, cell.record);
       const record = next === "leave" ? cell.record : next;
       if (of.name === undefined || record === undefined || record === "delete") return next;
       return { ...record, savedAt: usedAt };
@@ -167,17 +161,17 @@ function createStoredSlot(
   };
 }
 
-/** Writes the mark of use, if it is due. @returns whether it is */
-async function markAsUsed({ cell, mark, sharedBy }: FoundRecord): Promise<boolean> {
-  let isDue = false;
+/** Writes the mark of use, if the last one is old. @returns the time of the mark */
+async function markAsUsed(context: StepContext, cell: RecordCell): Promise<number | undefined> {
+  let markedAt: number | undefined;
   await cell.update((record) => {
-    isDue = mark.isDue(record);
+    const isDue = record === undefined || isMarkOld(context, record.savedAt);
+    markedAt = isDue ? context.now() : undefined;
     // The session in the place of a lost one is saved with its mark.
-    if (!isDue || record === undefined || isLost(record.snapshot)) return "leave";
-    const users = withNewUser(record.users, sharedBy, record.startedAt);
-    return createRecord({ ...record, ...mark.fieldsOf(record), users });
+    if (markedAt === undefined || record === undefined || isLost(record.snapshot)) return "leave";
+    return createRecord({ ...record, savedAt: markedAt });
   });
-  return isDue;
+  return markedAt;
 }
 
 /**

@@ -7,9 +7,7 @@ import {
   type EndMode,
   type KeptSession,
   lostSnapshot,
-  overdueSession,
   planEnd,
-  withoutToolList,
 } from "./kept-session.ts";
 
 const url = "https://notes.example/mcp";
@@ -52,23 +50,6 @@ describe("what is told", () => {
       lastUsedAt: 7,
     });
     expect(describeKept(undefined, 0)).toEqual({ kind: "invalid", lastUsedAt: 0 });
-  });
-});
-
-describe("an idle time-out", () => {
-  const kept = { snapshot: session(), idleTimeoutMs: 10 };
-
-  test("is up after that long without use", () => {
-    expect(overdueSession(kept, 100, definition, 109)).toBeUndefined();
-    expect(overdueSession(kept, 100, definition, 110)).toBe(kept.snapshot);
-  });
-
-  test.each([
-    ["without one", { snapshot: session() }],
-    ["without a session", { snapshot: lost, idleTimeoutMs: 10 }],
-    ["at another URL", { snapshot: session({ url: `${url}/2` }), idleTimeoutMs: 10 }],
-  ])("is never up %s", (_, other) => {
-    expect(overdueSession(other, 0, definition, 1_000)).toBeUndefined();
   });
 });
 
@@ -132,12 +113,4 @@ test.each([
 
 test("a session that was ended is lost, at its URL", () => {
   expect(lostSnapshot(session())).toEqual(lost);
-});
-
-test("a session loses its tool list and nothing else, if it has one", () => {
-  expect(withoutToolList(session({ toolList, replacesLost: true }))).toEqual(
-    session({ replacesLost: true }),
-  );
-  expect(withoutToolList(session())).toBeUndefined();
-  expect(withoutToolList(lost)).toBeUndefined();
 });

@@ -97,18 +97,6 @@ export function keptVersion(snapshot: SessionSnapshot): string | undefined {
   return kept.some(({ method }) => method === "server/discover") ? firstWithDiscovery : undefined;
 }
 
-/** The session of a slot whose idle time-out is up, unless it is of another URL than its connection's. */
-export function overdueSession(
-  { snapshot, idleTimeoutMs }: KeptSession,
-  lastUsedAt: number,
-  definition: McpClientConnection,
-  time: number,
-): ActiveSessionSnapshot | undefined {
-  const isOver = idleTimeoutMs !== undefined && time - lastUsedAt >= idleTimeoutMs;
-  if (!isOver || snapshot.kind !== "session") return undefined;
-  return snapshot.url === endpointOf(definition) ? snapshot : undefined;
-}
-
 /**
  * Decides how to end the sessions of a kept slot, `undefined` if it does not parse.
  *
@@ -154,8 +142,6 @@ export function afterEnd(
 export function isNewerEntry(value: unknown): boolean {
   return isNewerFormat(value) || (isRecord(value) && isNewerFormat(value["snapshot"]));
 }
-
-export { withoutToolList } from "@durable-mcp/core/internal";
 
 /** The snapshot of a session that was ended: the next use of the slot starts another. */
 export function lostSnapshot({ url }: Pick<SessionSnapshot, "url">): SessionSnapshot {

@@ -12,6 +12,13 @@ export interface SessionSelection<CONNECTIONS extends Connections = Connections>
   readonly name?: string | undefined;
 }
 
+/** A selection, and how long its use may take. */
+export type SelectionInTime<CONNECTIONS extends Connections = Connections> =
+  SessionSelection<CONNECTIONS> & {
+    /** For each session, a token included, in milliseconds. @default 5000 */
+    readonly timeoutMs?: number | undefined;
+  };
+
 /** The stored session of one connection, without the MCP session's id. */
 export interface StoredSession extends SlotName {
   /** The agent session's id; `undefined` for a shared session, which belongs to none. */

@@ -139,7 +139,7 @@ async function makeNamed({ named: sessions }: ConnectionRun): Promise<void> {
   await sessions.create("draft", { idleTimeoutMs: idleForMs });
 }
 
-/** A session with a name is used on one machine; the next steps run on another. */
+/** A session with a name is used on one machine; the next step runs on another, which sweeps idle names. */
 function named(name: string, user: Machine, next: Machine): Fault<ClockWorld> {
   return {
     name,
@@ -152,6 +152,7 @@ function named(name: string, user: Machine, next: Machine): Fault<ClockWorld> {
       };
       await chat.step({ calls: 2, isHealthy: true, opened: makeNamed });
       await chat.step({ calls: 2, isHealthy: true, on: on(world, next) });
+      await createSessions(world, next).admin.sweep({ authorize: () => ({ principal }) });
       await chat.step({ calls: 1, isHealthy: true, opened: look, reads: true });
     },
   };

@@ -4,7 +4,6 @@ import { endpointOf } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { afterEnd, type EndUse, lostSnapshot, planEnd } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
-import type { SessionsContext } from "./sessions-context.ts";
 import { createRecord, type ListedRecord, type RecordName, whoseRecord } from "./slot-record.ts";
 import { createRecordCell } from "./stored-records.ts";
 
@@ -17,7 +16,7 @@ import { createRecordCell } from "./stored-records.ts";
  * @throws {McpSessionError} `STORE_FAILED`
  */
 export async function endRecord(
-  { store, now }: Pick<SessionsContext, "store" | "now">,
+  { store, now }: { readonly store: SessionStore; readonly now: () => number },
   name: RecordName,
   stored: StoredValue,
   { definition, principal, mode, timeoutMs }: EndUse,

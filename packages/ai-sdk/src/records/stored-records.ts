@@ -3,17 +3,18 @@ import {
   McpSessionError,
   type Principal,
   type SessionStore,
+  type StoredRecord,
   type StoredValue,
   type StoreListQuery,
 } from "@durable-mcp/core";
-import { newerFormat } from "@durable-mcp/core/internal";
+import { newerFormat, parseOAuthKey, withoutToolList } from "@durable-mcp/core/internal";
+import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../events/connection-error.ts";
-import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
-import type { SessionsContext } from "./sessions-context.ts";
-import { asGrant, type ListedGrant } from "./grant-records.ts";
+import { isNewerEntry } from "../slots/kept-session.ts";
 import { asWaitingCall, isCallOf, type ListedCall } from "../waiting/waiting-records.ts";
 import {
+  isSeenName,
   type ListedRecord,
   parseRecord,
   parseRecordKey,
@@ -108,7 +109,7 @@ export function createRecordCell(
 
 /** Removes the kept tool list from a record, even if others write the record at the same time. */
 export async function forgetToolList(
-  { store }: SessionsContext,
+  store: SessionStore,
   name: RecordName,
   stored: StoredValue,
   principal: Principal,
@@ -117,6 +118,16 @@ export async function forgetToolList(
     const snapshot = record && withoutToolList(record.snapshot);
     return snapshot ? { ...record, snapshot } : "leave";
   });
+}
+
+/** Deletes what agent sessions have seen of shared sessions. */
+export async function deleteSeen(
+  store: SessionStore,
+  seen: readonly ListedRecord[],
+  principal: Principal,
+): Promise<void> {
+  // Not the listed key: a store may list a fingerprint instead of the principal.
+  await inParallel(seen, async ({ of }) => await store.delete(recordKey(of, principal)));
 }
 
 interface RecordsQuery extends StoreListQuery {
@@ -128,9 +139,22 @@ interface RecordsQuery extends StoreListQuery {
   readonly shared?: boolean | string | undefined;
 }
 
+/** A record of a user's sign-in from a store's list, and the name in its key. */
+export interface ListedGrant extends StoredRecord {
+  readonly of: NonNullable<ReturnType<typeof parseOAuthKey>>;
+}
+
+/** The record of a sign-in that a record is. The registration of a client serves all users, so it is none. */
+function asGrant(record: StoredRecord): ListedGrant[] {
+  const of = parseOAuthKey(record.key);
+  return of === undefined || of.kind === "client" ? [] : [{ ...record, of }];
+}
+
 /** The records of sessions, and those of something else. */
 export interface FoundRecords {
   readonly records: readonly ListedRecord[];
+  /** What agent sessions have seen of sessions that they share. */
+  readonly seen: readonly ListedRecord[];
   /** Waiting calls have no name, and no agent sessions share them. */
   readonly waiting: readonly ListedCall[];
   /** Of users' sign-ins. They belong to no agent session. */
@@ -144,17 +168,21 @@ export async function listRecords(
 ): Promise<FoundRecords & { readonly cursor: string | undefined }> {
   if (name !== undefined) checkSessionName(name, "name");
   const page = await store.list(query);
-  const records = page.records.flatMap((record): ListedRecord[] => {
+  const found = page.records.flatMap((record): ListedRecord[] => {
     const of = parseRecordKey(record.key);
     if (of === undefined || (name !== undefined && of.name !== name)) return [];
-    if (connection !== undefined && of.connection !== connection) return [];
+    return connection === undefined || of.connection === connection ? [{ ...record, of }] : [];
+  });
+  const seen = found.filter(({ of }) => isSeenName(of));
+  const records = found.filter(({ of }) => {
+    if (isSeenName(of)) return false;
     const isShared = typeof shared === "string" ? of.shared : of.shared !== undefined;
-    return shared === undefined || shared === isShared ? [{ ...record, of }] : [];
+    return shared === undefined || shared === isShared;
   });
   const isOfCalls = name === undefined && (shared === undefined || shared === false);
   const calls = isOfCalls ? page.records.flatMap(asWaitingCall) : [];
   const waiting = calls.filter((call) => isCallOf(call, connection));
-  return { records, waiting, grants: page.records.flatMap(asGrant), cursor: page.cursor };
+  return { records, seen, waiting, grants: page.records.flatMap(asGrant), cursor: page.cursor };
 }
 
 /** All matching records, over all pages. */
@@ -162,13 +190,14 @@ export async function listAll(
   store: SessionStore,
   query: Omit<RecordsQuery, "cursor" | "limit">,
 ): Promise<FoundRecords> {
-  const found = { records: [], waiting: [], grants: [] } as {
+  const found = { records: [], seen: [], waiting: [], grants: [] } as {
     [KIND in keyof FoundRecords]: FoundRecords[KIND][number][];
   };
   let cursor: string | undefined;
   do {
     const page = await listRecords(store, { ...query, cursor, limit: pageSize });
     found.records.push(...page.records);
+    found.seen.push(...page.seen);
     found.waiting.push(...page.waiting);
     found.grants.push(...page.grants);
     ({ cursor } = page);

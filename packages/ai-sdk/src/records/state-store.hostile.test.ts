@@ -5,7 +5,7 @@ import { aliceKey } from "../../test/saved-session.ts";
 import { alice } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { slotName } from "../slots/step-slot.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
+import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 
 const connections = {
   notes: defineMcpClientConnection({

@@ -12,7 +12,6 @@ import {
   principalParts,
   type StoredRecord,
 } from "@durable-mcp/core";
-import { isSessionUsers, type SessionUsers } from "./session-users.ts";
 import { describeKept, isNewerEntry, type KeptSession } from "../slots/kept-session.ts";
 import type { StoredSession } from "../slots/session-reports.ts";
 import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/step-slot.ts";
@@ -20,12 +19,8 @@ import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/
 /** A store's record of one slot of an agent session. */
 export interface SlotRecord extends KeptSession {
   readonly version: 1;
-  /** The time of the last mark of use, in milliseconds since 1970-01-01 UTC. @see createUseMark */
+  /** The time of the last mark of use, in milliseconds since 1970-01-01 UTC. */
   readonly savedAt: number;
-  /** The times when agent sessions that use a shared session looked for idle named sessions. */
-  readonly looks?: SessionUsers | undefined;
-  /** The agent sessions that use a shared session. */
-  readonly users?: SessionUsers | undefined;
 }
 
 /** The parts of a record's key. */
@@ -34,6 +29,11 @@ export interface RecordName extends SlotName {
   readonly agent: string | null;
   /** The agent session; `undefined` for a session that agent sessions share. */
   readonly sessionId?: string | undefined;
+}
+
+/** The name of what an agent session has seen of a session that it shares, instead of the session's. */
+export function isSeenName({ sessionId, shared }: RecordName): boolean {
+  return sessionId !== undefined && shared !== undefined;
 }
 
 /** A record from a store's list, and the name in its key. */
@@ -53,8 +53,11 @@ export function recordName(
 }
 
 /** A JSON array of all parts, so no choice of names or ids makes two keys collide. */
-export function recordKey({ agent, sessionId, ...slot }: RecordName, principal: Principal) {
-  return JSON.stringify([agent, sessionId ?? null, slotName(slot), ...principalParts(principal)]);
+export function recordKey(name: RecordName, principal: Principal) {
+  const { agent, sessionId, ...slot } = name;
+  const { connection, shared } = slot;
+  const text = isSeenName(name) ? JSON.stringify([connection, shared, "seen"]) : slotName(slot);
+  return JSON.stringify([agent, sessionId ?? null, text, ...principalParts(principal)]);
 }
 
 /** The start of the keys of these records, and of no others; with `null`, of the shared sessions. */
@@ -76,6 +79,10 @@ export function parseRecordKey(key: string): RecordName | undefined {
   if (isOAuthKey(key) || parseWaitingKey(key) !== undefined) return undefined;
   const [agent, sessionId, slot] = parseTexts(key, [null]) ?? [];
   if (agent === undefined || sessionId === undefined || typeof slot !== "string") return undefined;
+  const seen = parseTexts(slot, []);
+  if (sessionId !== null && seen?.length === 3 && seen[2] === "seen") {
+    return { agent, sessionId, connection: seen[0]!, shared: seen[1]! };
+  }
   const { connection, name } = parseSlotName(slot);
   if (sessionId === null)
     return name === undefined ? undefined : { agent, connection, shared: name };
@@ -96,13 +103,10 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
     const fields = value as Record<string, unknown>;
     const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, ...rest } = fields;
     // The others are fields that only later releases know.
-    const { users, looks, ["__proto__"]: _, ...others } = rest;
+    const { users: _, looks: __, ["__proto__"]: ___, ...others } = rest;
     if (version !== 1 || !Number.isFinite(savedAt)) return undefined;
     if (startedAt !== undefined && !Number.isFinite(startedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
-    for (const list of [users, looks]) {
-      if (list !== undefined && !isSessionUsers(list)) return undefined;
-    }
     const sessions = ending === undefined ? [] : (ending as unknown[]).map(parseSessionSnapshot);
     if (!sessions.every((session) => session.kind === "session")) return undefined;
     return createRecord({
@@ -112,8 +116,6 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
       savedAt: savedAt as number,
       idleTimeoutMs,
       ending: sessions,
-      users: users as SessionUsers | undefined,
-      looks: looks as SessionUsers | undefined,
     });
   } catch {
     return undefined;
@@ -147,14 +149,12 @@ export function sessionToEnd(value: unknown): ActiveSessionSnapshot | undefined 
 
 /** A record of these fields; empty ones are left out. */
 export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
-  const { ending = [], users = [], looks = [], idleTimeoutMs, startedAt, ...fields } = parts;
+  const { ending = [], idleTimeoutMs, startedAt, ...fields } = parts;
   return {
     version: 1,
     ...fields,
     ...(startedAt !== undefined && { startedAt }),
     ...(ending.length > 0 && { ending: ending.slice(-maxEnding) }),
-    ...(users.length > 0 && { users }),
-    ...(looks.length > 0 && { looks }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
   };
 }
@@ -174,6 +174,13 @@ export function describeRecord({ of, value, lastUsedAt }: ListedRecord): StoredS
 export function describeValue(value: unknown, lastUsedAt: number) {
   if (isNewerEntry(value)) return { kind: "newer" as const, lastUsedAt };
   return describeKept(parseRecord(value), lastUsedAt);
+}
+
+/** Whether the time-out of a named session is up. */
+export function isOverdue({ value, lastUsedAt }: StoredRecord, time: number): boolean {
+  const { snapshot, idleTimeoutMs } = parseRecord(value) ?? {};
+  const isOver = idleTimeoutMs !== undefined && time - lastUsedAt >= idleTimeoutMs;
+  return isOver && snapshot?.kind === "session";
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */

@@ -124,6 +124,21 @@ describe("commit", () => {
 });
 
 describe("end, restart and clearTools", () => {
+  test("leave connections alone that are not declared", async () => {
+    const { server, session } = await startSaved();
+    const { provider } = startApplication({ cart: notebook(server) });
+    const use = { principal: alice };
+    server.requests.length = 0;
+    expect(await provider.list(session, use)).toEqual([]);
+    expect(await provider.end(session, use)).toEqual({ session, results: [] });
+    expect(await provider.restart(session, use)).toEqual({ session, results: [] });
+    expect(await provider.clearTools(session, use)).toBe(session);
+    await expect(
+      provider.end(session, { ...use, connection: "notes" as "cart" }),
+    ).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
+    expect(server.requests).toEqual([]);
+  });
+
   test("mutate nothing and touch no other key", async () => {
     const { application, snapshot } = await startSaved();
     const foreign = { '["other","app"]': "whatever" };

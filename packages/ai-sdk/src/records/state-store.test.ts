@@ -7,7 +7,7 @@ import { parseRecord, parseRecordKey, recordKey } from "./slot-record.ts";
 import { type NamedSlot, slotName } from "../slots/step-slot.ts";
 import { createStateStore, ofState } from "./state-store.ts";
 
-const directory = new URL("../../test/fixtures", import.meta.url);
+const directory = new URL("../../test/fixtures/", import.meta.url);
 const fixtures = readdirSync(directory).filter((name) => name.startsWith("named-session"));
 const load = (name: string) =>
   JSON.parse(readFileSync(new URL(name, directory), "utf8")) as Record<string, unknown>;

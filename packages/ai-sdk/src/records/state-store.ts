@@ -1,6 +1,5 @@
 import type { JsonValue, SessionStore, StoredValue } from "@durable-mcp/core";
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
-import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { slotNameStart } from "../slots/step-slot.ts";
 
 /** The one key of `session.state` that is ours: a record of entries under their keys. */
@@ -93,14 +92,6 @@ export function createStateStore(state: unknown): StateStore {
       return replaceEntries(session, next);
     },
   };
-}
-
-/** A step on a state has its waiting calls here. */
-export function waitingSource(
-  store: SessionStore,
-  options: Pick<WaitingSource, "claimLeg" | "closeTimeoutMs">,
-): WaitingSource {
-  return { store, ...ofState, ...options };
 }
 
 /** `[agent, session, slot, ...principal]` in a store is `[slot, ...principal]` in a state. */
