@@ -52,7 +52,7 @@ assert.equal(without.ended, 0);
 output.closing(
   `${without.sessions} MCP sessions, one for each step that made a call. None was ended.`,
 );
-cart.close();
+await cart.close();
 process.exit();
 
 /** One eve session; the figures are of the MCP server. */

@@ -28,8 +28,8 @@ beforeAll(async () => {
   proxy = await startCountingProxy(new URL(`http://127.0.0.1:${port}/mcp`));
 });
 
-afterAll(() => {
-  proxy.close();
+afterAll(async () => {
+  await proxy.close();
   server.kill();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -78,7 +78,7 @@ const alone = (step: number) => [
 ];
 const asked = await runStep("ai-sdk", 1, alone(1));
 const askedAgain = await runStep("ai-sdk", 2, alone(2));
-proxy.close();
+await proxy.close();
 await endProgram(server, "SIGTERM");
 await forgetSession();
 

@@ -104,8 +104,8 @@ async function runWorkflow(workflow: string) {
 
   await endProgram(cart, "SIGTERM");
   if (browser) await endProgram(browser.program, "SIGTERM");
-  cartProxy.close();
-  browser?.proxy.close();
+  await cartProxy.close();
+  await browser?.proxy.close();
   return {
     workflow,
     hosts: host.pids.length,
