@@ -11,7 +11,7 @@ import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import { stdioFixture } from "../../e2e/src/stdio/stdio-fixture.ts";
 import { createMemoryStore } from "@durable-mcp/core";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
+import { AIMessage, createAgent } from "langchain";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type NotebookServerOptions,
@@ -19,6 +19,7 @@ import {
 } from "../../ai-sdk/test/notebook-server.ts";
 import { notebook } from "../../ai-sdk/test/saved-session.ts";
 import { alice } from "../../ai-sdk/test/step.ts";
+import { call, input, saying } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 import { sessionToolsMiddleware } from "./session-tools-middleware.ts";
 
@@ -44,21 +45,11 @@ async function startScript(
   return { server, provider };
 }
 
-const input = { messages: [new HumanMessage("Go.")] };
-const saying = (...turns: Parameters<ReturnType<typeof fakeModel>["respondWithTools"]>[0][]) =>
-  turns
-    .reduce((model, calls) => model.respondWithTools(calls), fakeModel())
-    .respond(new AIMessage("Done."));
 const resultsOf = ({ messages }: { messages: readonly any[] }) =>
   messages.filter(({ type }) => type === "tool").map(({ content }) => content as unknown);
 
-type Tools = Awaited<ReturnType<typeof loadSessionTools>>;
-
-async function call(tools: Tools, name: string, args: object = {}) {
-  const found = tools.find((each) => each.name === name)!;
-  const toolCall = { type: "tool_call" as const, id: "call-1", name, args };
-  return (await found.invoke(toolCall as never)) as { content: any; artifact: any };
-}
+const listNotes = async () =>
+  (await call(await loadSessionTools(), "notes__list_notes")).content as string;
 
 describe("LangChain tools of the implicit session", () => {
   test("use one session with all other code, and need no run", async () => {
@@ -122,8 +113,7 @@ test("agents below withConnections have the sessions that it chooses, with a sto
   expect(await results()).toEqual(["1 notes"]);
   const tools = await withConnections(named, () => loadSessionTools());
   await expect(call(tools, "notes__list_notes")).rejects.toThrow(/run is over/);
-  const list = async () => (await call(await loadSessionTools(), "notes__list_notes")).content;
-  expect(await withConnections(named, list)).toBe("a, a");
+  expect(await withConnections(named, listNotes)).toBe("a, a");
   expect(server.sessionIds).toHaveLength(2);
 });
 

@@ -1,6 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineMcpClientConnection, McpSessionError, withConnections } from "@durable-mcp/ai-sdk";
+import {
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+  McpSessionError,
+  withConnections,
+} from "@durable-mcp/ai-sdk";
 import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
@@ -10,32 +15,11 @@ import { sendJson, sendText } from "../../ai-sdk/test/http-server.ts";
 import { notebook, startSaved } from "../../ai-sdk/test/saved-session.ts";
 import { startSseServer } from "../../ai-sdk/test/sse-server.ts";
 import { alice, startApplication } from "../../ai-sdk/test/step.ts";
+import { call, startNotes } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 
-type Definition = Parameters<typeof defineMcpClientConnection>[0];
-
-const notes = ({ url }: NotebookServer, options: Partial<Definition> = {}) =>
-  defineMcpClientConnection({
-    url,
-    description: "A notebook.",
-    session: "stateful",
-    ...options,
-  });
-
-function named(tools: DynamicStructuredTool[], name: string): DynamicStructuredTool {
-  const found = tools.find((tool) => tool.name === name);
-  if (found === undefined) throw new Error(`No ${name}: ${tools.map((tool) => tool.name).join()}`);
-  return found;
-}
-
-/** Calls a tool as an agent does. */
-async function call(tools: DynamicStructuredTool[], name: string, args: object = {}) {
-  const toolCall = { type: "tool_call" as const, id: "call-1", name, args };
-  return (await named(tools, name).invoke(toolCall as never)) as {
-    content: unknown;
-    artifact: unknown;
-  };
-}
+const notes = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>
+  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 async function failureOf(work: Promise<unknown>): Promise<Error & { cause?: any }> {
   return await work.then(
@@ -50,9 +34,8 @@ const count = ({ log }: NotebookServer, request: string) =>
   log.filter((line) => line === request).length;
 
 test("the server sees the client's name of the definition", async () => {
-  const server = await startNotebookServer();
   const client = { name: "shop", version: "2.3.4" };
-  const application = startApplication({ notes: notes(server, { session: "stateless", client }) });
+  const { server, application } = await startNotes({ session: "stateless", client });
   await application.step({}, async (registry) => {
     await call(await loadSessionTools(registry), "notes__list_notes");
   });
@@ -63,8 +46,7 @@ test("the server sees the client's name of the definition", async () => {
 
 describe("one session", () => {
   test("lasts over steps, and a resumed step sends one request for one call", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     const first = await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);
       expect(await call(tools, "notes__add_note", { text: "a" })).toMatchObject({
@@ -81,8 +63,8 @@ describe("one session", () => {
   });
 
   test("is shared with the AI SDK tools of the same registry", async () => {
-    const server = await startNotebookServer();
-    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+    const { server, application } = await startNotes();
+    await application.step({}, async (registry) => {
       await call(await loadSessionTools(registry), "notes__add_note", { text: "a" });
       const client = await registry.client("notes");
       expect(await client.callTool({ name: "list_notes" })).toMatchObject({
@@ -93,8 +75,7 @@ describe("one session", () => {
   });
 
   test("takes one client, however many load and call at once", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     await application.step({}, async (registry) => {
       const loads = Array.from({ length: 100 }, () => loadSessionTools(registry));
       const tools = await Promise.all(loads);
@@ -108,8 +89,7 @@ describe("one session", () => {
   });
 
   test("a stateless connection has one client a registry, too, and ends what it was given", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notes(server, { session: "stateless" }) });
+    const { server, application } = await startNotes({ session: "stateless" });
     await application.step({}, async (registry) => {
       const loads = Array.from({ length: 20 }, () => loadSessionTools(registry));
       const tools = await Promise.all(loads);
@@ -122,8 +102,7 @@ describe("one session", () => {
   });
 
   test("a connect that failed is tried again with the next load", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     server.intercept(on("initialize", (_, response) => sendText(response, 503)));
     await application.step({}, async (registry) => {
       expect(await loadSessionTools(registry)).toEqual([]);
@@ -135,7 +114,7 @@ describe("one session", () => {
 
 describe("clean-up", () => {
   test("disposing of the registry closes the client, and leaves the server's session", async () => {
-    const server = await startNotebookServer();
+    const { server, application } = await startNotes({ capabilities: { roots: {} } });
     const streams: ServerResponse[] = [];
     server.intercept(
       on("GET", (_, response) => {
@@ -143,7 +122,6 @@ describe("clean-up", () => {
         return "next" as const;
       }),
     );
-    const application = startApplication({ notes: notes(server, { capabilities: { roots: {} } }) });
     const registry = application.provider.create({ principal: alice });
     await call(await loadSessionTools(registry), "notes__add_note", { text: "a" });
     // It listens for as long as it is open.
@@ -154,10 +132,8 @@ describe("clean-up", () => {
   });
 
   test("a call under way ends with the registry, and later ones say why they cannot be", async () => {
-    const server = await startNotebookServer();
-    const registry = startApplication({ notes: notebook(server) }).provider.create({
-      principal: alice,
-    });
+    const { server, application } = await startNotes();
+    const registry = application.provider.create({ principal: alice });
     const tools = await loadSessionTools(registry);
     const waiting = failureOf(call(tools, "notes__wait"));
     await expect.poll(() => server.waits).toEqual(["started"]);
@@ -171,10 +147,8 @@ describe("clean-up", () => {
   });
 
   test("a load under way when the registry is disposed of leaves nothing open", async () => {
-    const server = await startNotebookServer();
-    const registry = startApplication({ notes: notebook(server) }).provider.create({
-      principal: alice,
-    });
+    const { server, application } = await startNotes();
+    const registry = application.provider.create({ principal: alice });
     const held = Promise.withResolvers<void>();
     server.intercept(on("tools/list", () => held.promise.then(() => "next" as const)));
     const loading = failureOf(loadSessionTools(registry));
@@ -184,6 +158,10 @@ describe("clean-up", () => {
     held.resolve();
   });
 });
+
+async function listed(): Promise<unknown> {
+  return (await call(await loadSessionTools(), "notes__list_notes")).content;
+}
 
 async function addDeepInside() {
   return await call(await loadSessionTools(), "notes__add_note", { text: "a" });
@@ -203,13 +181,10 @@ describe("in a run", () => {
   });
 
   test("a nested run has sessions of its own, or the same", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     await application.step({}, (registry) =>
       registry.enter(async () => {
         await call(await loadSessionTools(), "notes__add_note", { text: "a" });
-        const listed = async () =>
-          (await call(await loadSessionTools(), "notes__list_notes")).content;
         expect(await withConnections({}, listed)).toBe("a");
         expect(await withConnections({ notes: "isolate" }, listed)).toBe("");
         expect(await withConnections({ notes: { named: "b" } }, listed)).toBe("");
@@ -242,14 +217,17 @@ describe("a connection's options", () => {
 
   test("names are those of the AI SDK tools, also where a model would not take the server's", async () => {
     const long = `long_${"name_".repeat(15)}`;
-    const server = await startNotebookServer({
-      setUp: (mcp) => {
-        for (const name of ["plain", "with.dots", long]) {
-          mcp.registerTool(name, {}, () => ({ content: [{ type: "text", text: name }] }));
-        }
+    const { application } = await startNotes(
+      {},
+      {
+        setUp: (mcp) => {
+          for (const name of ["plain", "with.dots", long]) {
+            mcp.registerTool(name, {}, () => ({ content: [{ type: "text", text: name }] }));
+          }
+        },
       },
-    });
-    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+    );
+    await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);
       expect(tools.map(({ name }) => name)).toEqual(Object.keys(await registry.tools()));
       expect(Math.max(...tools.map(({ name }) => name.length))).toBe(64);
@@ -303,15 +281,14 @@ describe("a connection's options", () => {
   });
 
   test("a server without tools has none", async () => {
-    const server = await startNotebookServer({ setUp: () => undefined });
-    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+    const { application } = await startNotes({}, { setUp: () => undefined });
+    await application.step({}, async (registry) => {
       expect(await loadSessionTools(registry, { onUnavailable: "throw" })).toEqual([]);
     });
   });
 
   test("timeouts.callMs ends a call with OUTCOME_UNKNOWN", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notes(server, { timeouts: { callMs: 100 } }) });
+    const { server, application } = await startNotes({ timeouts: { callMs: 100 } });
     await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);
       const { name, message, cause } = await failureOf(call(tools, "notes__wait"));
@@ -327,12 +304,14 @@ describe("a connection's options", () => {
   });
 
   test("an abort of the call cancels it on the server", async () => {
-    const server = await startNotebookServer();
-    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+    const { server, application } = await startNotes();
+    await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);
       const controller = new AbortController();
       const { signal } = controller;
-      const waiting = failureOf(named(tools, "notes__wait").invoke({}, { signal }));
+      const waiting = failureOf(
+        tools.find(({ name }) => name === "notes__wait")!.invoke({}, { signal }),
+      );
       await expect.poll(() => server.waits).toEqual(["started"]);
       controller.abort();
       await waiting;
@@ -341,12 +320,9 @@ describe("a connection's options", () => {
   });
 
   test("headers and tokens go with every request", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({
-      notes: notes(server, {
-        auth: { getToken: () => ({ token: "secret-token" }) },
-        headers: { "x-tenant": "a" },
-      }),
+    const { server, application } = await startNotes({
+      auth: { getToken: () => ({ token: "secret-token" }) },
+      headers: { "x-tenant": "a" },
     });
     await application.step({}, async (registry) => {
       await call(await loadSessionTools(registry), "notes__list_notes");
@@ -359,9 +335,8 @@ describe("a connection's options", () => {
 
 describe("errors", () => {
   test("say their code in the cause of the adapter's error", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({
-      notes: notes(server, { session: { mode: "stateful", onLoss: "report" } }),
+    const { server, application } = await startNotes({
+      session: { mode: "stateful", onLoss: "report" },
     });
     await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);
@@ -377,8 +352,8 @@ describe("errors", () => {
   });
 
   test("an answer that broke off is OUTCOME_UNKNOWN, and nothing is sent twice", async () => {
-    const server = await startNotebookServer();
-    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+    const { server, application } = await startNotes();
+    await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);
       server.requests.length = 0;
       server.intercept(
@@ -395,8 +370,8 @@ describe("errors", () => {
   });
 
   test("a server's refusal keeps its status", async () => {
-    const server = await startNotebookServer();
-    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+    const { server, application } = await startNotes();
+    await application.step({}, async (registry) => {
       const tools = await loadSessionTools(registry);
       server.intercept(
         on("tools/call", (_, response) => sendJson(response, 403, { error: "Not for you." })),
@@ -436,9 +411,8 @@ describe("after a lost session was replaced", () => {
 
   test("a definition may say something else, or nothing to the model", async () => {
     for (const lossNotice of ["All is lost.", false] as const) {
-      const server = await startNotebookServer();
-      const application = startApplication({
-        notes: notes(server, { session: { mode: "stateful", lossNotice } }),
+      const { server, application } = await startNotes({
+        session: { mode: "stateful", lossNotice },
       });
       await application.step({}, async (registry) => {
         const tools = await loadSessionTools(registry);
@@ -519,8 +493,7 @@ test("metadata of a server's result are artifacts, and never what the model read
 });
 
 test("a tool that is called after its run, and a session that nobody keeps, are events", async () => {
-  const server = await startNotebookServer();
-  const application = startApplication({ notes: notes(server, { session: undefined }) });
+  const { application } = await startNotes({ session: undefined });
   let tools: DynamicStructuredTool[] = [];
   await application.step({}, async (registry) => {
     tools = await loadSessionTools(registry);

@@ -16,13 +16,13 @@ import { z } from "zod";
 import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
 import { notebook, startSaved } from "../../ai-sdk/test/saved-session.ts";
 import { alice, bob, startApplication } from "../../ai-sdk/test/step.ts";
+import { agentSaying, input, saying, startNotes } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 import { sessionToolsMiddleware } from "./session-tools-middleware.ts";
 
 const add = (text: string) => ({ name: "notes__add_note", args: { text }, id: `add ${text}` });
 const list = { name: "notes__list_notes", args: {}, id: "list" };
 const fail = { name: "notes__fail", args: {}, id: "fail" };
-const input = { messages: [new HumanMessage("Go.")] };
 
 interface Answer {
   readonly messages: readonly { readonly type: string; readonly content: unknown }[];
@@ -33,19 +33,25 @@ function results({ messages }: Answer): unknown[] {
   return messages.filter(({ type }) => type === "tool").map(({ content }) => content);
 }
 
-const saying = (...turns: Parameters<ReturnType<typeof fakeModel>["respondWithTools"]>[0][]) =>
-  turns
-    .reduce((model, calls) => model.respondWithTools(calls), fakeModel())
-    .respond(new AIMessage("Done."));
-
 /** LangChain's types for its own middleware do not fit each other with `exactOptionalPropertyTypes`. */
 const untyped = (middleware: unknown) =>
   middleware as (options: object) => ReturnType<typeof sessionToolsMiddleware>;
 
+/** A tool that asks another agent. */
+const delegate = (name: string, mode: "inherit" | "isolate") =>
+  tool(
+    async () => {
+      const answer = await withConnections({ notes: mode }, () =>
+        agentSaying([list]).invoke(input),
+      );
+      return String(results(answer)[0]);
+    },
+    { name, description: "Asks another agent.", schema: z.object({}) },
+  );
+
 describe("an agent that is made once", () => {
   test("has in each run the tools and the session of that run", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     // The model answers what it is asked: it has no order of its own in which runs may come.
     const model = fakeModel();
     for (let turn = 0; turn < 4; turn += 1) {
@@ -66,12 +72,8 @@ describe("an agent that is made once", () => {
   });
 
   test("has its tools until its stream has ended, which a run gives back", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    const agent = createAgent({
-      model: saying([add("a")], [list]),
-      middleware: [sessionToolsMiddleware()],
-    });
+    const { server, application } = await startNotes();
+    const agent = agentSaying([add("a")], [list]);
     const { result, session } = await application.provider.run(
       { session: {}, principal: alice },
       () => agent.stream(input, { streamMode: "values" }),
@@ -85,10 +87,7 @@ describe("an agent that is made once", () => {
 
   test("goes on in one session over steps, with one request for one call", async () => {
     const { server, application, session } = await startSaved();
-    const agent = createAgent({
-      model: saying([add("a")], [list]),
-      middleware: [sessionToolsMiddleware()],
-    });
+    const agent = agentSaying([add("a")], [list]);
     await application.step(session, async (registry) => {
       const answer = await registry.enter(() => agent.invoke(input));
       expect(results(answer)).toEqual(["1 notes", "a"]);
@@ -103,10 +102,7 @@ describe("an agent that is made once", () => {
       // Without a session there is no kept list: each listing is a request.
       notes: defineMcpClientConnection({ url: server.url, description: "A notebook." }),
     });
-    const agent = createAgent({
-      model: saying([add("a"), add("b")], [add("c")], [list]),
-      middleware: [sessionToolsMiddleware()],
-    });
+    const agent = agentSaying([add("a"), add("b")], [add("c")], [list]);
     await application.step({}, async (registry) => {
       const answer = await registry.enter(() => agent.invoke(input));
       expect(results(answer).at(-1)).toBe("a, b, c");
@@ -122,18 +118,7 @@ describe("an agent that is made once", () => {
   });
 
   test("a sub-agent shares the session of the run, or has one of its own", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    const child = () =>
-      createAgent({ model: saying([list]), middleware: [sessionToolsMiddleware()] });
-    const delegate = (name: string, mode: "inherit" | "isolate") =>
-      tool(
-        async () => {
-          const answer = await withConnections({ notes: mode }, () => child().invoke(input));
-          return String(results(answer)[0]);
-        },
-        { name, description: "Asks another agent.", schema: z.object({}) },
-      );
+    const { server, application } = await startNotes();
     const agent = createAgent({
       model: saying(
         [add("a")],
@@ -154,12 +139,8 @@ describe("an agent that is made once", () => {
   });
 
   test("streams inside a run", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    const agent = createAgent({
-      model: saying([add("a")]),
-      middleware: [sessionToolsMiddleware()],
-    });
+    const { application } = await startNotes();
+    const agent = agentSaying([add("a")]);
     await application.step({}, async (registry) => {
       const contents = await registry.enter(async () => {
         const seen: unknown[] = [];
@@ -197,8 +178,7 @@ describe("an agent that is made once", () => {
 
 describe("an approval", () => {
   test("that comes in another process runs the call in the same session, and once", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     // What the two processes share: the graph's checkpoints, and the agent session as JSON.
     const checkpointer = new MemorySaver();
     const startAgent = (model: ReturnType<typeof fakeModel>) =>
@@ -228,8 +208,7 @@ describe("an approval", () => {
 
 describe("errors of the tools", () => {
   test("reach the model as those of an agent with the tools themselves", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { application } = await startNotes();
     const wrong = { name: "notes__add_note", args: { text: 1 }, id: "wrong" };
     const unknown = { name: "notes__unknown", args: {}, id: "unknown" };
     const turns = () => saying([fail], [wrong], [unknown], [list]);
@@ -256,8 +235,7 @@ describe("errors of the tools", () => {
   });
 
   test("are seen by middleware that comes after", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     const agent = createAgent({
       model: saying([fail]),
       middleware: [
@@ -273,8 +251,7 @@ describe("errors of the tools", () => {
   });
 
   test("other tools are left to LangChain", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { application } = await startNotes();
     const broken = tool(
       () => {
         throw new RangeError("Broken.");
@@ -298,12 +275,8 @@ describe("errors of the tools", () => {
   });
 
   test("an abort ends the run, and the call on the server", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    const agent = createAgent({
-      model: saying([{ name: "notes__wait", args: {}, id: "1" }]),
-      middleware: [sessionToolsMiddleware()],
-    });
+    const { server, application } = await startNotes();
+    const agent = agentSaying([{ name: "notes__wait", args: {}, id: "1" }]);
     await application.step({}, async (registry) => {
       const controller = new AbortController();
       const running = registry.enter(() => agent.invoke(input, { signal: controller.signal }));

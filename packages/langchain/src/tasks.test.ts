@@ -1,13 +1,11 @@
 /** Tasks, which this version cannot follow, beneath LangChain tools. */
-import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
 import { sendJson } from "../../ai-sdk/test/http-server.ts";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
-import { startApplication } from "../../ai-sdk/test/step.ts";
+import { startNotes } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 
 test("a tool that only runs as a task is not offered, and a task as an answer says so", async () => {
-  const server = await startNotebookServer();
+  const { server, application } = await startNotes();
   server.intercept(({ message }, response) => {
     const reply = (result: object) =>
       sendJson(response, 200, { jsonrpc: "2.0", id: message.id, result });
@@ -18,15 +16,13 @@ test("a tool that only runs as a task is not offered, and a task as an answer sa
     if (message?.method !== "tools/call") return "next";
     return reply({ task: { taskId: "task-secret", status: "working" } });
   });
-  const { url } = server;
-  const one = defineMcpClientConnection({ url, session: "stateful", description: "A." });
-  const { step, events } = startApplication({ one });
+  const { step, events } = application;
   await step({}, async (registry) => {
     const tools = await loadSessionTools(registry);
-    expect(tools.map(({ name }) => name)).toEqual(["one__plain"]);
+    expect(tools.map(({ name }) => name)).toEqual(["notes__plain"]);
     const said = await tools[0]!.invoke({}).catch((error: unknown) => String(error));
     expect(said).toMatch(/made a task of the call/);
     expect(said).not.toContain("task-secret");
   });
-  expect(events).toContainEqual({ type: "tools-need-tasks", connection: "one", tools: ["slow"] });
+  expect(events).toContainEqual({ type: "tools-need-tasks", connection: "notes", tools: ["slow"] });
 });

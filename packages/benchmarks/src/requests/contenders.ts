@@ -1,13 +1,15 @@
-import { createMCPClient, type InitializeResult } from "@ai-sdk/mcp";
-import { MultiServerMCPClient } from "@langchain/mcp-adapters";
 import {
   Client,
   InMemoryResponseCacheStore,
   type PriorDiscovery,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { Client as ClientOfV1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport as TransportOfV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  clientInfo,
+  clientsAsTheyCome,
+  type OpenClientFor,
+  withSessionOptions,
+} from "../clients/as-they-come.ts";
 
 /**
  * One step: connects, lists the tools, calls `count` and closes. It gets what the step before it has saved, and saves
@@ -21,61 +23,42 @@ interface StepResult {
   readonly saved?: unknown;
 }
 
-const clientInfo = { name: "step", version: "1.0.0" };
 const call = { name: "count", arguments: {} };
+
+const {
+  "@ai-sdk/mcp": aiSdk,
+  "@ai-sdk/mcp, its session options": aiSdkSession,
+  "SDK v1": sdk1,
+  "SDK v1, a kept session id": sdk1Session,
+  "client v2": client2,
+  "@langchain/mcp-adapters": langChain,
+  "@mastra/mcp": mastra,
+} = clientsAsTheyCome;
 
 /** What an application can do with the clients as they come. */
 export const contenders: Readonly<Record<string, Step>> = {
   "bare POST": postBare,
-  "@ai-sdk/mcp": async (url) => {
-    const client = await createMCPClient({ transport: { type: "http", url } });
-    const tools = await client.tools();
-    const result = await tools["count"]!.execute({});
-    await client.close();
-    return { result };
-  },
-  "@ai-sdk/mcp, its session options": (url, saved) => withSessionOptions(url, saved, false),
-  "@ai-sdk/mcp, its session options, a kept list": (url, saved) =>
+  "@ai-sdk/mcp": stepOf(aiSdk),
+  "@ai-sdk/mcp, its session options": stepOf(aiSdkSession),
+  "@ai-sdk/mcp, its session options, a kept list": stepOf((url, saved) =>
     withSessionOptions(url, saved, true),
-  "SDK v1": async (url) => {
-    const client = new ClientOfV1(clientInfo);
-    await client.connect(new TransportOfV1(new URL(url)));
-    await client.listTools();
-    const result = await client.callTool(call);
-    await client.close();
-    return { result };
-  },
-  "SDK v1, a kept session id": async (url, saved) => {
-    const kept = saved as { sessionId?: string; version?: string } | undefined;
-    const transport = new TransportOfV1(new URL(url), {
-      ...(kept?.sessionId !== undefined && { sessionId: kept.sessionId }),
-    });
-    if (kept?.version !== undefined) transport.setProtocolVersion(kept.version);
-    const client = new ClientOfV1(clientInfo);
-    await client.connect(transport);
-    await client.listTools();
-    const result = await client.callTool(call);
-    const next = { sessionId: transport.sessionId, version: transport.protocolVersion };
-    await client.close();
-    return { result, saved: next };
-  },
-  "client v2": async (url) => {
-    const client = new Client(clientInfo, { versionNegotiation: { mode: "auto" } });
-    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-    await client.listTools();
-    const result = await client.callTool(call);
-    await client.close();
-    return { result };
-  },
+  ),
+  "SDK v1": stepOf(sdk1),
+  "SDK v1, a kept session id": stepOf(sdk1Session),
+  "client v2": stepOf(client2),
   "client v2, all that it can keep": withKeptCache,
-  "@langchain/mcp-adapters": async (url) => {
-    const client = new MultiServerMCPClient({ server: { url } });
-    const tools = await client.getTools();
-    const result: unknown = await tools.find(({ name }) => name === "count")!.invoke({});
-    await client.close();
-    return { result };
-  },
+  "@langchain/mcp-adapters": stepOf(langChain),
+  "@mastra/mcp": stepOf(mastra),
 };
+
+function stepOf(open: OpenClientFor): Step {
+  return async (url, saved) => {
+    const client = await open(url, saved);
+    await client.list?.();
+    const result = await client.call(call.name, call.arguments);
+    return { result, saved: await client.close() };
+  };
+}
 
 const sessionEra = "2025-11-25";
 const modern = "2026-07-28";
@@ -141,38 +124,6 @@ export const ofSessionEra: readonly string[] = [
   "SDK v1, a kept session id",
   "@langchain/mcp-adapters",
 ];
-
-interface KeptByAiSdk {
-  readonly id?: string;
-  readonly initializeResult: InitializeResult;
-  readonly list: Awaited<ReturnType<Awaited<ReturnType<typeof createMCPClient>>["listTools"]>>;
-}
-
-/** A result of discovery is no `InitializeResult` to go on with: it would force the session era. */
-async function withSessionOptions(
-  url: string,
-  saved: unknown,
-  keepsList: boolean,
-): Promise<StepResult> {
-  const kept = saved as KeptByAiSdk | undefined;
-  let id = kept?.id;
-  const client = await createMCPClient({
-    transport: {
-      type: "http",
-      url,
-      ...(id !== undefined && { initialSessionId: id }),
-      onSessionIdChange: (changed) => (id = changed),
-      terminateSessionOnClose: false,
-    },
-    ...(kept && { initialInitializeResult: kept.initializeResult }),
-  });
-  const list = keepsList && kept ? kept.list : await client.listTools();
-  const result = await client.toolsFromDefinitions(list)["count"]!.execute({});
-  const { initializeResult } = client;
-  await client.close();
-  const isModern = initializeResult.protocolVersion >= "2026-07-28";
-  return { result, ...(!isModern && { saved: { id, initializeResult, list } }) };
-}
 
 interface KeptByClient2 {
   readonly sessionId?: string;

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchCount, BenchOptions, BenchPart } from "../report/part.ts";
 import { markdownTable } from "../report/text-table.ts";
 import { contenders, ofSessionEra, type Step } from "./contenders.ts";
-import { loadMastraStep } from "./mastra.ts";
 import { ourSteps } from "./our-steps.ts";
 import { type CountingServer, type ServerKind, serverKinds, startServer } from "./servers.ts";
 
@@ -18,7 +17,7 @@ interface StepRequests {
 /** The requests of a cold step, a client that has only what the step before it saved, on each kind of server. */
 export async function measureRequests({ isQuick }: BenchOptions = {}): Promise<BenchPart> {
   const steps = {
-    ...(isQuick !== true && { ...contenders, "@mastra/mcp": await loadMastraStep() }),
+    ...(isQuick !== true && contenders),
     ...ourSteps,
   };
   const counts: BenchCount[] = [];

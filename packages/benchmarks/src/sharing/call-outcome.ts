@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { OpenClient } from "./clients.ts";
+import type { OpenClient } from "../clients/as-they-come.ts";
 
 /** What became of a call, for its caller. */
 export type CallOutcome =

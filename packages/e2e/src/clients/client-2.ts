@@ -3,22 +3,26 @@ import {
   type ClientOptions,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { type ConnectMcpTestClient, toolOutcome } from "./mcp-test-client.ts";
+import { acceptForm, clientInfo, officialClient } from "./official-client.ts";
+import type { CreateOwnClient } from "./own-client.ts";
 
 /** `@modelcontextprotocol/client` 2 as it comes: `initialize`, no probe. */
-export const connectClient2 = connectWith({});
+export const createClient2 = createWith({});
 
 /** `@modelcontextprotocol/client` 2 with `server/discover` first. */
-export const connectClient2Auto = connectWith({ versionNegotiation: { mode: "auto" } });
+export const createClient2Auto = createWith({ versionNegotiation: { mode: "auto" } });
 
-function connectWith(options: ClientOptions): ConnectMcpTestClient {
-  return async ({ url, fetch }) => {
-    const client = new Client({ name: "e2e-client-2", version: "1.0.0" }, options);
-    await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch }));
+function createWith(options: ClientOptions): CreateOwnClient {
+  return ({ url, fetch, capabilities = {}, authProvider, acceptsForms }) => {
+    const client = new Client(clientInfo, { ...options, capabilities });
+    if (acceptsForms) client.setRequestHandler("elicitation/create", acceptForm);
+    const transport = new StreamableHTTPClientTransport(new URL(url), {
+      ...(authProvider && { authProvider }),
+      ...(fetch && { fetch }),
+    });
     return {
-      listTools: async () => (await client.listTools()).tools.map((tool) => tool.name),
-      callTool: async (name, args) => toolOutcome(await client.callTool({ name, arguments: args })),
-      close: () => client.close(),
+      ...officialClient(client, transport),
+      finishAuthorization: (callback) => transport.finishAuth(callback),
     };
   };
 }

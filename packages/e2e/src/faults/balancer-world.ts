@@ -1,7 +1,7 @@
 import { type FixtureServer, startFixtureServer } from "../servers/fixture-server.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
 import type { World } from "./fault.ts";
-import { type Exchange, type Front, type Rule, startFront } from "./front.ts";
+import { type Exchange, type Front, type Rule, startFront } from "../wire/front.ts";
 
 /** Replicas that know nothing of each other's sessions, behind a balancer. */
 export interface BalancerWorld extends World {

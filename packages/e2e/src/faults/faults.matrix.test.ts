@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { families } from "./families.ts";
 import type { Family } from "./fault.ts";
-import type { Rule } from "./front.ts";
+import type { Rule } from "../wire/front.ts";
 import { runFamily } from "./run-family.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
 import { plainTable } from "./table.ts";

@@ -3,7 +3,7 @@ import { waitingCallOf } from "@durable-mcp/core/waiting";
 import { type AskingServer, startAskingServer } from "../servers/asking.ts";
 import { answer, createShop, order, resume } from "../waiting/waiting-shop.ts";
 import type { Family, Fault, World } from "./fault.ts";
-import { type Exchange, type Front, startFront } from "./front.ts";
+import { type Exchange, type Front, startFront } from "../wire/front.ts";
 import { describe } from "./judge.ts";
 import * as acts from "./misbehaviour.ts";
 import { refreshGroups } from "./refresh-faults.ts";

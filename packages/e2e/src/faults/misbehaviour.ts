@@ -1,4 +1,4 @@
-import type { Exchange, WholeAnswer } from "./front.ts";
+import type { Exchange, WholeAnswer } from "../wire/front.ts";
 
 /** What a server, or what stands before it, does instead of answering as it should. */
 type Act = (exchange: Exchange) => Promise<void>;

@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import type { Chat, ChatOptions } from "./chat.ts";
 import type { Family, Fault, Round } from "./fault.ts";
-import type { Exchange, Rule } from "./front.ts";
+import type { Exchange, Rule } from "../wire/front.ts";
 import * as acts from "./misbehaviour.ts";
 import { shortTimes, waitsAfterLoss } from "./waits.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";

@@ -1,6 +1,6 @@
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
 import type { World } from "./fault.ts";
-import { type Front, startFront } from "./front.ts";
+import { type Front, startFront } from "../wire/front.ts";
 
 /** A notebook server, and a front before it that can misbehave. */
 export interface ServerWorld extends World {

@@ -1,5 +1,4 @@
-import { type ClientName, loadClient } from "../clients/index.ts";
-import type { McpTestClient } from "../clients/mcp-test-client.ts";
+import { type ClientName, loadClient, type McpTestClient } from "../clients/index.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import {
   hung,
@@ -79,8 +78,7 @@ export async function runWithKilledReplicas(
     await Promise.all(
       clients.map((name) => makeCalls(server, name, roundRobin.url, share, random, tally, isOver)),
     );
-    const { sessionErrors, refused } = roundRobin;
-    return { calls: share * clients.length, ...tally, sessionErrors, refused };
+    return { calls: share * clients.length, ...tally, ...roundRobin.counts };
   });
 }
 

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { createSessionFetch, createSessionSlot } from "@durable-mcp/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clientNames, loadClient } from "../clients/index.ts";
-import type { McpTestClient } from "../clients/mcp-test-client.ts";
+import { clientNames, loadClient, type McpTestClient } from "../clients/index.ts";
 
 // Clients refuse these answers, and drop them without a word when they come in a stream: the call hangs.
 

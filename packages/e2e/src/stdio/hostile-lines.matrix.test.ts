@@ -1,18 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import { brokenAnswers, strayLines } from "./hostile-lines.ts";
 import { callForText, callTool, openHostile } from "./stdio-fixture.ts";
-
-/** Numbers below `below`, the same ones for a seed (mulberry32). */
-function createDice(seed: number) {
-  let state = seed;
-  return (below: number) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 // An error thrown in a listener would end a program. Here it fails the run of the tests.
 describe("lines that are no messages", () => {
@@ -30,7 +20,8 @@ describe("lines that are no messages", () => {
   test.each([1, 2, 3])("in any order, with calls at once (seed %d)", async (seed) => {
     await using fixture = openHostile();
     const tools = await fixture.registry.tools({ onUnavailable: "throw" });
-    const dice = createDice(seed);
+    const random = randomFromSeed(seed);
+    const dice = (below: number) => Math.floor(random() * below);
     const kinds = Object.keys(strayLines).filter((kind) => !kind.includes("million"));
     const some = () => Array.from({ length: dice(3) }, () => kinds[dice(kinds.length)]);
     const texts = Array.from({ length: 60 }, (_, index) => `${seed}-${index}`);

@@ -88,26 +88,6 @@ test("is made, described, restarted, cleared and ended by name", async () => {
   expect(processes()).toEqual([]);
 });
 
-test("that died is replaced on the next use, in a later run too, and the model is told", async () => {
-  const { run, events } = startNamed({ pool: {} });
-  await run(async () => {
-    process.kill(Number(await pid()), "SIGKILL");
-    await vi.waitFor(() => expect(events.map(({ type }) => type)).toContain("lost"), 10_000);
-  });
-  expect(events.find(({ type }) => type === "lost")).toMatchObject({
-    name: "login",
-    signal: "SIGKILL",
-  });
-  await run(async ({ named: names }) => {
-    expect(await names.find("login")).toMatchObject({ connections: [{ kind: "lost" }] });
-    await names.run("login", async (own) => {
-      const [note] = await callForModel(await own.tools(), "list_notes");
-      expect(note).toContain("had lost the session");
-    });
-    expect(await names.find("login")).toMatchObject({ connections: [{ kind: "process" }] });
-  });
-});
-
 test("has a keep-alive of its own, and goes last when there are too many", async () => {
   const { run, processes, events } = startNamed({ pool: { max: 1, keepAliveMs: 60_000 } });
   await run(pid);
@@ -126,25 +106,6 @@ test("has a keep-alive of its own, and goes last when there are too many", async
     expect(closed().at(-1)).toEqual({ ...given, reason: "idle", name: "login" });
   }, 10_000);
   expect(processes()).toEqual([]);
-});
-
-test("that hangs is replaced by the next run, and the model is told", async () => {
-  const { run, pass, events } = startNamed({
-    pool: {},
-    timeouts: { connectMs: 3_000, closeMs: 200 },
-  });
-  process.kill(Number(await run(pid)), "SIGSTOP");
-  pass(1_000);
-  await run(() =>
-    withConnections(named, async (own) => {
-      const [note] = await callForModel(await own.tools(), "list_notes");
-      expect(note).toContain("had lost the session");
-    }),
-  );
-  const reasons = events.flatMap((event) =>
-    event.type === "client" && event.action === "closed" ? event.reason : [],
-  );
-  expect(reasons).toEqual(["unhealthy"]);
 });
 
 test("goes with the agent session when that is ended", async () => {
@@ -177,12 +138,4 @@ test("with reuse: false it lasts for the step", async () => {
   const closed = events.filter((event) => event.type === "client" && event.action === "closed");
   const over = { name: "login", reason: "run-over" };
   expect(closed).toMatchObject([over, over]);
-});
-
-test("leaves no process when its only run is over before it has started", async () => {
-  const { run, processes } = startNamed({ pool: {} });
-  await run(() =>
-    withConnections(named, async (own) => void own.client("fixture").catch(() => undefined)),
-  );
-  await vi.waitFor(() => expect(processes()).toEqual([]), 10_000);
 });

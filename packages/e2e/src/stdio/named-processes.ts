@@ -15,7 +15,7 @@ import { onTestFinished } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
 import { stdioFixture } from "./stdio-fixture.ts";
 
-type Registry = ConnectionRun<any>;
+export type Registry = ConnectionRun<any>;
 
 /** An application with one stdio server, `fixture`, that nobody needs a principal for. */
 export function startNamed({

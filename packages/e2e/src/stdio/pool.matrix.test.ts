@@ -1,134 +1,100 @@
-import { type ConnectionEvent, createConnectionProvider } from "@durable-mcp/ai-sdk";
-import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
-import { afterEach, expect, test, vi } from "vitest";
-import { processesWith } from "../processes/marked-processes.ts";
-import { callForModel, callForText, callTool, stdioFixture } from "./stdio-fixture.ts";
+import { withConnections } from "@durable-mcp/ai-sdk";
+import { describe, expect, test, vi } from "vitest";
+import { call, type Registry, startNamed } from "./named-processes.ts";
+import { callForModel, callTool } from "./stdio-fixture.ts";
 
-const opened: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of opened.splice(0)) await close();
-});
+const notice = "had lost the session";
+const pid = (own: Registry) => call(own, "pid");
 
-/** A provider that keeps stdio servers, and runs of its agent sessions. */
-function startPooled(
-  pool: { max?: number } = {},
-  timeouts: { connectMs?: number } = {},
-  now: () => number = Date.now,
-) {
-  const { marker, ...command } = stdioFixture();
-  const events: ConnectionEvent[] = [];
-  const provider = createConnectionProvider({
-    connections: {
-      fixture: defineMcpStdioConnection({
-        ...command,
-        description: "A fixture.",
-        timeouts: { closeMs: 200, ...timeouts },
-      }),
-    },
-    pool,
-    now,
-    onEvent: { every: (event) => events.push(event) },
-  });
-  opened.push(() => provider.shutdown());
-  const run = async <T>(
-    sessionId: string,
-    use: (tools: Awaited<ReturnType<ReturnType<typeof provider.create>["tools"]>>) => Promise<T>,
-  ): Promise<T> => {
-    const registry = provider.create({ sessionId });
-    return await registry.enter(async () => await use(await registry.tools()));
-  };
-  return { marker, provider, events, run };
+/** The first text that the model sees as the result of a call. */
+async function firstSeen(own: Registry): Promise<string | undefined> {
+  const [first] = await callForModel(await own.tools(), "list_notes");
+  return first;
 }
 
 test("a pool keeps a stdio server, and what it holds, between the runs of one agent session", async () => {
-  const { run, marker, provider } = startPooled();
-  const pid = await run("chat", async (tools) => {
-    await callTool(tools, "add_note", { text: "kept" });
-    return await callForText(tools, "pid");
+  const { run, processes, provider } = startNamed({ pool: {} });
+  const before = await run(async (own) => {
+    await call(own, "add_note", { text: "kept" });
+    return await pid(own);
   });
-  await run("chat", async (tools) => {
-    expect(await callForText(tools, "pid")).toBe(pid);
-    expect(await callForText(tools, "list_notes")).toBe("kept");
+  await run(async (own) => {
+    expect(await pid(own)).toBe(before);
+    expect(await call(own, "list_notes")).toBe("kept");
   });
-  await run("other chat", async (tools) => {
-    expect(await callForText(tools, "pid")).not.toBe(pid);
-    expect(await callForText(tools, "list_notes")).toBe("");
-    await callTool(tools, "start_processes");
-  });
-  expect(processesWith(marker).length).toBeGreaterThan(2);
+  await run(
+    async (own) => {
+      expect(await pid(own)).not.toBe(before);
+      expect(await call(own, "list_notes")).toBe("");
+      await callTool(await own.tools(), "start_processes");
+    },
+    { chat: "other" },
+  );
+  expect(processes().length).toBeGreaterThan(2);
   await provider.shutdown();
-  expect(processesWith(marker)).toEqual([]);
+  expect(processes()).toEqual([]);
 });
 
-test("a stdio server that died between runs is replaced, and the model is told", async () => {
-  const { run, events } = startPooled();
-  const pid = await run("chat", (tools) => callForText(tools, "pid"));
-  process.kill(Number(pid), "SIGKILL");
-  await vi.waitFor(() => expect(events.map(({ type }) => type)).toContain("lost"), 10_000);
-  await run("chat", async (tools) => {
-    const [note, text] = await callForModel(tools, "list_notes");
-    expect(note).toContain("had lost the session");
-    expect(text).toBe("");
-    expect(await callForText(tools, "pid")).not.toBe(pid);
-  });
-});
+describe.each([undefined, "login"])("a process that a pool keeps, under the name %s,", (name) => {
+  const start = (options: Parameters<typeof startNamed>[0] = {}) => {
+    const started = startNamed({ pool: {}, ...options });
+    const use = <T>(work: (own: Registry) => Promise<T>): Promise<T> =>
+      started.run((registry) =>
+        name === undefined
+          ? work(registry)
+          : withConnections({ fixture: { named: name } }, (own) => work(own)),
+      );
+    return { ...started, use };
+  };
 
-test("is told of a server that died, also when a run in between did not use it", async () => {
-  const { run, provider, events } = startPooled();
-  const pid = await run("chat", (tools) => callForText(tools, "pid"));
-  process.kill(Number(pid), "SIGKILL");
-  await vi.waitFor(() => expect(events.map(({ type }) => type)).toContain("lost"), 10_000);
-  await provider.create({ sessionId: "chat" }).dispose();
-  await run("chat", async (tools) => {
-    const [note] = await callForModel(tools, "list_notes");
-    expect(note).toContain("had lost the session");
-  });
-  await run("chat", async (tools) => {
-    const [note] = await callForModel(tools, "list_notes");
-    expect(note).not.toContain("had lost the session");
-  });
-});
+  test.each([0, 1])(
+    "is replaced when it died, and the model is told once, after %d runs that did not use it",
+    async (between) => {
+      const { use, provider, events } = start();
+      const before = await use(pid);
+      process.kill(Number(before), "SIGKILL");
+      const lost = { type: "lost", signal: "SIGKILL", ...(name && { name }) };
+      await vi.waitFor(() => expect(events).toContainEqual(expect.objectContaining(lost)), 10_000);
+      if (between > 0) await provider.create({ sessionId: "chat" }).dispose();
+      await use(async (own) => {
+        const [note, text] = await callForModel(await own.tools(), "list_notes");
+        expect(note).toContain(notice);
+        expect(text).toBe("");
+        expect(await pid(own)).not.toBe(before);
+      });
+      await use(async (own) => expect(await firstSeen(own)).not.toContain(notice));
+    },
+  );
 
-test("a server that hangs is replaced on the next run", async () => {
-  const { run, provider, marker, events } = startPooled({}, { connectMs: 2_000 });
-  const pid = await run("chat", (tools) => callForText(tools, "pid"));
-  process.kill(Number(pid), "SIGSTOP");
-  await run("chat", async (tools) => {
-    expect(await callForText(tools, "pid")).not.toBe(pid);
+  test("is replaced on the next run when it hangs, and the model is told", async () => {
+    const timeouts = { connectMs: 3_000, closeMs: 200 };
+    const { use, pass, events, provider, processes } = start({ timeouts });
+    const before = await use(pid);
+    process.kill(Number(before), "SIGSTOP");
+    pass(1_000);
+    await use(async (own) => {
+      expect(await firstSeen(own)).toContain(notice);
+      expect(await pid(own)).not.toBe(before);
+    });
+    const reasons = events.flatMap((event) =>
+      event.type === "client" && event.action === "closed" ? event.reason : [],
+    );
+    expect(reasons).toEqual(["unhealthy"]);
+    await provider.shutdown();
+    expect(processes()).toEqual([]);
   });
-  expect(events).toContainEqual(expect.objectContaining({ reason: "unhealthy" }));
-  await provider.shutdown();
-  expect(processesWith(marker)).toEqual([]);
-});
 
-test("leaves no process when a run is over before its server has started", async () => {
-  const { provider, marker } = startPooled();
-  const registry = provider.create({ sessionId: "chat" });
-  const opening = registry.client("fixture").catch((error: unknown) => error);
-  await registry.dispose();
-  await opening;
-  await provider.shutdown();
-  expect(processesWith(marker)).toEqual([]);
+  test("is not left when its only run is over before it has started", async () => {
+    const { use, processes } = start();
+    await use(async (own) => void own.client("fixture").catch(() => undefined));
+    await vi.waitFor(() => expect(processes()).toEqual([]), 10_000);
+  });
 });
 
 test("of 12 agent sessions at once no more than max stdio servers are left", async () => {
-  const { run, marker } = startPooled({ max: 3 });
-  const names = Array.from({ length: 12 }, (_, index) => `chat ${index}`);
-  const pids = await Promise.all(
-    names.map((name) => run(name, (tools) => callForText(tools, "pid"))),
-  );
+  const { run, processes } = startNamed({ pool: { max: 3 } });
+  const chats = Array.from({ length: 12 }, (_, index) => `chat ${index}`);
+  const pids = await Promise.all(chats.map((chat) => run(pid, { chat })));
   expect(new Set(pids).size).toBe(12);
-  // A server and its supervisor each; the supervisor has the marker in its arguments, too.
-  const ofOne = await countOfOne();
-  await vi.waitFor(() => expect(processesWith(marker)).toHaveLength(3 * ofOne), 20_000);
+  await vi.waitFor(() => expect(processes()).toHaveLength(3), 20_000);
 }, 60_000);
-
-/** How many processes with its marker a single server makes. */
-async function countOfOne(): Promise<number> {
-  const { run, marker, provider } = startPooled();
-  await run("one", (tools) => callForText(tools, "pid"));
-  const count = processesWith(marker).length;
-  expect(count).toBeGreaterThan(0);
-  await provider.shutdown();
-  return count;
-}

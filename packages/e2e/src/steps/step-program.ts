@@ -14,8 +14,7 @@ import {
   sessionFailure,
 } from "@durable-mcp/core";
 import { createServerMemory } from "@durable-mcp/core/memory";
-import { loadClient } from "../clients/index.ts";
-import type { McpTestClient } from "../clients/mcp-test-client.ts";
+import { loadClient, type McpTestClient } from "../clients/index.ts";
 import { createPassThroughFetch, type PassThroughSession } from "../wire/pass-through-fetch.ts";
 import type {
   StepCall,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import { connectAiSdk } from "../clients/plain-ai-sdk-2.ts";
-import { connectClient2 } from "../clients/plain-client-2.ts";
+import { createAiSdk2 } from "../clients/ai-sdk-2.ts";
+import { createClient2Auto } from "../clients/client-2.ts";
 import { type AskingLeg, type AskingServer, startAskingServer } from "../servers/asking.ts";
 import { startClientProcesses } from "./client-processes.ts";
 
@@ -16,10 +16,10 @@ const noon: InputResponses = { delivery: { action: "accept", content: { time: "1
 const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
 
 describe.each([
-  ["@modelcontextprotocol/client 2", connectClient2],
-  ["@ai-sdk/mcp 2", connectAiSdk],
-] as const)("over %s", (_, connect) => {
-  const start = () => startClientProcesses(server, connect);
+  ["@modelcontextprotocol/client 2", createClient2Auto],
+  ["@ai-sdk/mcp 2", createAiSdk2],
+] as const)("over %s", (_, create) => {
+  const start = () => startClientProcesses(server, create);
 
   test("a retry repeats the call, with the answers and the state as it came, under an id of its own (M14, M24, M26, M28)", async () => {
     const processes = start();

@@ -7,7 +7,7 @@ import {
   type WaitingCall,
   waitingCallOf,
 } from "@durable-mcp/core/waiting";
-import type { ConnectPlainClient, PlainClient } from "../clients/plain-client.ts";
+import { connectOwnClient, type CreateOwnClient, type OwnClient } from "../clients/own-client.ts";
 import type { AskingLeg, AskingServer } from "../servers/asking.ts";
 import { recordExchanges, type SentMessage } from "./record-exchanges.ts";
 
@@ -19,7 +19,7 @@ export interface ClientProcesses {
   /** The results in all of the server's answers, in the order in which they came. */
   results: () => readonly Record<string, unknown>[];
   /** Lends a client, in a process of its own. */
-  use: <T>(run: (client: PlainClient) => Promise<T>) => Promise<T>;
+  use: <T>(run: (client: OwnClient) => Promise<T>) => Promise<T>;
   /** Calls a tool, in a process of its own. Gives the call if it waits. */
   call: (tool: string, args?: Record<string, unknown>) => Promise<WaitingCall | undefined>;
   /**
@@ -36,7 +36,7 @@ export interface ClientProcesses {
  */
 export function startClientProcesses(
   server: AskingServer,
-  connect: ConnectPlainClient,
+  create: CreateOwnClient,
 ): ClientProcesses {
   const { url } = server;
   const store = createMemoryStore();
@@ -50,11 +50,9 @@ export function startClientProcesses(
   const use: ClientProcesses["use"] = async (run) => {
     const slot = createSessionSlot();
     const { fetch } = exchanges;
-    const client = await connect({
+    const client = await connectOwnClient(create, {
       url,
       fetch: createSessionFetch({ url, slot, fetch, waiting: openCalls() }),
-      // Nobody is there whom the client could ask.
-      capabilities: {},
     });
     try {
       return await run(client);

@@ -1,11 +1,4 @@
-import {
-  Agent,
-  createServer,
-  type IncomingMessage,
-  request as httpRequest,
-  type ServerResponse,
-} from "node:http";
-import type { AddressInfo } from "node:net";
+import { type Exchange, startFront } from "./front.ts";
 
 /** What one HTTP request looked like on the wire; never the session id itself. */
 export interface SeenRequest {
@@ -55,66 +48,25 @@ interface AwaitedRequest {
 
 /** Forwards every request to the server as it came, answers streamed, and records it. */
 export async function startCountingProxy(targetUrl: string): Promise<CountingProxy> {
-  const target = new URL(targetUrl);
-  // A connection per request: a kept one would break when the server restarts.
-  const agent = new Agent({ keepAlive: false });
   const seen: SeenRequest[] = [];
   const holds: PendingHold[] = [];
   const awaited: AwaitedRequest[] = [];
+  const front = await startFront(targetUrl);
 
-  const server = createServer((request, response) => {
-    forward(request, response).catch(() => response.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-
-  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readBody(request);
-    const record = describeRequest(request, body);
+  front.rule = async (exchange) => {
+    const record = describeRequest(exchange);
     seen.push(record);
-    const at = awaited.findIndex(({ matches }) => matches(record));
-    if (at >= 0) awaited.splice(at, 1)[0]?.arrive();
-    const answer = await send(request, body, response);
+    takeMatching(awaited, record)?.arrive();
+    const answer = await exchange.open();
     record.status = answer.statusCode ?? 0;
-    await holdIfAsked(record);
-    response.writeHead(record.status, withoutHopByHop(answer.rawHeaders));
-    response.flushHeaders(); // Node keeps them until the first byte of the body
-    answer.on("error", () => response.destroy());
-    answer.pipe(response);
-  }
-
-  function send(
-    request: IncomingMessage,
-    body: Buffer,
-    response: ServerResponse,
-  ): Promise<IncomingMessage> {
-    return new Promise((resolve, reject) => {
-      const path = (request.url ?? "/").replace(/^\/mcp/, target.pathname);
-      const headers = { ...request.headers, host: target.host, connection: "close" };
-      const upstream = httpRequest(
-        new URL(path, target),
-        { agent, method: request.method, headers },
-        resolve,
-      );
-      upstream.on("error", reject);
-      response.on("close", () => upstream.destroy());
-      upstream.end(body);
-    });
-  }
-
-  async function holdIfAsked(record: SeenRequest): Promise<void> {
-    const at = holds.findIndex((hold) => hold.matches(record));
-    const [hold] = at < 0 ? [] : holds.splice(at, 1);
+    const hold = takeMatching(holds, record);
     hold?.reach();
     await hold?.released;
-  }
-
-  const close = async () => {
-    agent.destroy();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    exchange.give(answer);
   };
+
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: front.url,
     takeRequests: () => seen.splice(0),
     seenRequests: () => seen,
     nextRequest: (matches) => {
@@ -129,35 +81,27 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
       const drop = () => released.reject(new Error("dropped"));
       return { reached: reached.promise, release: released.resolve, drop };
     },
-    close,
-    [Symbol.asyncDispose]: close,
+    close: front.close,
+    [Symbol.asyncDispose]: front.close,
   };
 }
 
-function describeRequest(request: IncomingMessage, body: Buffer): SeenRequest {
+function takeMatching<WAITING extends { matches: (request: SeenRequest) => boolean }>(
+  waiting: WAITING[],
+  record: SeenRequest,
+): WAITING | undefined {
+  const at = waiting.findIndex(({ matches }) => matches(record));
+  return at < 0 ? undefined : waiting.splice(at, 1)[0];
+}
+
+function describeRequest({ httpMethod, request, body, message }: Exchange): SeenRequest {
   const described: SeenRequest = {
-    httpMethod: request.method ?? "",
+    httpMethod,
     withSessionId: request.headers["mcp-session-id"] !== undefined,
     withProtocolVersion: request.headers["mcp-protocol-version"] !== undefined,
   };
-  if (body.length === 0) return described;
-  const message = JSON.parse(body.toString()) as { method?: string; params?: { name?: string } };
+  if (body === "") return described;
   described.rpcMethod = Array.isArray(message) ? "batch" : (message.method ?? "response");
   if (message.method === "tools/call" && message.params?.name) described.tool = message.params.name;
   return described;
-}
-
-/** The proxy's own connection decides about these. */
-const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding"]);
-
-function withoutHopByHop(rawHeaders: string[]): string[] {
-  return rawHeaders.filter(
-    (_, index) => !hopByHop.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? ""),
-  );
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

@@ -1,7 +1,12 @@
 import { expect, test, vi } from "vitest";
 import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { buildApp } from "./run-app.ts";
-import { killHard, outputsIn, startProgram, temporaryFolder } from "./start-program.ts";
+import {
+  killHard,
+  startJsonProgram,
+  temporaryFolder,
+} from "../../../workflow/test/json-program.ts";
+import { toolOutputs } from "./tool-outputs.ts";
 
 test("a call that was interrupted by kill -9 is not made again, and the session goes on", async () => {
   const app = await buildApp("killed-step");
@@ -16,16 +21,21 @@ test("a call that was interrupted by kill -9 is not made again, and the session 
   const options = JSON.stringify({ principal, prompt: JSON.stringify(turns) });
   const args = [JSON.stringify(app), dataDir, options];
 
-  const env = { NOTEBOOK_URL: server.url };
-  const first = startProgram(args, env);
+  const start = (all: string[]) =>
+    startJsonProgram(new URL("run-program.ts", import.meta.url), all, {
+      NOTEBOOK_URL: server.url,
+      // For how long the engine leaves a step to a process that may still be at it.
+      WORKFLOW_INLINE_OWNERSHIP_LEASE_SECONDS: "3",
+    });
+  const first = start(args);
   const { runId } = await first.next();
   await vi.waitFor(() => expect(server.waits).toContain("started"), { timeout: 60_000 });
   await killHard(first.child);
 
-  const second = startProgram([...args, String(runId)], env);
+  const second = start([...args, String(runId)]);
   await second.next();
   const { result } = await second.next();
-  const outputs = outputsIn(result);
+  const outputs = toolOutputs(result.messages);
   expect(JSON.stringify(outputs[1])).toContain("OUTCOME_UNKNOWN: ");
   expect(JSON.stringify(outputs[2])).toContain("milk");
   const calls = server.requests.flatMap(({ message }) => message?.params?.name ?? []);

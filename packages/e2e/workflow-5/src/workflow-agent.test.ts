@@ -5,6 +5,7 @@ import { startAskingServer, yes } from "../../../ai-sdk/test/asking-server.ts";
 import { on, startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { setConnections } from "./app/connections.ts";
 import { steps, useTestApp } from "./test-app.ts";
+import { toolOutputs } from "./tool-outputs.ts";
 
 const app = useTestApp("workflow-agent");
 const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
@@ -25,14 +26,6 @@ async function startNotes() {
 async function turn(turns: unknown, options: object = {}) {
   const prompt = JSON.stringify(turns);
   return await app.begin("agentTurn", { principal: alice, prompt, ...options });
-}
-
-/** What the tools answered, as the model sees it. */
-function toolOutputs(messages: { role: string; content: any }[]): any[] {
-  return messages
-    .filter(({ role }) => role === "tool")
-    .flatMap(({ content }) => content.map((part: any) => part.output))
-    .filter((output) => output !== undefined);
 }
 
 test("a WorkflowAgent calls tools, several at once, on one session", async () => {

@@ -7,9 +7,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startProgram } from "../../src/programs/start-program.ts";
+import { cartServer, startServer } from "../../src/programs/start-server.ts";
 import { createTemporaryFolder } from "../../src/programs/temporary-folder.ts";
-import { findFreePort, waitForPort } from "../../src/programs/wait-for-port.ts";
+import { findFreePort } from "../../src/programs/wait-for-port.ts";
 import { startCountingProxy } from "../../src/servers/counting-proxy.ts";
 import { cartTurns } from "../../src/steps/cart-turns.ts";
 import { jsonOutput, tableOutput } from "../../src/steps/step-output.ts";
@@ -22,12 +22,7 @@ const { json } = parseArgs({ options: { json: { type: "boolean" } } }).values;
 const output = json ? jsonOutput : tableOutput;
 
 const folder = createTemporaryFolder();
-const cartPort = await findFreePort();
-startProgram(new URL("../../src/servers/cart-server.ts", import.meta.url), [String(cartPort)], {
-  stdio: ["ignore", "ignore", "inherit"],
-});
-await waitForPort(cartPort);
-const cart = await startCountingProxy(new URL(`http://127.0.0.1:${cartPort}/mcp`));
+const cart = await startCountingProxy((await startServer(cartServer)).url);
 const env = { CART_URL: cart.url, SESSIONS_DB: join(folder, "sessions.db") };
 await buildEve(env);
 const eve = createEveApp(await findFreePort(), randomUUID(), folder, env);
@@ -52,7 +47,7 @@ assert.equal(without.ended, 0);
 output.closing(
   `${without.sessions} MCP sessions, one for each step that made a call. None was ended.`,
 );
-cart.close();
+await cart.close();
 process.exit();
 
 /** One eve session; the figures are of the MCP server. */

@@ -4,29 +4,22 @@
  * root agent's has a name. `-- --json` is for programs.
  */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import type { AgentsReport } from "./step.ts";
 import { needChromium } from "../programs/find-chromium.ts";
 import { serveMarketPages } from "../servers/market-pages.ts";
-import { endProgram, startProgram } from "../programs/start-program.ts";
+import { runToJson } from "../programs/run-to-json.ts";
+import { endProgram } from "../programs/start-program.ts";
+import { cartServer, startServer } from "../programs/start-server.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
-import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
 
 const { json } = parseArgs({ options: { json: { type: "boolean" } } }).values;
 
 const chromium = needChromium();
 
 const folder = createTemporaryFolder();
-const cartPort = await findFreePort();
-const cart = startProgram(
-  new URL("../servers/cart-server.ts", import.meta.url),
-  [String(cartPort)],
-  { stdio: "inherit" },
-);
-await waitForPort(cartPort);
+const cart = await startServer(cartServer);
 const pages = await serveMarketPages();
 
 const say = (line: string) => json || console.log(line);
@@ -36,7 +29,10 @@ A root agent and two sub-agents at once, in two processes, one after the other. 
 step  process  agent   its browser shows   and the cart`);
 const reports: AgentsReport[] = [];
 for (const step of [1, 2]) {
-  const report = await runStep(step);
+  const report = await runToJson<AgentsReport>(new URL("step.ts", import.meta.url), [
+    ...[String(step), cart.url, chromium],
+    ...[folder, pages.url, join(folder, "session.json")],
+  ]);
   reports.push(report);
   if (json) console.log(JSON.stringify({ step, ...report }));
   const row = (start: string, agent: string, shows: string, cartColumn: string) =>
@@ -48,7 +44,7 @@ for (const step of [1, 2]) {
   );
   row("", "root", found, report.cart);
 }
-await endProgram(cart, "SIGTERM");
+await endProgram(cart.child, "SIGTERM");
 pages.close();
 
 const [first, second] = reports as [AgentsReport, AgentsReport];
@@ -69,16 +65,3 @@ Shared:   the cart is one session for the root agent and all four sub-agents, in
 Named:    the root agent's browser. The second run of each process found the market open.
           A stdio server lives in its process: process 2 loaded the market once more.
 `);
-
-async function runStep(step: number): Promise<AgentsReport> {
-  const args = [
-    ...[String(step), `http://127.0.0.1:${cartPort}/mcp`, chromium],
-    ...[folder, pages.url, join(folder, "session.json")],
-  ];
-  const child = startProgram(new URL("step.ts", import.meta.url), args, {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [stdout, [exitCode]] = await Promise.all([text(child.stdout!), once(child, "close")]);
-  if (exitCode !== 0) throw new Error(`Step ${step} ended with exit code ${exitCode}.`);
-  return JSON.parse(stdout) as AgentsReport;
-}

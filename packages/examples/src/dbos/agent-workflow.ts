@@ -3,7 +3,7 @@ import type { SealingKeys } from "@durable-mcp/core/sealing";
 import type { ConnectionProvider } from "@durable-mcp/ai-sdk";
 import { generateText, type LanguageModel, type ModelMessage, type ToolSet } from "ai";
 import { carryConnections } from "./carried-connections.ts";
-import { describeCall } from "./describe-call.ts";
+import { describeCall } from "../steps/describe-call.ts";
 import { runStepOnce } from "./run-step-once.ts";
 import { callTool, interruptedCall, type WantedCall } from "./tool-call.ts";
 

@@ -12,11 +12,12 @@ import { unsealState } from "@durable-mcp/core/sealing";
 import { startCountingProxy } from "../../../e2e/src/wire/counting-proxy.ts";
 import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
 import { postgresUser } from "../../../stores/test/postgres-user.ts";
-import { describeCall } from "./describe-call.ts";
 import { dbosTurns, issuer, userId, workflowId } from "./demo-runs.ts";
 import { findInDatabase } from "./find-in-database.ts";
 import { endProgram, startProgram } from "../programs/start-program.ts";
-import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
+import { cartServer, startServer } from "../programs/start-server.ts";
+import { describeCall } from "../steps/describe-call.ts";
+import { findSessionId } from "../steps/step-runner.ts";
 
 /** What a worker prints: a step, an event of the connection, or its answer; or that it was killed. */
 interface WorkerLine {
@@ -50,17 +51,9 @@ const row = (pid: number | string, step: string, outcome: string) => {
 
 const postgres = database === undefined ? await startPostgres() : undefined;
 const databaseUrl = database ?? `postgres://${postgresUser}@127.0.0.1:${postgres!.port}/agent`;
-const cartPort = await findFreePort();
-const cart = startProgram(
-  new URL("../servers/cart-server.ts", import.meta.url),
-  [String(cartPort)],
-  {
-    stdio: ["ignore", "ignore", "inherit"],
-  },
-);
-await waitForPort(cartPort);
+const cart = await startServer(cartServer);
 // Counts what reaches the server, whichever process sends it.
-const wire = await startCountingProxy(`http://127.0.0.1:${cartPort}/mcp`);
+const wire = await startCountingProxy(cart.url);
 const chatId = `demo ${randomUUID()}`;
 const keys = { current: randomBytes(32).toString("base64") };
 
@@ -79,7 +72,7 @@ try {
   result = await summarize();
 } finally {
   await wire.close();
-  await endProgram(cart, "SIGTERM");
+  await endProgram(cart.child, "SIGTERM");
   await postgres?.remove();
 }
 
@@ -169,15 +162,4 @@ async function summarize() {
     sealedStateFoundIn: asSealed.found,
     answers: lines.flatMap(({ text }) => text ?? []),
   };
-}
-
-/** There is one connection, so there is one id. */
-function findSessionId(of: unknown): string {
-  let found: string | undefined;
-  JSON.parse(JSON.stringify(of), (key, value: unknown) => {
-    if (key === "sessionId" && typeof value === "string") found = value;
-    return value;
-  });
-  if (found === undefined) throw new Error("The runs have left no MCP session.");
-  return found;
 }

@@ -25,11 +25,11 @@ beforeAll(async () => {
   const program = fileURLToPath(new URL("../servers/cart-server.ts", import.meta.url));
   server = spawn(process.execPath, [program, String(port)], { stdio: "ignore" });
   await waitForPort(port);
-  proxy = await startCountingProxy(new URL(`http://127.0.0.1:${port}/mcp`));
+  proxy = await startCountingProxy(`http://127.0.0.1:${port}/mcp`);
 });
 
-afterAll(() => {
-  proxy.close();
+afterAll(async () => {
+  await proxy.close();
   server.kill();
   rmSync(folder, { recursive: true, force: true });
 });

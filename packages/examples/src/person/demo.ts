@@ -5,14 +5,13 @@
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { openStore } from "../programs/open-store.ts";
-import { endProgram, startProgram } from "../programs/start-program.ts";
+import { runToJson } from "../programs/run-to-json.ts";
+import { endProgram } from "../programs/start-program.ts";
+import { startServer } from "../programs/start-server.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
-import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
 import { startCountingProxy } from "../servers/counting-proxy.ts";
 import type { PersonReport } from "./person-report.ts";
 
@@ -25,16 +24,8 @@ const {
   options: { json: { type: "boolean" }, store: { type: "string" }, events: { type: "string" } },
 }).values;
 
-const port = await findFreePort();
-const server = startProgram(
-  new URL("../servers/delivery-server.ts", import.meta.url),
-  [String(port)],
-  {
-    stdio: "inherit",
-  },
-);
-await waitForPort(port);
-const proxy = await startCountingProxy(new URL(`http://127.0.0.1:${port}/mcp`));
+const server = await startServer(new URL("../servers/delivery-server.ts", import.meta.url));
+const proxy = await startCountingProxy(server.url);
 const chatId = `demo ${randomUUID()}`;
 
 interface StepResult extends PersonReport {
@@ -78,8 +69,8 @@ const alone = (step: number) => [
 ];
 const asked = await runStep("ai-sdk", 1, alone(1));
 const askedAgain = await runStep("ai-sdk", 2, alone(2));
-proxy.close();
-await endProgram(server, "SIGTERM");
+await proxy.close();
+await endProgram(server.child, "SIGTERM");
 await forgetSession();
 
 const inBrief = ({ waiting, round, calls }: StepResult) => ({ waiting, round, calls });
@@ -105,12 +96,7 @@ async function runStep(
   [program = "", ...args]: string[],
 ): Promise<StepResult> {
   const before = { ...proxy.counts };
-  const child = startProgram(new URL(program, import.meta.url), args, {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [stdout, [exitCode]] = await Promise.all([text(child.stdout!), once(child, "close")]);
-  if (exitCode !== 0) throw new Error(`Step ${step} ended with exit code ${exitCode}.`);
-  const report = JSON.parse(stdout) as PersonReport;
+  const report = await runToJson<PersonReport>(new URL(program, import.meta.url), args);
   const sent = Object.entries(proxy.counts).map(
     ([method, count]) => [method, count - (before[method] ?? 0)] as const,
   );

@@ -23,12 +23,6 @@ export function printPersonReport(report: Omit<PersonReport, "pid">): void {
   console.log(JSON.stringify({ pid: process.pid, ...report }));
 }
 
-/** `order(tea)` */
-export function describeCall({ toolName, input }: { toolName: string; input: unknown }): string {
-  const args = Object.values(input as object).join(", ");
-  return `${toolName.replace(/^.*__/, "")}(${args})`;
-}
-
 /** What happened to a call, and what is asked now. */
 export function describeWaiting(what: string, { state, round, requests }: WaitingCall) {
   if (state !== "waiting") return [{ what, call: state }];

@@ -7,14 +7,10 @@
 import { createMCPClient, ElicitationRequestSchema } from "@ai-sdk/mcp";
 import { ToolLoopAgent } from "ai";
 import { loadSession, saveSession } from "../steps/agent-session.ts";
+import { describeCall } from "../steps/describe-call.ts";
 import { createScriptedModel } from "../steps/scripted-model.ts";
 import { answers, instructions, orderTurn } from "./order-turn.ts";
-import {
-  describeCall,
-  describeQuestion,
-  type PersonLine,
-  printPersonReport,
-} from "./person-report.ts";
+import { describeQuestion, type PersonLine, printPersonReport } from "./person-report.ts";
 
 const [step, url = "", file = ""] = process.argv.slice(2);
 const session = loadSession(file);
@@ -43,7 +39,7 @@ saveSession(file, { ...session, messages: [...session.messages, ...responseMessa
 printPersonReport({
   lines: [
     ...(step === "1" ? [] : [{ what: `A person: ${prompt}` }]),
-    ...toolCalls.map((call) => ({ what: describeCall(call), call: "failed" })),
+    ...toolCalls.map((call) => ({ what: describeCall(call.toolName, call.input), call: "failed" })),
     ...questions,
     { what: `“${text}”` },
   ],

@@ -7,9 +7,10 @@
 import { stopWhenWaiting } from "@durable-mcp/ai-sdk";
 import { ToolLoopAgent } from "ai";
 import { loadSession, saveSession } from "../steps/agent-session.ts";
+import { describeCall } from "../steps/describe-call.ts";
 import { createScriptedModel } from "../steps/scripted-model.ts";
 import { instructions, orderTurn } from "./order-turn.ts";
-import { describeCall, describeWaiting, printPersonReport } from "./person-report.ts";
+import { describeWaiting, printPersonReport } from "./person-report.ts";
 import { openShop, principal } from "./shop-sessions.ts";
 
 const [url = "", place = "", chatId = "", events = "", file = ""] = process.argv.slice(2);
@@ -28,7 +29,7 @@ const turn = await sessions.run(chatId, { principal }, async (run) => {
   });
   const { responseMessages, toolCalls, text } = await agent.generate(resumed);
   saveSession(file, { ...session, messages: [...resumed.messages, ...responseMessages] });
-  return { calls: toolCalls.map(describeCall), text };
+  return { calls: toolCalls.map(({ toolName, input }) => describeCall(toolName, input)), text };
 });
 
 const entries = await sessions.waiting(chatId, { principal });

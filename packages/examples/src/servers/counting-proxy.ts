@@ -12,11 +12,12 @@ export interface CountingProxy {
   readonly url: string;
   /** The requests so far, by JSON-RPC method; others by HTTP method. */
   readonly counts: Record<string, number>;
-  close(): void;
+  readonly close: () => Promise<void>;
 }
 
 /** Stands before an MCP server and counts what it is asked. */
-export async function startCountingProxy(target: URL): Promise<CountingProxy> {
+export async function startCountingProxy(targetUrl: string): Promise<CountingProxy> {
+  const target = new URL(targetUrl);
   const counts: Record<string, number> = {};
   const server = createServer((request, response) => {
     forward(request, response).catch(() => response.destroy());
@@ -39,9 +40,11 @@ export async function startCountingProxy(target: URL): Promise<CountingProxy> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     counts,
-    close() {
+    async close() {
+      const closed = once(server, "close");
       server.close();
       server.closeAllConnections();
+      await closed;
     },
   };
 }

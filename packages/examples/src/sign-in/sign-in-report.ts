@@ -1,3 +1,5 @@
+import { describeCall } from "../steps/describe-call.ts";
+
 /** What a step tells its parent, as one line of JSON on its stdout. */
 export interface SignInReport {
   pid: number;
@@ -18,16 +20,11 @@ interface StepEnd {
 export function printSignInReport({ calls, isWaiting = false, text }: StepEnd): void {
   const report: SignInReport = {
     pid: process.pid,
-    calls: calls.map(describeCall),
+    calls: calls.map(({ toolName, input }) => describeCall(toolName, input)),
     isWaiting,
     text,
   };
   console.log(JSON.stringify(report));
-}
-
-function describeCall({ toolName, input }: StepEnd["calls"][number]): string {
-  const args = Object.values(input as object).join(", ");
-  return `${toolName.replace(/^.*__/, "")}(${args})`;
 }
 
 /** In a line. */

@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
+import { runToJson } from "../programs/run-to-json.ts";
 import { endProgram, startProgram } from "../programs/start-program.ts";
 import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
 import type { AuthorizationServer } from "../servers/authorization-server.ts";
@@ -64,10 +63,7 @@ export async function createRun(
   const port = await findFreePort();
   const appUrl = `http://127.0.0.1:${port}`;
   const places: Places = { ...place, appUrl, shopUrl: shop.url };
-  const start = (program: string, args: readonly unknown[]) =>
-    startProgram(new URL(program, import.meta.url), args.map(String), {
-      ...{ env, stdio: ["ignore", "pipe", "inherit"] },
-    });
+  const given = JSON.stringify(places);
 
   function count(): Figures {
     const { requests: toShop, sessions } = shop.counts;
@@ -76,10 +72,8 @@ export async function createRun(
   }
 
   async function runStep({ prompt, file, startAt = 0 }: StepArguments): Promise<SignInReport> {
-    const child = start(programs.step, [JSON.stringify(places), prompt, startAt, file]);
-    const [stdout, [exitCode]] = await Promise.all([text(child.stdout!), once(child, "close")]);
-    if (exitCode !== 0) throw new Error(`A step ended with exit code ${exitCode}.`);
-    return JSON.parse(stdout) as SignInReport;
+    const program = new URL(programs.step, import.meta.url);
+    return await runToJson(program, [given, prompt, String(startAt), file], env);
   }
 
   return {
@@ -91,7 +85,10 @@ export async function createRun(
     },
     async signIn(step) {
       const before = count();
-      const child = start(programs.application, [port, JSON.stringify(places)]);
+      const program = new URL(programs.application, import.meta.url);
+      const child = startProgram(program, [String(port), given], {
+        ...{ env, stdio: ["ignore", "pipe", "inherit"] },
+      });
       await waitForPort(port);
       const { clicks, said } = await browser.signIn(appUrl);
       await endProgram(child, "SIGTERM");
@@ -110,14 +107,7 @@ export function sum(all: readonly Figures[]): Figures {
 }
 
 function combine(a: Figures, b: Figures, how: (a: number, b: number) => number): Figures {
-  return {
-    toShop: how(a.toShop, b.toShop),
-    toAuthorization: how(a.toAuthorization, b.toAuthorization),
-    sessions: how(a.sessions, b.sessions),
-    orders: how(a.orders, b.orders),
-    registered: how(a.registered, b.registered),
-    signedIn: how(a.signedIn, b.signedIn),
-    refreshed: how(a.refreshed, b.refreshed),
-    revoked: how(a.revoked, b.revoked),
-  };
+  const names = Object.keys(a) as (keyof Figures)[];
+  const figures = names.map((name) => [name, how(a[name], b[name])]);
+  return Object.fromEntries(figures) as Record<keyof Figures, number>;
 }

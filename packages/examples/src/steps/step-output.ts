@@ -1,3 +1,4 @@
+import { describeCall } from "./describe-call.ts";
 import type { StepResult } from "./step-runner.ts";
 import type { ToolCall } from "./turn.ts";
 
@@ -59,7 +60,7 @@ function printRow(
 
 /** `add_item(apples), add_item(bread)` */
 function describeCalls(calls: ToolCall[]): string {
-  return calls.map(({ tool, input }) => `${tool}(${Object.values(input).join(", ")})`).join(", ");
+  return calls.map(({ tool, input }) => describeCall(tool, input)).join(", ");
 }
 
 function shorten(text: string, width: number): string {

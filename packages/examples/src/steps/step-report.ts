@@ -16,7 +16,3 @@ export interface StepReport {
 export function printReport(report: StepReport): void {
   console.log(JSON.stringify(report));
 }
-
-export function parseReport(stdout: string): StepReport {
-  return JSON.parse(stdout) as StepReport;
-}

@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
-import { startProgram } from "../programs/start-program.ts";
-import { parseReport, type StepReport } from "./step-report.ts";
+import { runToJson } from "../programs/run-to-json.ts";
+import type { StepReport } from "./step-report.ts";
 
 export interface StepResult extends StepReport {
   step: number;
@@ -22,25 +20,20 @@ export function createStepRunner(
 ): (step: number) => Promise<StepResult> {
   const sessionIds: string[] = [];
   return async (step) => {
-    const child = startProgram(program, [String(step), ...args], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const [stdout, [exitCode]] = await Promise.all([text(child.stdout!), once(child, "close")]);
-    if (exitCode !== 0) throw new Error(`Step ${step} ended with exit code ${exitCode}.`);
-
+    const report = await runToJson<StepReport>(program, [String(step), ...args]);
     const sessionId = findSessionId(await loadState());
     if (!sessionIds.includes(sessionId)) sessionIds.push(sessionId);
-    return { step, session: sessionIds.indexOf(sessionId) + 1, ...parseReport(stdout) };
+    return { step, session: sessionIds.indexOf(sessionId) + 1, ...report };
   };
 }
 
 /** These agents have one connection, so that there is one id in the state, wherever it is kept. */
-function findSessionId(state: unknown): string {
+export function findSessionId(state: unknown): string {
   let sessionId: string | undefined;
   JSON.parse(JSON.stringify(state), (key, value: unknown) => {
     if (key === "sessionId" && typeof value === "string") sessionId = value;
     return value;
   });
-  if (sessionId === undefined) throw new Error("The step has left no MCP session.");
+  if (sessionId === undefined) throw new Error("No MCP session was left.");
   return sessionId;
 }

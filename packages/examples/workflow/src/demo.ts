@@ -14,9 +14,10 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { findChromium } from "../../src/programs/find-chromium.ts";
 import { serveOrderPage } from "../../src/servers/order-page.ts";
-import { endProgram, startProgram } from "../../src/programs/start-program.ts";
+import { endProgram } from "../../src/programs/start-program.ts";
+import { cartServer, startServer } from "../../src/programs/start-server.ts";
 import { createTemporaryFolder } from "../../src/programs/temporary-folder.ts";
-import { findFreePort, waitForPort } from "../../src/programs/wait-for-port.ts";
+import { startPlaywrightServer } from "../../src/servers/playwright-server.ts";
 import type { Turn } from "./app/order-model.ts";
 import { buildApp } from "./build-app.ts";
 import { startCountingProxy } from "../../src/servers/counting-proxy.ts";
@@ -66,14 +67,8 @@ const turns = inCart.map((calls, index) => [...calls, ...(chromium ? inBrowser[i
 
 /** Starts the servers anew, lets the workflow run on them, and kills its host on the way. */
 async function runWorkflow(workflow: string) {
-  const port = await findFreePort();
-  const cart = startProgram(
-    new URL("../../src/servers/cart-server.ts", import.meta.url),
-    [String(port)],
-    { stdio: "ignore" },
-  );
-  await waitForPort(port);
-  const cartProxy = await startCountingProxy(new URL(`http://127.0.0.1:${port}/mcp`));
+  const cart = await startServer(cartServer);
+  const cartProxy = await startCountingProxy(cart.url);
   const browser = chromium === undefined ? undefined : await startBrowser(chromium);
   const [loadsBefore, ordersBefore] = [page.visits.loads, page.visits.orders.length];
 
@@ -102,10 +97,10 @@ async function runWorkflow(workflow: string) {
   const { answers } = (await host.result(runId)) as { answers: string[] };
   await host.kill();
 
-  await endProgram(cart, "SIGTERM");
-  if (browser) await endProgram(browser.program, "SIGTERM");
-  cartProxy.close();
-  browser?.proxy.close();
+  await endProgram(cart.child, "SIGTERM");
+  if (browser) await endProgram(browser.child, "SIGTERM");
+  await cartProxy.close();
+  await browser?.proxy.close();
   return {
     workflow,
     hosts: host.pids.length,
@@ -119,18 +114,8 @@ async function runWorkflow(workflow: string) {
 }
 
 async function startBrowser(executable: string) {
-  const port = await findFreePort();
-  const program = startProgram(
-    new URL("cli.js", import.meta.resolve("@playwright/mcp/package.json")),
-    [
-      ...["--port", String(port), "--host", "127.0.0.1", "--allowed-hosts", `127.0.0.1:${port}`],
-      ...["--headless", "--no-sandbox", "--isolated", "--executable-path", executable],
-      ...["--output-dir", folder],
-    ],
-    { cwd: folder, stdio: "ignore" },
-  );
-  await waitForPort(port);
-  return { program, proxy: await startCountingProxy(new URL(`http://127.0.0.1:${port}/mcp`)) };
+  const { child, url } = await startPlaywrightServer(folder, executable);
+  return { child, proxy: await startCountingProxy(url) };
 }
 
 function describe({ cart, browser, ...result }: Awaited<ReturnType<typeof runWorkflow>>): void {

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AskingServer, startAskingServer } from "../../../e2e/src/servers/asking.ts";
-import { killHard, startProgram, temporaryFolder } from "../../test/start-program.ts";
+import { killHard, temporaryFolder } from "../../test/json-program.ts";
+import { startApp } from "../../test/killed-run.ts";
 import { alice } from "../../test/test-app.ts";
 
 const ANSWERS = JSON.stringify({
@@ -28,7 +29,7 @@ async function orderAndDie(item: string, isStored: boolean, deaths: readonly Dea
   const legs = () => shop.legs().filter(({ params }) => params.arguments?.["item"] === item);
   const store = isStored && { STORE_PATH: join(dataDir, "sessions.db") };
   const start = (own: Record<string, string>) =>
-    startProgram(dataDir, args, { ASKING_URL: shop.url, ...store, ...own });
+    startApp(dataDir, args, { ASKING_URL: shop.url, ...store, ...own });
 
   for (const death of deaths) {
     const { child, next } = start({

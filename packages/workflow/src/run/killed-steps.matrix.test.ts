@@ -2,12 +2,23 @@ import { expect, test } from "vitest";
 import { callsOf, dieAround, killDuringCall } from "../../test/killed-run.ts";
 import { textOf } from "../../test/test-app.ts";
 
-test("a call that was interrupted is not made again when the step function allows retries", async () => {
-  const { server, results } = await killDuringCall("stateful", { isRepeated: true });
-  expect(results[1]![0]).toMatchObject({ code: "OUTCOME_UNKNOWN" });
-  expect(textOf(results[2]![0])).toBe("milk");
-  expect(callsOf(server, "wait")).toBe(1);
-});
+test.each([
+  ["", {}],
+  [" when the step function allows retries", { isRepeated: true }],
+])(
+  "a call that was interrupted by kill -9 is not made again%s, and the session goes on",
+  async (_, further) => {
+    const { server, results } = await killDuringCall("stateful", further);
+    expect(results[1]![0]).toEqual({
+      code: "OUTCOME_UNKNOWN",
+      message: expect.stringContaining("the step that called wait was interrupted"),
+    });
+    expect(textOf(results[2]![0])).toBe("milk");
+    expect(callsOf(server, "wait")).toBe(1);
+    expect(callsOf(server, "add_note")).toBe(1);
+    expect(server.log.filter((line) => line === "POST initialize")).toHaveLength(1);
+  },
+);
 
 test.each([
   { when: "before", calls: 0, notes: "" },

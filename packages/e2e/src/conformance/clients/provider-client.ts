@@ -1,25 +1,26 @@
 import { auth } from "@ai-sdk/mcp";
 import { createConnectionProvider, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
-import {
-  type ConformanceClientKind,
-  filledForm,
-  textOf,
-  vouchingFetch,
-} from "./conformance-client.ts";
+import { filledForm, type OwnClientOptions } from "../../clients/own-client.ts";
+import { type ConformanceClient, vouchingFetch } from "./conformance-client.ts";
 
 /** A connection of `@durable-mcp/ai-sdk`: a registry for each client, `session.state` in between. */
-export const providerClient: ConformanceClientKind = {
+export const providerClient = {
   hasOwnFetch: true,
-  create({ url, authProvider, elicitation, saved }) {
+  create({
+    url,
+    authProvider,
+    acceptsForms,
+    saved,
+  }: OwnClientOptions & { saved: unknown }): ConformanceClient {
     const provider = createConnectionProvider({
       connections: {
         suite: defineMcpClientConnection({
           url,
           description: "The suite's server.",
           session: "stateful",
-          authProvider,
+          authProvider: authProvider!,
           fetch: vouchingFetch,
-          ...(elicitation && {
+          ...(acceptsForms && {
             onElicitation: ({ params }) => ({
               action: "accept",
               content: filledForm(params.requestedSchema),
@@ -38,11 +39,11 @@ export const providerClient: ConformanceClientKind = {
         const tool = tools[`suite__${name}`];
         if (tool?.execute === undefined) throw new Error(`the server has no tool named ${name}`);
         const options = { toolCallId: name, messages: [], context: undefined };
-        return textOf(await tool.execute(args, options as never));
+        return await tool.execute(args, options as never);
       },
       async finishAuthorization(callback) {
         const [code, iss] = ["code", "iss"].map((name) => callback.get(name));
-        await auth(authProvider, {
+        await auth(authProvider!, {
           serverUrl: url,
           authorizationCode: code ?? "",
           ...(iss != null && { callbackIssuer: iss }),

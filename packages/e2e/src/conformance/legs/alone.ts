@@ -1,11 +1,15 @@
-import { textOf } from "../clients/conformance-client.ts";
 import type { OpenLegClient } from "./leg-client.ts";
-import type { ConnectPlainClient } from "../../clients/plain-client.ts";
+import {
+  askable,
+  connectOwnClient,
+  type CreateOwnClient,
+  textOf,
+} from "../../clients/own-client.ts";
 
 /** A client without us. It has nowhere to keep a question, and nothing to answer in a later process. */
-export function alone(connect: ConnectPlainClient): OpenLegClient {
+export function alone(create: CreateOwnClient): OpenLegClient {
   return async ({ url }) => {
-    const client = await connect({ url });
+    const client = await connectOwnClient(create, { url, capabilities: askable });
     return {
       ...client,
       callTool: async (name, args) => ({ text: textOf(await client.callTool(name, args)) }),

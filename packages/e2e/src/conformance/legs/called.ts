@@ -1,5 +1,5 @@
 import { type AnsweredCall, waitingCallOf } from "@durable-mcp/core/waiting";
-import { textOf } from "../clients/conformance-client.ts";
+import { textOf } from "../../clients/own-client.ts";
 import type { Called } from "./leg-client.ts";
 
 /** What a client made of a call: its result, or the placeholder of one that waits. */

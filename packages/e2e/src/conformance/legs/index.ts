@@ -6,17 +6,16 @@ const loaders = {
   "provider-pausing": async () => (await import("./pausing-connection.ts")).openPausingConnection,
   "ai-sdk-2-waiting": async () => {
     const { onSessionFetch } = await import("./on-session-fetch.ts");
-    return onSessionFetch((await import("../../clients/plain-ai-sdk-2.ts")).connectAiSdk);
+    return onSessionFetch((await import("../../clients/ai-sdk-2.ts")).createAiSdk2);
   },
   "client-2-waiting": async () => {
     const { onSessionFetch } = await import("./on-session-fetch.ts");
-    return onSessionFetch((await import("../../clients/plain-client-2.ts")).connectClient2);
+    return onSessionFetch((await import("../../clients/client-2.ts")).createClient2Auto);
   },
   /** Without us, to show what a process for each leg takes. */
-  "ai-sdk-2-alone": async () =>
-    alone((await import("../../clients/plain-ai-sdk-2.ts")).connectAiSdk),
+  "ai-sdk-2-alone": async () => alone((await import("../../clients/ai-sdk-2.ts")).createAiSdk2),
   "client-2-alone": async () =>
-    alone((await import("../../clients/plain-client-2.ts")).connectClient2),
+    alone((await import("../../clients/client-2.ts")).createClient2Auto),
 } satisfies Record<string, () => Promise<OpenLegClient>>;
 
 export type LegClientName = keyof typeof loaders;

@@ -1,5 +1,5 @@
 import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
-import type { ListedTool } from "../../clients/plain-client.ts";
+import type { ListedTool } from "../../clients/own-client.ts";
 
 /** What became of a call: the text of its answer, or the server asks a person and the call waits. */
 export type Called = { readonly text: string } | { readonly waiting: WaitingCall };

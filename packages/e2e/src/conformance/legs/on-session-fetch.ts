@@ -3,10 +3,15 @@ import { answerWaitingCall, createWaitingCalls } from "@durable-mcp/core/waiting
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { answeredOf, calledOf } from "./called.ts";
 import type { OpenLegClient } from "./leg-client.ts";
-import type { ConnectPlainClient, PlainClient } from "../../clients/plain-client.ts";
+import {
+  askable,
+  connectOwnClient,
+  type CreateOwnClient,
+  type OwnClient,
+} from "../../clients/own-client.ts";
 
 /** One's own client on the session fetch: a call that is asked something waits in the store. */
-export function onSessionFetch(connect: ConnectPlainClient): OpenLegClient {
+export function onSessionFetch(create: CreateOwnClient): OpenLegClient {
   return async ({ url, storePath }) => {
     const store = createSqliteStore({ path: storePath });
     const principal = { type: "app" } as const;
@@ -16,8 +21,9 @@ export function onSessionFetch(connect: ConnectPlainClient): OpenLegClient {
     });
     const fetch = createSessionFetch({ url, slot: createSessionSlot(), waiting });
     // A leg that only answers needs no client.
-    let connecting: Promise<PlainClient> | undefined;
-    const connected = () => (connecting ??= connect({ url, fetch }));
+    let connecting: Promise<OwnClient> | undefined;
+    const connected = () =>
+      (connecting ??= connectOwnClient(create, { url, fetch, capabilities: askable }));
     return {
       listTools: async () => (await connected()).listTools(),
       callTool: async (name, args) => calledOf(await (await connected()).callTool(name, args)),

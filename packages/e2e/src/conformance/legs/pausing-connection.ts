@@ -4,7 +4,7 @@ import type { ToolSet } from "ai";
 import { calledOf } from "./called.ts";
 import { openConversation } from "./conversation.ts";
 import type { OpenLegClient } from "./leg-client.ts";
-import { readFirst } from "../../clients/plain-client.ts";
+import { readFirst } from "../../clients/own-client.ts";
 
 /**
  * A connection of `@durable-mcp/ai-sdk` that pauses. Its calls wait in the store of the durable sessions, and the

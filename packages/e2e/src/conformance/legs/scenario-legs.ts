@@ -1,5 +1,5 @@
 import type { InputResponse, InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
-import { filledForm } from "../clients/conformance-client.ts";
+import { filledForm } from "../../clients/own-client.ts";
 import type { Called, LegClient } from "./leg-client.ts";
 
 /** What one process does. It shares nothing with the others but the store. Throws when it went wrong. */

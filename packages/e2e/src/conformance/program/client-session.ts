@@ -59,7 +59,10 @@ export function openClientSession({
   const attempt = async (step: ScenarioStep) => {
     if (client === undefined) {
       const authProvider = authorization.provider;
-      client = kind.create({ url, authProvider, elicitation, fetch, saved: snapshot });
+      client = kind.create({
+        ...{ url, authProvider, fetch, saved: snapshot },
+        ...(elicitation && { capabilities: { elicitation: {} }, acceptsForms: true }),
+      });
       await client.connect();
     }
     await step(client);

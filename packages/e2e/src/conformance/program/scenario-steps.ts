@@ -1,4 +1,5 @@
 import type { ConformanceClient } from "../clients/conformance-client.ts";
+import { textOf } from "../../clients/own-client.ts";
 
 /** One step: what an application does between two saves. Throws when the server's answer is wrong. */
 export type ScenarioStep = (client: ConformanceClient) => Promise<void>;
@@ -15,13 +16,13 @@ const list: ScenarioStep = async (client) => {
 const callTheTool: ScenarioStep = async (client) => {
   const [tool] = await client.listTools();
   if (tool === undefined) throw new Error("the server listed no tool");
-  await client.callTool(tool.name, {});
+  textOf(await client.callTool(tool.name, {}));
 };
 
 const add =
   (a: number, b: number): ScenarioStep =>
   async (client) => {
-    const text = await client.callTool("add_numbers", { a, b });
+    const text = textOf(await client.callTool("add_numbers", { a, b }));
     if (!text.includes(String(a + b))) throw new Error(`the sum came back as "${text}"`);
   };
 
@@ -30,7 +31,7 @@ const echoSchema: ScenarioStep = async (client) => {
   const tools = await client.listTools();
   const tool = tools.find(({ name }) => name === "json_schema_2020_12_tool");
   if (tool === undefined) throw new Error("the server did not list the tool in question");
-  await client.callTool("json_schema_echo", { schema: tool.inputSchema });
+  textOf(await client.callTool("json_schema_echo", { schema: tool.inputSchema }));
 };
 
 const steps: Record<string, ScenarioStep[]> = {

@@ -5,11 +5,11 @@ const loaders = {
   "provider-oauth": async () => (await import("./oauth-connection.ts")).openOAuthConnection,
   "ai-sdk-2-oauth": async () => {
     const { onOAuthFetch } = await import("./on-oauth-fetch.ts");
-    return onOAuthFetch((await import("../../clients/plain-ai-sdk-2.ts")).connectAiSdk);
+    return onOAuthFetch((await import("../../clients/ai-sdk-2.ts")).createAiSdk2);
   },
   "client-2-oauth": async () => {
     const { onOAuthFetch } = await import("./on-oauth-fetch.ts");
-    return onOAuthFetch((await import("../../clients/plain-client-2.ts")).connectClient2);
+    return onOAuthFetch((await import("../../clients/client-2.ts")).createClient2Auto);
   },
 } satisfies Record<string, () => Promise<OpenSignInClient>>;
 

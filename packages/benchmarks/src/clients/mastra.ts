@@ -2,7 +2,6 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Step } from "./contenders.ts";
 
 /** Mastra is large, so it has a lock file of its own, which the example of moving over from it uses as well. */
 const folder = new URL("../../../examples/mastra/", import.meta.url);
@@ -27,16 +26,4 @@ export async function loadMastra(): Promise<MastraPackage> {
   }
   const path = createRequire(new URL("package.json", folder)).resolve("@mastra/mcp");
   return (await import(pathToFileURL(path).href)) as MastraPackage;
-}
-
-/** The step with Mastra's client. */
-export async function loadMastraStep(): Promise<Step> {
-  const { MCPClient } = await loadMastra();
-  return async (url) => {
-    const client = new MCPClient({ servers: { server: { url: new URL(url) } } });
-    const tools = await client.listTools();
-    const result = await tools["server_count"]!.execute({}, {});
-    await client.disconnect();
-    return { result };
-  };
 }

@@ -6,15 +6,26 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer, text as textOf } from "node:stream/consumers";
 
 /** One HTTP request at the front, to be passed on, or answered in another way than a server should. */
 export interface Exchange {
   readonly httpMethod: string;
   /** The JSON-RPC method; without one it is an answer, or there is no body. */
   readonly rpcMethod: string | undefined;
-  readonly message: { readonly id?: unknown; readonly params?: { readonly name?: string } };
+  readonly message: {
+    readonly id?: unknown;
+    readonly method?: string;
+    readonly params?: { readonly name?: string };
+  };
+  readonly body: string;
+  readonly request: IncomingMessage;
   readonly sessionId: string | undefined;
   readonly response: ServerResponse;
+  /** Passes it on; the answer waits, of which nothing but the head was read. */
+  readonly open: (target?: string) => Promise<IncomingMessage>;
+  /** Sends back what `open` gave, as it comes. */
+  readonly give: (answer: IncomingMessage) => void;
   /** Passes it on, and its answer back as it comes. */
   readonly pass: (target?: string) => Promise<void>;
   /** Passes it on, and gives the whole answer instead of sending it back. */
@@ -58,9 +69,8 @@ export async function startFront(target: string): Promise<Front> {
   const { port } = server.address() as AddressInfo;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readAll(request);
-    const exchange = createExchange(agent, target, request, body, response);
-    if (exchange.rpcMethod === "tools/call") seen.push(body);
+    const exchange = createExchange(agent, target, request, await buffer(request), response);
+    if (exchange.rpcMethod === "tools/call") seen.push(exchange.body);
     await (front.rule?.(exchange) ?? exchange.pass());
   }
 
@@ -90,46 +100,49 @@ function createExchange(
   agent: Agent,
   target: string,
   request: IncomingMessage,
-  body: string,
+  bytes: Buffer,
   response: ServerResponse,
 ): Exchange {
+  const body = bytes.toString();
   const message = parseMessage(body);
-  const send = (to: string) =>
+  response.setMaxListeners(0); // one for each server that it is passed on to
+  const open = (to = target) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const url = new URL(request.url ?? "/", to);
-      const headers = { ...request.headers, host: url.host, connection: "close" };
+      const { pathname, host } = new URL(to);
+      const url = new URL((request.url ?? "/").replace(/^\/mcp/, pathname), to);
+      const headers = { ...request.headers, host, connection: "close" };
       const upstream = httpRequest(url, { agent, method: request.method, headers }, resolve);
       upstream.on("error", reject);
       response.on("close", () => upstream.destroy());
-      upstream.end(body);
+      upstream.end(bytes);
     });
+  const give = (answer: IncomingMessage) => {
+    response.writeHead(answer.statusCode ?? 0, withoutHopByHop(answer.rawHeaders));
+    response.flushHeaders(); // Node keeps them until the first byte of the body
+    answer.on("error", () => response.destroy());
+    answer.pipe(response);
+  };
   return {
+    ...{ message, body, request, response, open, give },
     httpMethod: request.method ?? "",
     rpcMethod: message.method,
-    message,
     sessionId: request.headers["mcp-session-id"]?.toString(),
-    response,
-    async pass(to = target) {
-      const answer = await send(to);
-      response.writeHead(answer.statusCode ?? 0, endToEnd(answer));
-      response.flushHeaders();
-      answer.on("error", () => response.destroy());
-      answer.pipe(response);
-    },
-    async ask(to = target) {
-      const answer = await send(to);
+    pass: async (to) => give(await open(to)),
+    async ask(to) {
+      const answer = await open(to);
       return {
         status: answer.statusCode ?? 0,
-        headers: endToEnd(answer),
-        body: await readAll(answer),
+        headers: ofWhole(answer),
+        body: await textOf(answer),
       };
     },
-    answer: ({ status, headers, body: text }) => void response.writeHead(status, headers).end(text),
+    answer: ({ status, headers, body: whole }) =>
+      void response.writeHead(status, headers).end(whole),
     reset: () => void request.socket.resetAndDestroy(),
   };
 }
 
-function parseMessage(body: string): Exchange["message"] & { method?: string } {
+function parseMessage(body: string): Exchange["message"] {
   try {
     return (JSON.parse(body) ?? {}) as Exchange["message"];
   } catch {
@@ -137,15 +150,19 @@ function parseMessage(body: string): Exchange["message"] & { method?: string } {
   }
 }
 
-/** The front's own connection decides about the others, and the length may be another one. */
-function endToEnd({ headers }: IncomingMessage): Record<string, string> {
-  const ofConnection = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
-  const kept = Object.entries(headers).filter(([name]) => !ofConnection.has(name));
-  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+/** The front's own connection decides about these. */
+const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding"]);
+
+function withoutHopByHop(rawHeaders: string[]): string[] {
+  return rawHeaders.filter(
+    (_, index) => !hopByHop.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? ""),
+  );
 }
 
-async function readAll(stream: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+/** Those that say nothing of the connection, nor of the length, which may become another one. */
+function ofWhole({ headers }: IncomingMessage): Record<string, string> {
+  const kept = Object.entries(headers).filter(
+    ([name]) => !hopByHop.has(name) && name !== "content-length",
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
 }

@@ -1,10 +1,7 @@
-import { type ConformanceClient, filledForm, textOf } from "./conformance-client.ts";
+import { filledForm, type OwnClient, readFirst } from "./own-client.ts";
 
-/** How both official clients are told apart, and what they declare. */
+/** How the official clients are told apart. */
 export const clientInfo = { name: "durable-mcp", version: "1.0.0" };
-export const declared = (elicitation: boolean) => ({
-  capabilities: { ...(elicitation && { elicitation: {} }) },
-});
 
 /** Answers a server's question with the form as it is filled in advance. */
 export const acceptForm = ({ params }: { params: object }) => ({
@@ -14,18 +11,19 @@ export const acceptForm = ({ params }: { params: object }) => ({
 
 /** What the official clients have in common; they do not share types. */
 export function officialClient<TRANSPORT>(
-  client: {
+  client: Parameters<typeof readFirst>[0] & {
     connect: (transport: TRANSPORT) => Promise<void>;
     listTools: () => Promise<{ tools: { name: string; inputSchema: unknown }[] }>;
     callTool: (call: { name: string; arguments: Record<string, unknown> }) => Promise<unknown>;
     close: () => Promise<void>;
   },
   transport: TRANSPORT,
-): Omit<ConformanceClient, "finishAuthorization"> {
+): Omit<OwnClient, "finishAuthorization"> {
   return {
     connect: () => client.connect(transport),
     listTools: async () => (await client.listTools()).tools,
-    callTool: async (name, args) => textOf(await client.callTool({ name, arguments: args })),
+    callTool: (name, args) => client.callTool({ name, arguments: args }),
+    readFirst: () => readFirst(client),
     close: () => client.close(),
   };
 }
