@@ -140,9 +140,9 @@ describe("clean-up", () => {
     await registry.dispose();
     expect(await waiting).toHaveProperty("name", "ToolException");
     const { message, cause } = await failureOf(call(tools, "notes__list_notes"));
-    expect(message).toContain("disposed of");
+    expect(message).toContain("the run is over");
     expect(cause).toHaveProperty("code", "CONNECTION_UNAVAILABLE");
-    await expect(loadSessionTools(registry)).rejects.toThrow(/disposed of/);
+    await expect(loadSessionTools(registry)).rejects.toThrow(/the run is over/);
     server.release();
   });
 

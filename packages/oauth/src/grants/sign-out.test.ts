@@ -87,14 +87,8 @@ test("tells what began before from what began after it by no clock", async () =>
   const slow = app.next({ now: () => clock.now() - 300_000 });
   const begun = server.consent(await app.begin());
   await slow.oauth.signOut(notes);
-  const before = server.revoked.length;
-  const response = await app.callback(begun);
-  expect(response.status).toBe(400);
-  expect(await response.text()).toContain("You have signed out");
+  expect((await app.callback(begun)).status).toBe(400);
   expect(app.eventsOf("sign-in-refused")).toMatchObject([{ reason: "signed-out" }]);
-  expect(await app.oauth.list({ principal: ada })).toEqual([]);
-  // The tokens of that sign-in.
-  expect(server.revoked.slice(before)).toHaveLength(2);
 
   await app.callback(server.consent(await app.begin()));
   await app.oauth.signOut(notes);
@@ -105,8 +99,9 @@ test("tells what began before from what began after it by no clock", async () =>
 async function during(
   { server, clock, app }: Awaited<ReturnType<typeof signedIn>>,
   work: () => Promise<unknown>,
+  at = hour,
 ) {
-  clock.offsetMs = hour;
+  clock.offsetMs = at;
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   server.rules.onToken = async (_request, usual) => {
     server.rules.onToken = undefined;
@@ -133,6 +128,14 @@ test("is not undone by a refresh under way, whose tokens are revoked", async () 
   expect((await grantOf(it.app.store)).record.tokens).toBeUndefined();
 });
 
+test("is not undone by an early refresh under way", async () => {
+  const it = await signedIn();
+  await during(it, async () => await it.app.oauth.signOut(notes), hour - 59_000);
+  expect(await it.app.oauth.list({ principal: ada })).toEqual([]);
+  expect(await it.app.getToken()).toBeUndefined();
+  expect(it.server.revoked).toHaveLength(4);
+});
+
 test("a deleted record is not written again by a refresh under way", async () => {
   const it = await signedIn({}, { keys: unencrypted });
   const result = await during(it, async () => {
@@ -155,6 +158,23 @@ test("a second sign-in wins over a refresh under way, and over those that wait f
   expect(await waiting).toEqual(current);
   expect(it.server.accepts(current?.token)).toBe(true);
   expect(it.server.revoked).toEqual([]);
+});
+
+test("a sign-in that began before does not count, and its tokens are revoked", async () => {
+  const { server, app } = await signedIn();
+  const callback = server.consent(await app.begin());
+  await app.oauth.signOut(notes);
+  const before = server.revoked.length;
+  const response = await app.callback(callback);
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain("You have signed out");
+  expect(app.eventsOf("sign-in-refused")).toMatchObject([{ reason: "signed-out" }]);
+  expect(await app.oauth.list({ principal: ada })).toEqual([]);
+  expect(server.revoked.slice(before)).toHaveLength(2);
+
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  await app.callback(server.consent(await app.begin()));
+  expect(await app.getToken()).toBeDefined();
 });
 
 test.each(["signOut", "deleteAll"] as const)(

@@ -1,6 +1,11 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { createRawClient, initializeRequest, readMessages } from "../../test/raw-client.ts";
+import {
+  createRawClient,
+  initializeRequest,
+  readMessages,
+  takeEventId,
+} from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 
 /** Sessions, until there is room for none. */
@@ -80,4 +85,20 @@ test("in a full store a new answer takes the room of the session's oldest one", 
   };
   expect(await resumed(before[7]!)).toBe("answer");
   expect(await resumed(before[0]!)).toBe("OUTCOME_UNKNOWN");
+});
+
+test("a call whose answer found no room says so to a client that comes back", async () => {
+  const { start, store } = startWith(10);
+  const { client } = start();
+  const [id] = await fill(client);
+  await store.put("a", 1, null, { owner: "" });
+  const broken = await client.post(id, {
+    id: 7,
+    method: "tools/call",
+    params: { name: "wait", arguments: { ms: 30 } },
+  });
+  const first = await takeEventId(broken);
+  await store.put("b", 1, null, { owner: "" }).catch(() => {});
+  const [answer] = await readMessages(await client.get(id, first));
+  expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
 });

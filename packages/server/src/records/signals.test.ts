@@ -1,5 +1,8 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
+import { createFragileStore } from "../../test/fragile-store.ts";
+import { withDefaults } from "../base/settings.ts";
+import { createReplica } from "./replica.ts";
 import { createSignals } from "./signals.ts";
 
 test("a signal that comes while nobody waits is not lost, and a subscription ends with its last watch", async () => {
@@ -31,3 +34,31 @@ test("a signal that comes while nobody waits is not lost, and a subscription end
   two.stop();
   expect(open.count).toBe(0);
 }, 2_000);
+
+const settings = withDefaults({ timeouts: { leaseMs: 60 } });
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("a lease that is given back while it is renewed stays given back", async () => {
+  const { store, control } = createFragileStore();
+  const replica = createReplica(store, settings);
+  control.interfere = async (operation, run) => {
+    if (operation === "put") await pause(15);
+    return await run();
+  };
+  const holding = replica.hold("a.0");
+  const leaving = replica.leave();
+  await holding;
+  await leaving;
+  expect((await store.list({ limit: 1 })).records).toEqual([]);
+});
+
+test("a call whose lease could not be written is not held", async () => {
+  const { store, control } = createFragileStore();
+  const replica = createReplica(store, settings);
+  control.interfere = () => Promise.reject(new Error("down"));
+  await expect(replica.hold("a.0")).rejects.toThrow("down");
+  control.interfere = undefined;
+  expect(await replica.look(replica.token, "a.0", 0)).toBe("finished");
+  await pause(80);
+  expect((await store.list({ limit: 1 })).records).toEqual([]);
+});
