@@ -97,9 +97,6 @@ test.each(["state", "store"] as const)("a named session has its name, in a %s", 
     const list = () => named.run("research", (own) => own.call("notes", "list_notes"));
     await Promise.all([list(), list()]);
     expect(told(clientEvents)).toEqual(["notes/research hit", "notes/research hit"]);
-    await named.restart("research");
-    await list();
-    expect(told(clientEvents)).toEqual(["notes/research hit"]);
     await named.end("research");
     expect(told(clientEvents)).toEqual(["notes/research closed stale"]);
     await named.create("research", { connections: ["notes"] });
@@ -114,7 +111,7 @@ test("what fails in a named session is told with its name", async () => {
   const { step, events, server } = await startAgent("state");
   await step(async ({ named }) => {
     await named.create("research", { connections: ["notes"] });
-    await named.restart("research");
+    await named.run("research", (own) => own.restart("notes"));
     server.intercept((_, response) => sendText(response, 403, "No."));
     await named.run("research", (own) => own.tools({ connections: ["notes"] }));
     server.intercept(() => "next");

@@ -75,7 +75,7 @@ test("any state gives a registry and comes back without what does not parse, and
       for (const { connections: parts } of await registry.named.list()) {
         expect(parts).toMatchObject([{ connection: "notes" }]);
       }
-      await registry.named.clearTools("research").catch(() => undefined);
+      await registry.named.run("research", (own) => own.clearTools("notes")).catch(() => undefined);
       // Ends nothing: what would be a session has no server.
       await registry.named.end("research");
       expect(await registry.named.find("research")).toBeUndefined();

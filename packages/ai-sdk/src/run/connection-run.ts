@@ -3,12 +3,7 @@ import type { CallOptions } from "../tools/call-tool.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ListedSession } from "../slots/named-slots.ts";
-import type {
-  ConnectionInfo,
-  ConnectionStatus,
-  EndedSession,
-  SessionStatus,
-} from "../slots/session-reports.ts";
+import type { ConnectionInfo, ConnectionStatus, EndedSession } from "../slots/session-reports.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
@@ -193,7 +188,7 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
   /**
    * Runs `use` with the connections of the named session; the others are inherited. It is
    * `withConnections` for a run in hand, where the runtime has no `AsyncLocalStorage`. Parts
-   * that were ended are made anew.
+   * that were ended are made anew. `info`, `status`, `restart` and `clearTools` of that run look after them.
    *
    * @returns what `use` returned
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and when none of its
@@ -204,30 +199,6 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
     use: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
     options?: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<T>;
-  /**
-   * Pings the MCP sessions on their servers, each for at most `timeoutMs`. Makes no session. It counts as a
-   * use of the named session.
-   *
-   * @param options.timeoutMs in milliseconds. @default 5000
-   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
-   */
-  status(
-    name: string,
-    options?: { readonly timeoutMs?: number | undefined },
-  ): Promise<SessionStatus[]>;
-  /**
-   * Ends the MCP sessions on their servers. The next use starts new ones, also when a server could
-   * not be reached, and the model is told. Calls under way fail.
-   *
-   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
-   */
-  restart(name: string): Promise<EndedSession[]>;
-  /**
-   * Forgets the kept tool lists, so that the next step lists the tools anew.
-   *
-   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
-   */
-  clearTools(name: string): Promise<void>;
   /**
    * Ends the MCP sessions on their servers and forgets the name. A part that cannot be ended is
    * kept, so that you can try again. Does nothing for an unknown name.

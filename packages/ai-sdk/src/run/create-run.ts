@@ -197,8 +197,8 @@ function createOverlappingRuns({ lifetime, isLeased }: RunParts) {
 const defaultMs = 5_000;
 
 /**
- * The part of a run that looks after its connections. Its functions take a connection, not a selection as those
- * of sessions do: where no name is said, they mean the run's own connections, and those of sessions all.
+ * The part of a run that looks after its connections, under a name as well: `named.run` gives the run of a name.
+ * A selection, as sessions have it, would mean the run's own connections where it says no name, and there all.
  */
 function createManagement(
   connections: readonly LiveConnection[],

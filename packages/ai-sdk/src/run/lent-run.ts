@@ -72,7 +72,7 @@ export function createLentRun(
 }
 
 type Method = (...args: unknown[]) => unknown;
-const namedMethods = ["create", "find", "list", "status", "restart", "clearTools", "end"] as const;
+const namedMethods = ["create", "find", "list", "end"] as const;
 const waitingMethods = ["list", "find", "answer", "withdraw", "resume"] as const;
 const ownMethods = [
   ...(["instructions", "call", "info", "status"] as const),

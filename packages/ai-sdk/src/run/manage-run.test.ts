@@ -101,23 +101,25 @@ describe("status", () => {
   });
 });
 
-describe.each(["state", "store"] as const)("status of a named session in a %s", (kept) => {
-  test("asks its servers, whether or not it is in use", async () => {
+test.each(["state", "store"] as const)(
+  "status asks the server of a name, in a %s",
+  async (kept) => {
     const { step, server: notes } = await startAgent(kept);
     await step(({ named }) => named.create("research", { connections: ["notes"] }));
     const before = notes.sessionIds.length;
     await step(async ({ named }) => {
-      const own = { connection: "notes", name: "research" };
-      expect(await named.status("research")).toMatchObject([{ ...own, alive: true }]);
-      notes.forgetSessions();
-      expect(await named.status("research", { timeoutMs: 1_000 })).toMatchObject([
-        { ...own, alive: false, reason: "lost" },
-      ]);
-      await expect(named.status("other")).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
+      await named.run("research", async (run) => {
+        const own = { connection: "notes", name: "research" };
+        expect(await run.status({ connection: "notes" })).toMatchObject([{ ...own, alive: true }]);
+        notes.forgetSessions();
+        expect(await run.status({ connection: "notes", timeoutMs: 1_000 })).toMatchObject([
+          { ...own, alive: false, reason: "lost" },
+        ]);
+      });
     });
     expect(notes.sessionIds).toHaveLength(before);
-  });
-});
+  },
+);
 
 describe.each(["state", "store"] as const)("restart of a session in a %s", (kept) => {
   test("ends it: the run goes on in another, the model is told, and the next step finds it", async () => {

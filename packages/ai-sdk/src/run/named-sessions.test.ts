@@ -161,10 +161,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
         expect(await listNotes(current)).toBe("");
         expect(await listNotes(current, "cart")).toBe("bread");
       });
-      for (const use of ["run", "restart", "clearTools"] as const) {
-        const using = registry.named[use]("unknown", () => undefined);
-        await expect(using).rejects.toMatchObject(noSuch);
-      }
+      const using = registry.named.run("unknown", () => undefined);
+      await expect(using).rejects.toMatchObject(noSuch);
       expect(await registry.named.end("unknown")).toEqual([]);
     });
   });
@@ -190,9 +188,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       await named.run("research", async (own) => {
         await addNote(own, "a");
         const ended = server.sessionIds.at(-1)!;
-        expect(await named.restart("research")).toEqual([
-          { name: "research", connection: "notes", ended: true, status: 200 },
-        ]);
+        const restarted = { name: "research", connection: "notes", ended: true, status: 200 };
+        expect(await own.restart("notes")).toEqual(restarted);
         expect(server.requests.at(-1)).toMatchObject({
           method: "DELETE",
           headers: { "mcp-session-id": ended },
@@ -206,8 +203,10 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       });
     });
     await step(async ({ named }) => {
-      expect(await named.run("research", (own) => listNotes(own))).toBe("b");
-      await named.restart("research");
+      await named.run("research", async (own) => {
+        expect(await listNotes(own)).toBe("b");
+        await own.restart("notes");
+      });
     });
     await step(async ({ named }) => {
       expect(await named.find("research")).toMatchObject({ idleTimeoutMs });
@@ -228,7 +227,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
         });
         await client.connect(transport);
         await client.callTool({ name: "add_note", arguments: { text: "a" } });
-        await named.restart("research");
+        await own.restart("notes");
         expect(await addNote(own, "b")).toBe("1 notes");
         const { content } = await client.callTool({ name: "list_notes", arguments: {} });
         expect(content).toEqual([{ type: "text", text: "b" }]);
@@ -248,12 +247,14 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     });
     clearLogs();
     await step(async ({ named }) => {
-      await named.run("research", listTools);
-      expect(server.log).toEqual([]);
-      await named.clearTools("research");
-      await named.run("research", listTools);
-      expect(server.log).toEqual(["POST tools/list"]);
-      await named.clearTools("research");
+      await named.run("research", async (own) => {
+        await listTools(own);
+        expect(server.log).toEqual([]);
+        await own.clearTools("notes");
+        await listTools(own);
+        expect(server.log).toEqual(["POST tools/list"]);
+        await own.clearTools("notes");
+      });
     });
     clearLogs();
     await step(async ({ named }) => {
@@ -330,7 +331,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
         const waiting = Promise.allSettled([own.call("notes", "wait")]);
         const other = registry.call("notes", "wait");
         await expect.poll(() => server.waits, { timeout: 10_000 }).toEqual(["started", "started"]);
-        await registry.named.restart("research");
+        await own.restart("notes");
         expect(await waiting).toMatchObject([{ status: "rejected" }]);
         expect(await addNote(own, "b")).toBe("1 notes");
         server.release();

@@ -11,13 +11,11 @@ import {
   type McpConnection,
   notDeclared,
 } from "../connection/mcp-connection.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
-import { namedSchema, signalSchema, timeSchema } from "./run-options.ts";
+import { namedSchema, signalSchema } from "./run-options.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 import type { NamedSlot } from "../slots/step-slot.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
 
 interface NamedSessionsOptions {
   declared: Readonly<Connections>;
@@ -30,14 +28,23 @@ interface NamedSessionsOptions {
 
 export function createNamedSessions(options: NamedSessionsOptions): NamedSessions<any> {
   const { declared, live, nest, principal } = options;
-  const parts = createParts(options);
+  const partsOf = async (name: string) => {
+    checkSessionName(name, "name");
+    return (await listParts(options)).filter((part) => part.name === name).toSorted(byConnection);
+  };
+  const endParts = async (parts: readonly Pick<NamedSlot, "connection" | "name">[]) => {
+    const ends = parts.map(({ connection, name }) =>
+      live.end({ connection, name }, principal, findDeclared(declared, connection)),
+    );
+    return await Promise.all(ends);
+  };
   const named: NamedSessions = {
     async create(name, creation = {}) {
       checkSessionName(name, "name");
       const { connections, idleTimeoutMs } = checkOptions(namedSchema, creation);
       const chosen = chooseNamed(declared, connections);
       return await live.alone(name, principal, async () => {
-        if ((await parts.of(name)).length > 0) {
+        if ((await partsOf(name)).length > 0) {
           throw invalid("name", `There is a named session ${quote(name)} already. Use named.run.`);
         }
         const creations = chosen.map(async ([connection, definition]) => {
@@ -47,123 +54,53 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
         const failure = outcomes.find((outcome) => outcome.status === "rejected");
         if (failure === undefined) return (await named.find(name))!;
         const made = chosen.map(([connection]) => ({ connection, name }));
-        await parts.end(made).catch(() => undefined);
+        await endParts(made).catch(() => undefined);
         throw failure.reason;
       });
     },
 
     async find(name) {
-      const own = await parts.of(name);
+      const own = await partsOf(name);
       return own.length > 0 ? together(name, own) : undefined;
     },
 
     async list() {
-      const byName = Map.groupBy(await parts.list(), ({ name }) => name);
+      const byName = Map.groupBy(await listParts(options), ({ name }) => name);
       const sorted = [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1));
       return sorted.map(([name, own]) => together(name, own));
     },
 
     async run(name, use, runOptions = {}) {
       const { abortSignal } = checkOptions(signalSchema, runOptions);
-      const own = await parts.existing(name);
-      const usable = own.filter(({ connection }) =>
-        mayHaveName(findDeclared(declared, connection)),
-      );
+      const own = (await partsOf(name)).map(({ connection }) => connection);
+      const make = `There is no named session ${quote(name)}. Make it with named.create.`;
+      if (own.length === 0) throw invalid("name", make);
+      const usable = own.filter((connection) => mayHaveName(findDeclared(declared, connection)));
       if (usable.length === 0) {
-        const names = own.map(({ connection }) => connection).join(", ");
         throw invalid(
           "name",
-          `No connection of the named session ${quote(name)} is still declared as stateful, or as a stdio server (${names}). Declare one, or end the session with named.end.`,
+          `No connection of the named session ${quote(name)} is still declared as stateful, or as a stdio server (${own.join(", ")}). Declare one, or end the session with named.end.`,
         );
       }
-      const modes = Object.fromEntries(
-        usable.map(({ connection }) => [connection, { named: name }]),
-      );
+      const modes = Object.fromEntries(usable.map((connection) => [connection, { named: name }]));
       return await runNested({ nest }, { modes, abortSignal }, use);
     },
 
-    async status(name, statusOptions = {}) {
-      const { timeoutMs = 5_000 } = checkOptions(timeSchema, statusOptions);
-      const check = async ({ manage }: LiveConnection) => await manage.check(timeoutMs);
-      const nothing = { alive: false, reason: "no-session" } as const;
-      return await parts.manage(await parts.existing(name), check, nothing);
-    },
-
-    async restart(name) {
-      const nothing = { ended: false, reason: "undeclared" } as const;
-      return await parts.manage(await parts.existing(name), restart, nothing);
-    },
-
-    async clearTools(name) {
-      await parts.manage(await parts.existing(name), forgetTools, undefined);
-    },
-
-    async end(name) {
-      return await parts.end(await parts.of(name));
-    },
+    end: async (name) => await endParts(await partsOf(name)),
   };
   return named;
 }
 
-/** The parts of named sessions. Each has one part for each of its connections. */
-function createParts({ declared, principal, slots, live }: NamedSessionsOptions) {
-  const clients = clientConnections(declared);
-  const definitionOf = (connection: string) => findDeclared(declared, connection);
-  const list = async () => {
-    const processes = live.processes(principal);
-    // Without a stateful connection a run needs no principal, and only has processes under names.
-    if (principal === undefined) return processes;
-    slots.endIdle(principal, clients);
-    const kept = await slots.list(principal);
-    // A restart is only written at the end of the step.
-    const stored = kept.map((part) => ({
-      ...part,
-      kind: live.kindOf(part, principal) ?? part.kind,
-    }));
-    return [...stored, ...processes];
-  };
-  const of = async (name: string) => {
-    checkSessionName(name, "name");
-    return (await list()).filter((part) => part.name === name).toSorted(byConnection);
-  };
-  return {
-    definitionOf,
-    list,
-    of,
-    async existing(name: string) {
-      const own = await of(name);
-      if (own.length > 0) return own;
-      throw invalid("name", `There is no named session ${quote(name)}. Make it with named.create.`);
-    },
-    /** Looks after the live connection of each part, as the run of the name itself does. */
-    async manage<RESULT>(
-      own: readonly NamedSlot[],
-      act: (connection: LiveConnection) => Promise<RESULT>,
-      undeclared: RESULT,
-    ): Promise<(RESULT & Pick<NamedSlot, "connection" | "name">)[]> {
-      const acts = own.map(async ({ connection, name }) => {
-        const definition = definitionOf(connection);
-        const slot = { connection, name };
-        if (!mayHaveName(definition)) return { ...undeclared, ...slot };
-        return { ...(await act(await live.open(slot, { principal, definition }))), ...slot };
-      });
-      return await Promise.all(acts);
-    },
-    async end(own: readonly NamedSlot[]): Promise<EndedSession[]> {
-      const ends = own.map(({ connection, name }) =>
-        live.end({ connection, name }, principal, definitionOf(connection)),
-      );
-      return await Promise.all(ends);
-    },
-  };
-}
-
-async function restart({ manage }: LiveConnection) {
-  return await manage.restart(5_000);
-}
-
-async function forgetTools({ manage }: LiveConnection) {
-  manage.forgetTools();
+/** The parts of all named sessions. Each has one part for each of its connections. */
+async function listParts({ declared, principal, slots, live }: NamedSessionsOptions) {
+  const processes = live.processes(principal);
+  // Without a stateful connection a run needs no principal, and only has processes under names.
+  if (principal === undefined) return processes;
+  slots.endIdle(principal, clientConnections(declared));
+  const kept = await slots.list(principal);
+  // A restart is only written at the end of the step.
+  const now = kept.map((part) => ({ ...part, kind: live.kindOf(part, principal) ?? part.kind }));
+  return [...now, ...processes];
 }
 
 function together(name: string, parts: readonly ListedSession[]): NamedSession {

@@ -74,7 +74,9 @@ test("survive the steps of a named session in a state", async () => {
   const after = async (use: Parameters<typeof application.step>[1]) =>
     ((await application.step(session, use)).state as any).mcpSessions[key];
   expect(await after(visit)).toMatchObject({ hint, snapshot: { kind: "session", hint } });
-  const restarted = await after((registry) => registry.named.restart("research"));
+  const restarted = await after((registry) =>
+    registry.named.run("research", (own) => own.restart("notes")),
+  );
   expect(restarted).toMatchObject({ hint, snapshot: { kind: "sessionless", lost: {} } });
   server.forgetSessions();
   const recovered = await after((registry) =>

@@ -50,7 +50,7 @@ test("is shared by runs that overlap, and outlives the one that began it", async
   expect(processes()).toHaveLength(1);
 });
 
-test("is made, described, restarted, cleared and ended by name", async () => {
+test("is made, described, restarted and ended by name", async () => {
   const { run, takeEvents, processes } = startNamed({ pool: {} });
   let before = "";
   await run(async (registry) => {
@@ -64,9 +64,8 @@ test("is made, described, restarted, cleared and ended by name", async () => {
   });
   takeEvents();
   await run(async ({ named: names }) => {
-    expect(await names.restart("login")).toEqual([
-      { connection: "fixture", name: "login", ended: true },
-    ]);
+    const restarted = { connection: "fixture", name: "login", ended: true };
+    expect(await names.run("login", (own) => own.restart("fixture"))).toEqual(restarted);
   });
   expect(processes()).toEqual([]);
   await run(async ({ named: names }) => {
@@ -77,13 +76,14 @@ test("is made, described, restarted, cleared and ended by name", async () => {
       expect(note).toContain("had lost the session");
       expect(await call(own, "pid")).not.toBe(before);
     });
-    await names.clearTools("login");
     expect(takeEvents()).toContainEqual(
       expect.objectContaining({ type: "recovered", name: "login" }),
     );
     await names.end("login");
     expect(await names.list()).toEqual([]);
-    await expect(names.restart("login")).rejects.toMatchObject({ data: { field: "name" } });
+    await expect(names.run("login", () => undefined)).rejects.toMatchObject({
+      data: { field: "name" },
+    });
   });
   expect(processes()).toEqual([]);
 });
