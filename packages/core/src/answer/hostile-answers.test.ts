@@ -44,32 +44,6 @@ describe.each<[string, [unknown, unknown]]>([
     expect([two.seen, resultsIn(two)]).toEqual(["result", ["right"]]);
   });
 
-  test("both answers on one stream are one answer, and one unknown outcome", async () => {
-    const { first, second, outcomes } = await startTwoCalls(ids);
-    send(first, result(first.id, "first"), result(second.id, "second"));
-    send(second);
-    const [one, two] = await Promise.all(outcomes);
-    expect([one?.seen, resultsIn(one!)]).toEqual(["result", ["first"]]);
-    expect([two?.seen, resultsIn(two!)]).toEqual(["OUTCOME_UNKNOWN", []]);
-  });
-
-  test("answers that are swapped reach nobody", async () => {
-    const { first, second, outcomes } = await startTwoCalls(ids);
-    send(first, result(second.id, "second"));
-    send(second, result(first.id, "first"));
-    for (const outcome of await Promise.all(outcomes)) {
-      expect([outcome.seen, resultsIn(outcome)]).toEqual(["OUTCOME_UNKNOWN", []]);
-    }
-  });
-
-  test("an answer under the other's id at its client reaches nobody", async () => {
-    const { first, second, outcomes } = await startTwoCalls(ids);
-    send(first, result(ids[1], "forged"), result(first.id, "first"));
-    send(second, result(ids[0], "forged"), result(second.id, "second"));
-    const [one, two] = await Promise.all(outcomes);
-    expect([resultsIn(one!), resultsIn(two!)]).toEqual([["first"], ["second"]]);
-  });
-
   test("an error without an id is that of the stream's own request", async () => {
     const { first, second, outcomes } = await startTwoCalls(ids);
     const error = { jsonrpc: "2.0", id: null, error: { code: 1, message: "unreadable" } };

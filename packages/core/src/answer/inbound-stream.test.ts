@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { eventText, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { eventMessages, readMessages } from "../../test/rpc-client.ts";
-import { saveSession, sessionSnapshot, startStep } from "../../test/step.ts";
+import { saveSession, startStep } from "../../test/step.ts";
 
 const get = { method: "GET", headers: { accept: "text/event-stream" } };
 const resumeFrom = (id: string) => ({ headers: { ...get.headers, "last-event-id": id } });
@@ -253,27 +253,4 @@ describe("with listen", () => {
     server.use((_, response) => sendText(response, 200, "opened"));
     expect((await fetch(server.url, get)).status).toBe(200);
   });
-});
-
-test("keeps no list whose change is seen on a listening stream", async () => {
-  const server = await startMcpServer();
-  const snapshot = sessionSnapshot(server.url, {
-    sessionId: (await saveSession(server)).sessionId,
-    toolList: { tools: [], listedAt: 0 },
-  });
-  const { fetch, slot, events } = startStep(server, {
-    snapshot,
-    listening: true,
-    now: () => 1,
-  });
-  server.use((_, response) => {
-    startEvents(response);
-    response.end(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
-  });
-  const { body } = await fetch(server.url, get);
-  const reader = body!.getReader();
-  await reader.read();
-  await reader.cancel();
-  expect(slot.snapshot).toMatchObject({ toolList: { listedAt: -1 } });
-  expect(events).toContainEqual({ type: "tools-changed", reason: "list-changed" });
 });

@@ -2,28 +2,14 @@ import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
 import { headersForClient, sessionIdHeader } from "../session/session-headers.ts";
-import type { LiveSession } from "../session/slot-state.ts";
-import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { emptyStream, hasContentType } from "../wire/read-answer.ts";
-import type { PendingRequest } from "../wire/request-ids.ts";
 import {
   type AnswerStreamOptions,
   createEventAnswerStream,
   createJsonAnswerStream,
 } from "./answer-stream.ts";
-import type { AnswerTimeout } from "./answer-timeout.ts";
 import { createRestorer } from "./restore-answer.ts";
-import { createResumption } from "./resume-stream.ts";
-
-/** A request that the server has begun to answer. */
-export interface AnsweredRequest {
-  readonly pending: PendingRequest;
-  readonly session: LiveSession;
-  readonly request: OutgoingRequest;
-  readonly timeout: AnswerTimeout;
-  /** Runs when the answer is over. */
-  readonly settle: () => void;
-}
+import { type AnsweredRequest, createResumption } from "./resume-stream.ts";
 
 /**
  * Turns the server's 2xx response into the client's. It restores the answer while it arrives, and resumes

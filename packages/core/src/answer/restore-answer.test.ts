@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { startRestoring } from "../../test/answer-restorer.ts";
 import { partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
-import { type JsonRpcId, type JsonRpcRequest, UnusableAnswer } from "../wire/json-rpc.ts";
+import type { JsonRpcId, JsonRpcRequest } from "../wire/json-rpc.ts";
 import { listedTools } from "../tools/manage-slot.ts";
 
 const large = "ä".repeat(10_000); // 20,000 bytes: more than is parsed.
@@ -71,27 +71,6 @@ describe.each([
     expect(ids.find(other)).toBeDefined();
   });
 
-  test("scrubs an error, wherever it stands", () => {
-    for (const place of ["first", "last"]) {
-      const { wireId, restore } = setUp();
-      const error = { code: -32000, message: `no secret-session here ${text}` };
-      const message =
-        place === "first"
-          ? { error, jsonrpc: "2.0", id: wireId }
-          : { jsonrpc: "2.0", id: wireId, error };
-      const received = restore(JSON.stringify(message));
-      expect(received).not.toContain("secret");
-      expect(JSON.parse(received ?? "")).toMatchObject({ id: 7, error: { code: -32000 } });
-    }
-  });
-
-  test("keeps a second answer to the same request back", () => {
-    const { wireId, restore } = setUp();
-    const message = JSON.stringify({ jsonrpc: "2.0", id: wireId, result });
-    expect(restore(message)).toBeDefined();
-    expect(restore(message)).toBeUndefined();
-  });
-
   test("leaves a request and a notification of the server as they came", () => {
     const { restore, isSettled } = setUp();
     for (const message of [
@@ -121,13 +100,6 @@ describe.each([
     restore(JSON.stringify({ jsonrpc: "2.0", id: wireId, result: { tools } }));
     expect(listedTools(slot)).toEqual(tools);
   });
-
-  test("takes a message that was cut off for no answer", () => {
-    const { wireId, restore, isSettled } = setUp();
-    const message = JSON.stringify({ jsonrpc: "2.0", id: wireId, result });
-    expect(() => restore(message.slice(0, -10))).toThrow(UnusableAnswer);
-    expect(isSettled()).toBe(false);
-  });
 });
 
 test("passes the bulk of a large message on without a copy", () => {
@@ -138,36 +110,6 @@ test("passes the bulk of a large message on without a copy", () => {
   if (edit === undefined || edit === "drop") throw new Error("was not restored");
   const parts = replaceBytes([bytes], edit);
   expect(parts.at(-1)?.buffer).toBe(bytes.buffer);
-});
-
-const answerText = (id: string, text: string) =>
-  `{"result":{"t":"${text}ä"},"jsonrpc":"2.0","id":"${id}"}`;
-
-test("restores a message in the middle of other bytes, at any chunk boundary", () => {
-  const { ids, restorerOf } = startRestoring();
-  fc.assert(
-    fc.property(fc.boolean(), fc.array(fc.nat(30_000)), (isLarge, cuts) => {
-      const { pending } = ids.send({ jsonrpc: "2.0", id: 7, method: "tools/call" });
-      const text = isLarge ? large : "😀";
-      const bytes = new TextEncoder().encode(`data: ${answerText(pending.wireId, text)}\n\n`);
-      const ends = [
-        ...cuts.map((cut) => cut % bytes.length).toSorted((a, b) => a - b),
-        bytes.length,
-      ];
-      const parts = ends.map((end, index) =>
-        bytes.subarray(index === 0 ? 0 : ends[index - 1], end),
-      );
-      const edit = restorerOf(pending)(parts, 6, bytes.length - 2);
-      if (edit === undefined || edit === "drop") throw new Error("was not restored");
-      const received = replaceBytes(parts, edit);
-      const [, json = ""] =
-        /^data: (.*)\n\n$/s.exec(partsText(received, 0, partsLength(received))) ?? [];
-      expect(JSON.parse(json)).toEqual(
-        JSON.parse(answerText("", text).replace('"id":""', '"id":7')),
-      );
-    }),
-    { numRuns: 200 },
-  );
 });
 
 const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} });
@@ -181,22 +123,6 @@ describe("in a batch, as revision 2025-03-26 knows it", () => {
     const received = restore(JSON.stringify([answer(second), note, answer(wireId), answer(3)]));
     expect(JSON.parse(received ?? "")).toEqual([note, answer(7)]);
   });
-
-  test("keeps late answers back, and the whole batch when it has no others", () => {
-    const { wireId, restore } = setUp();
-    restore(JSON.stringify(answer(wireId)));
-    expect(restore(JSON.stringify([answer(wireId)]))).toBeUndefined();
-    expect(restore(JSON.stringify([answer(wireId), note]))).toBe(JSON.stringify([note]));
-  });
-});
-
-test.each(["small", large])("keeps the answer to another request back, %#", (text) => {
-  const { ids, restore, isSettled } = setUp();
-  const other = ids.send({ jsonrpc: "2.0", id: 7, method: "tools/call" }).pending;
-  expect(restore(JSON.stringify({ jsonrpc: "2.0", id: other.wireId, result: { text } }))).toBe(
-    undefined,
-  );
-  expect([isSettled(), ids.find(other.wireId)]).toEqual([false, other]);
 });
 
 test("leaves another request's progress under its token on the wire", () => {
@@ -210,17 +136,6 @@ test("leaves another request's progress under its token on the wire", () => {
     params: progress,
   });
   expect(restore(text)).toBe(text);
-});
-
-test("gives an error without an id to the request whose answer it came in", () => {
-  for (const id of [null, undefined]) {
-    const { restore, isSettled } = setUp();
-    const received = restore(
-      JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32700, message: "Parse error" } }),
-    );
-    expect(JSON.parse(received ?? "")).toMatchObject({ id: 7, error: { code: -32700 } });
-    expect(isSettled()).toBe(true);
-  }
 });
 
 test("reads notifications, and tells of them", () => {

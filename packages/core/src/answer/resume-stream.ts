@@ -6,6 +6,7 @@ import { liveSession } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
 import { isEventStream, letGo } from "../wire/read-answer.ts";
+import type { PendingRequest } from "../wire/request-ids.ts";
 import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type AnswerStreamOptions, createEventAnswerStream } from "./answer-stream.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
@@ -30,11 +31,14 @@ export async function resumeStream(
   return new Response(body, { headers: headersForClient(response.headers) });
 }
 
-/** The request of an answer whose stream broke. */
-interface Interrupted {
+/** A request that the server has begun to answer. */
+export interface AnsweredRequest {
+  readonly pending: PendingRequest;
   readonly session: LiveSession;
   readonly request: OutgoingRequest;
-  readonly timeout: Pick<AnswerTimeout, "signal" | "silentMs" | "heard">;
+  readonly timeout: AnswerTimeout;
+  /** Runs when the answer is over. */
+  readonly settle: () => void;
 }
 
 /** A stream may be resumed this often in a row without a new event. */
@@ -50,7 +54,7 @@ const maxAttempts = 10;
  */
 export function createResumption(
   context: SessionContext,
-  { session, request, timeout }: Interrupted,
+  { session, request, timeout }: AnsweredRequest,
   over: AbortSignal,
 ): NonNullable<AnswerStreamOptions["resume"]> {
   let attempts = 0;

@@ -28,17 +28,6 @@ test("runs once for all who ask while it is under way, and again afterwards", as
   expect(runs).toHaveLength(2);
 });
 
-test("fails for all and runs again afterwards", async () => {
-  const { run, runs } = createDeferredTask();
-  const first = [run(), run()];
-  runs[0]?.reject(new Error("no"));
-  const outcomes = await Promise.allSettled(first);
-  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  const next = run();
-  runs[1]?.resolve("b");
-  expect(await next).toBe("b");
-});
-
 test("lets one leave without disturbing the others", async () => {
   const { run, runs } = createDeferredTask();
   const leaving = new AbortController();
@@ -62,12 +51,6 @@ test("aborts the task when the last one leaves, and the next one starts anew", a
   runs[0]?.resolve("too late");
   runs[1]?.resolve("b");
   expect(await next).toBe("b");
-});
-
-test("does not start for one whose signal is already aborted", async () => {
-  const { run, runs } = createDeferredTask();
-  await expect(run(AbortSignal.abort(new Error("before")))).rejects.toThrow("before");
-  expect(runs).toHaveLength(0);
 });
 
 test("runs to its end once it is finishing, and who asks meanwhile gets its result", async () => {

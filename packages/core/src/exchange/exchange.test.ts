@@ -60,48 +60,6 @@ describe("request ids", () => {
       expect(bodies.flat().map((message) => message.id)).toEqual([id, id]);
     },
   );
-
-  test("stay the server's in its requests and in the client's answers to them", async () => {
-    const { client, held, arrived, server } = await startHeldStep();
-    const answer = client.post(call(0));
-    await arrived(1);
-    const { response, message } = held[0]!;
-    startEvents(response);
-    response.write(eventText({ jsonrpc: "2.0", id: 0, method: "elicitation/create", params: {} }));
-    const reply = await client.post({ jsonrpc: "2.0", id: 0, result: { action: "accept" } });
-    expect(reply.status).toBe(202);
-    response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
-    expect((await readMessages(await answer)).map(({ id, method }) => [id, method])).toEqual([
-      [0, "elicitation/create"],
-      [0, undefined],
-    ]);
-    expect(server.requests[1]?.message).toEqual({
-      jsonrpc: "2.0",
-      id: 0,
-      result: { action: "accept" },
-    });
-  });
-
-  test("are replaced in progress tokens and restored in progress notifications", async () => {
-    const { client, held, arrived } = await startHeldStep();
-    const answer = client.post(call(3, { _meta: { progressToken: 3 } }));
-    await arrived(1);
-    const { response, message } = held[0]!;
-    const { progressToken } = message.params["_meta"];
-    expect(progressToken).toBe(message.id);
-    startEvents(response);
-    const progress = {
-      jsonrpc: "2.0",
-      method: "notifications/progress",
-      params: { progressToken, progress: 1 },
-    };
-    response.write(eventText(progress));
-    response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
-    expect(await readMessages(await answer)).toMatchObject([
-      { params: { progressToken: 3, progress: 1 } },
-      { id: 3 },
-    ]);
-  });
 });
 
 describe("one-way messages", () => {

@@ -191,12 +191,4 @@ describe("what a loss leaves for later steps", () => {
     ]);
     expect(later.slot.takeLossNotice()).toBe(true);
   });
-
-  test("is nothing for a first session", async () => {
-    const server = await startMcpServer();
-    const { client, slot } = startStep(server);
-    await client.handshake();
-    expect(slot.takeLossNotice()).toBe(false);
-    expect(slot.snapshot).not.toHaveProperty("replacesLost");
-  });
 });

@@ -165,16 +165,6 @@ describe("a server that repeats the id", () => {
         sendJson(response, 200, error(id, { data: { list: [{ [session]: session }] } })),
     ],
     [
-      "in an error that is a text",
-      (response, id, session) =>
-        sendJson(response, 200, { jsonrpc: "2.0", id, error: `no ${session}` }),
-    ],
-    [
-      "in another member of an error",
-      (response, id, session) =>
-        sendJson(response, 200, error(id, { name: session, [session]: 1 })),
-    ],
-    [
       "in an error without an id",
       (response, _, session) =>
         sendJson(response, 200, { jsonrpc: "2.0", id: null, error: { code: 1, message: session } }),
@@ -199,19 +189,6 @@ describe("a server that repeats the id", () => {
       },
     ],
     [
-      "in an error as an event, by line",
-      (response, id, session) => {
-        startEvents(response);
-        response.end(
-          `data: {"jsonrpc":"2.0","id":"${id}",\ndata: "error":{"code":1,"message":"${session}"}}\n\n`,
-        );
-      },
-    ],
-    [
-      "in an error in a batch",
-      (response, id, session) => sendJson(response, 200, [error(id, { message: session })]),
-    ],
-    [
       "in a refusal as text",
       (response, _, session) =>
         void response.writeHead(400, { "content-type": "text/plain" }).end(`you sent "${session}"`),
@@ -219,23 +196,6 @@ describe("a server that repeats the id", () => {
     [
       "in a refusal as JSON",
       (response, _, session) => sendJson(response, 400, { message: session, [session]: [session] }),
-    ],
-    [
-      "in a refusal as a JSON-RPC error",
-      (response, id, session) =>
-        sendJson(response, 400, error(id, { message: session, name: session })),
-    ],
-    [
-      "in a refusal as HTML",
-      (response, _, session) =>
-        void response.writeHead(403, { "content-type": "text/html" }).end(`<p>${session}</p>`),
-    ],
-    [
-      "in a refusal as an event",
-      (response, id, session) => {
-        response.writeHead(400, { "content-type": "text/event-stream" });
-        response.end(eventText(error(id, { message: session })));
-      },
     ],
     ["in the status text", (response, _, session) => void response.writeHead(500, session).end()],
     [

@@ -187,10 +187,10 @@ export interface RecoveryOutcome {
  */
 export type AroundRecovery = (recover: () => Promise<RecoveryOutcome>) => Promise<unknown>;
 
-const flagOrFunction: OptionCheck = (value, field) =>
-  typeof value === "function" || flag(value, field);
-const policyOrFunction: OptionCheck = (value, field) =>
-  typeof value === "function" || oneOf("safe", "always", "never")(value, field);
+const orFunction =
+  (check: OptionCheck): OptionCheck =>
+  (value, field) =>
+    typeof value === "function" || check(value, field);
 const anyMemory = mustBe(
   "from createServerMemory",
   (value) => isRecord(value) && value["feature"] === "ServerMemory",
@@ -209,9 +209,9 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   fetch: checkFunction,
   listening: flag,
   firstList: flag,
-  cancelOnAbort: flagOrFunction,
+  cancelOnAbort: orFunction(flag),
   onLoss: oneOf("replace", "retry", "report"),
-  resend: policyOrFunction,
+  resend: orFunction(oneOf("safe", "always", "never")),
   classifyLoss: checkFunction,
   except: anyException,
   timeouts: group({ initializeMs: checkMs, answerMs: checkMs, startMs: checkMs }),

@@ -12,7 +12,7 @@ import type { JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { letGo, readAnswer } from "../wire/read-answer.ts";
 import { answerOrReason } from "../wire/server-endpoint.ts";
 import { boundPage, listPages, uniqueTools } from "./list-pages.ts";
-import { keptList, observeTools, tellChanges } from "./tool-list.ts";
+import { isShortList, keptList, observeTools, tellChanges } from "./tool-list.ts";
 
 // The lists that the fetch asks for itself, before a new session is used.
 
@@ -41,8 +41,7 @@ export async function listFirst(
       leftToClient(),
     );
     const list = { tools, listedAt: now() };
-    const { maxLength = 200_000 } = context.toolList;
-    const isShort = JSON.stringify(tools).length <= maxLength;
+    const isShort = isShortList(context, list);
     state.tools.local = { session, list };
     return isShort && isKeepable({ ...session, toolList: list }) ? list : undefined;
   } catch {

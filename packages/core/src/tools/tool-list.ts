@@ -78,11 +78,7 @@ function collectPage(
   { result }: JsonRpcResponse,
   { params = {} }: JsonRpcRequest,
 ): void {
-  const {
-    state,
-    now,
-    toolList: { maxLength = 200_000 },
-  } = context;
+  const { state, now } = context;
   const { pages } = state.tools;
   const session = liveSession(state);
   const { tools: page, nextCursor } = result ?? {};
@@ -93,9 +89,8 @@ function collectPage(
   if (before === undefined || !sameSession(before.session, session)) return;
   const tools = uniqueTools([...before.tools, ...(page as ToolDefinition[])]);
   if (nextCursor != null) return setBounded(pages, nextCursor, { session, tools }, maxUnderWay);
-  // A list that is too deep to be printed cannot answer a client either.
-  const { length } = JSON.stringify(tools);
   const list = { tools, listedAt: now() };
+  const isShort = isShortList(context, list);
   const last = lastList(state);
   state.tools.local = { session, list };
   if (last) tellChanges(context, "new-list", last.tools, tools);
@@ -103,8 +98,14 @@ function collectPage(
   if (snapshot === undefined || !("initializeResult" in snapshot)) return;
   if (snapshot.kind !== session.kind) return;
   if (snapshot.kind === "session" && !sameSession(snapshot, session)) return;
-  const isSaved = length <= maxLength && isKeepable({ ...snapshot, toolList: list });
+  const isSaved = isShort && isKeepable({ ...snapshot, toolList: list });
   saveList(state, isSaved ? list : undefined);
+}
+
+/** Whether a list may be saved. One that is too deep to be printed cannot answer a client either. @throws for such a one */
+export function isShortList({ toolList }: SessionContext, { tools }: ToolList): boolean {
+  const { maxLength = 200_000 } = toolList;
+  return JSON.stringify(tools).length <= maxLength;
 }
 
 function saveList(state: SlotState, list: ToolList | undefined): void {

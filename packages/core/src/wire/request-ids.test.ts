@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { createRequestIds, restoreProgress } from "./request-ids.ts";
+import { expect, test } from "vitest";
+import { createRequestIds } from "./request-ids.ts";
 import type { JsonRpcId, JsonRpcRequest } from "./json-rpc.ts";
 
 const request = (id: JsonRpcId, params?: Record<string, unknown>): JsonRpcRequest => ({
@@ -39,64 +39,4 @@ test("leaves the rest of the request as it is, and the input untouched", () => {
 test("does not add a progress token where there was none", () => {
   const { message } = createRequestIds().send(request(0, { _meta: { progressToken: null } }));
   expect(message.params).toEqual({ _meta: { progressToken: null } });
-});
-
-const progress = (progressToken: unknown) => ({
-  jsonrpc: "2.0" as const,
-  method: "notifications/progress",
-  params: { progressToken, progress: 1 },
-});
-
-describe("restoring", () => {
-  test.each<JsonRpcId>([0, 7, "0", "seven", -1])("gives %j back with its JSON type", (id) => {
-    const ids = createRequestIds();
-    const { pending } = ids.send(request(id));
-    expect(ids.find(pending.wireId)?.request.id).toBe(id);
-  });
-
-  test.each<JsonRpcId>([0, "token"])("gives progress token %j back with its JSON type", (token) => {
-    const ids = createRequestIds();
-    const { pending } = ids.send(request(5, { _meta: { progressToken: token } }));
-    expect(restoreProgress(progress(pending.wireId), ids)).toEqual(progress(token));
-    expect(restoreProgress(progress("other"), ids)).toBeUndefined();
-  });
-
-  test("leaves the server's own requests and cancellations alone", () => {
-    const ids = createRequestIds();
-    const { wireId } = ids.send(request(0)).pending;
-    const ping = { jsonrpc: "2.0" as const, id: wireId, method: "ping" };
-    const cancelled = {
-      jsonrpc: "2.0" as const,
-      method: "notifications/cancelled",
-      params: { requestId: wireId },
-    };
-    expect(restoreProgress(ping, ids)).toBeUndefined();
-    expect(restoreProgress(cancelled, ids)).toBeUndefined();
-  });
-});
-
-describe("finding a request by its client's id", () => {
-  test("finds the one that waits, by value and type", () => {
-    const ids = createRequestIds();
-    const { pending } = ids.send(request(1));
-    ids.send(request("1"));
-    expect(ids.findByClientId(1)).toBe(pending);
-    expect(ids.findByClientId(2)).toBeUndefined();
-  });
-
-  test("finds none when two clients wait under the same id, until one has its answer", () => {
-    const ids = createRequestIds();
-    const [first, second] = [ids.send(request(1)), ids.send(request(1))];
-    expect(ids.findByClientId(1)).toBeUndefined();
-    ids.settle(first.pending);
-    expect(ids.findByClientId(1)).toBe(second.pending);
-  });
-});
-
-test("forgets a request that was answered", () => {
-  const ids = createRequestIds();
-  const { pending } = ids.send(request(1));
-  expect(ids.find(pending.wireId)).toBe(pending);
-  ids.settle(pending);
-  expect(ids.find(pending.wireId)).toBeUndefined();
 });
