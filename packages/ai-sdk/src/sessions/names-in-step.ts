@@ -16,7 +16,7 @@ import {
   recordOwner,
   whoseRecord,
 } from "../records/slot-record.ts";
-import { forgetToolList, listAll } from "../records/stored-records.ts";
+import { listAll } from "../records/stored-records.ts";
 import { describeKept } from "../slots/kept-session.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
 import type { SlotName } from "../slots/step-slot.ts";
@@ -67,14 +67,6 @@ export function createNamesInStep(context: StepContext, opened: OpenedSlots): Na
       const stored = await store.get(key);
       const ended = stored && (await endRecord(context, nameOf(slot), stored, use));
       return ended ?? { ...whoseRecord(nameOf(slot)), ended: true, removed: true };
-    },
-
-    async clearTools(slot, principal) {
-      const key = keyOf(slot, principal);
-      await opened.find(key)?.close();
-      opened.forget(key);
-      const stored = await store.get(key);
-      if (stored) await forgetToolList(store, nameOf(slot), stored, principal);
     },
 
     beginStep(principal, declared) {

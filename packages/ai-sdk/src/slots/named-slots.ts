@@ -41,11 +41,6 @@ export type NamedStart = NamedUse & {
   readonly idleTimeoutMs?: number | undefined;
 };
 
-/** `restart` keeps the name, without the session. `end` keeps neither, unless ending the session fails. */
-export interface NamedEnd extends EndUse {
-  readonly mode: "restart" | "end";
-}
-
 /**
  * The named sessions of one agent session in one step, in a state or a store. All but `beginStep`,
  * `endIdle` and `endStep` reject with `STORE_FAILED` when the store fails.
@@ -60,10 +55,8 @@ export interface NamedSlots {
   open(slot: SlotName, use: NamedStart): StepSlot | Promise<StepSlot>;
   /** All of a principal. */
   list(principal: Principal): Promise<ListedSession[]>;
-  /** Ends a named session on its server. The step cannot use its slot afterwards. */
-  end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession>;
-  /** Forgets the kept tool list of a named session. The step cannot use its slot afterwards. */
-  clearTools(slot: NamedSlot, principal: Principal): Promise<void>;
+  /** Ends a named session on its server, and its name unless that fails. The step cannot use its slot afterwards. */
+  end(slot: NamedSlot, use: EndUse): Promise<EndedSession>;
   /**
    * Marks the first use of the step: begins what `endIdle` does, if it is due. A store is asked now and
    * then, by the steps that mark their sessions as used.
@@ -78,13 +71,12 @@ export interface NamedSlots {
   endStep(): void;
 }
 
-/** For registries without an agent session. */
+/** For runs without an agent session. */
 export const noNamedSlots: NamedSlots = {
   keepsShared: false,
   open: refuse,
   list: refuse,
   end: refuse,
-  clearTools: refuse,
   beginStep: () => undefined,
   endIdle: () => undefined,
   endStep: () => undefined,
@@ -93,6 +85,6 @@ export const noNamedSlots: NamedSlots = {
 async function refuse(): Promise<never> {
   throw invalid(
     "named",
-    "Named sessions need an agent session, and this registry has none. Use sessions.run, provider.create, or autoSession of createDurableSessions.",
+    "Named sessions need an agent session, and this run has none. Use sessions.run, provider.create, or autoSession of createDurableSessions.",
   );
 }

@@ -1,4 +1,8 @@
-import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type DurableSessions,
+} from "@durable-mcp/ai-sdk";
 import { parseRecordOwner } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { confirmAct } from "../output/ask.ts";
@@ -54,7 +58,10 @@ export async function operate(opened: OpenedStore, row: CallRow) {
     throw new CommandFailure("The call is not kept any more: another process has removed it.");
   const { agent, sessionId } = stored.of;
   /** Durable sessions with the call's one connection. They open none. */
-  const open = (onExpired: "fail" | "ask-again", headers: Readonly<Record<string, string>> = {}) =>
+  const open = (
+    onExpired: "fail" | "ask-again",
+    headers: Readonly<Record<string, string>> = {},
+  ): DurableSessions =>
     createDurableSessions({
       connections: {
         [call.connection]: defineMcpClientConnection({

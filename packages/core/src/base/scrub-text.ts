@@ -143,7 +143,7 @@ export function unescapedLevels(text: string): [string, ...string[]] {
 }
 
 /** @param places in the text without escapes, in ascending order @returns the same places in `text` */
-export function escapedPlaces(text: string, places: readonly number[]): number[] {
+function escapedPlaces(text: string, places: readonly number[]): number[] {
   const found: number[] = [];
   let shift = 0;
   const take = (until: number) => {

@@ -153,7 +153,7 @@ async function startAndSave(
  * @returns the tools that were listed meanwhile
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
-export async function runStartHook(
+async function runStartHook(
   { url, fork, onStart, startMs }: SessionContext,
   snapshot: ActiveSessionSnapshot,
   reason: SessionStart["reason"],

@@ -9,19 +9,19 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 export type Shape = (value: unknown) => readonly string[] | undefined;
 
 /** A value that passes a test. */
-export function when(isRight: (value: unknown) => boolean): Shape {
+function when(isRight: (value: unknown) => boolean): Shape {
   return (value) => (isRight(value) ? undefined : []);
 }
 
-export const anyText = when((value) => typeof value === "string");
-export const anyNumber = when(Number.isFinite);
-export const anyRecord = when(isRecord);
+const anyText = when((value) => typeof value === "string");
+const anyNumber = when(Number.isFinite);
+const anyRecord = when(isRecord);
 
-export function exactly(expected: string | number | boolean): Shape {
+function exactly(expected: string | number | boolean): Shape {
   return when((value) => value === expected);
 }
 
-export function listOf(item: Shape): Shape {
+function listOf(item: Shape): Shape {
   return (value) => {
     if (!Array.isArray(value)) return [];
     for (const [index, part] of value.entries()) {
@@ -37,7 +37,7 @@ export function listOf(item: Shape): Shape {
  *
  * @param isOpen whether it may have other fields too @default false
  */
-export function recordOf(shapes: Readonly<Record<string, Shape>>, isOpen = false): Shape {
+function recordOf(shapes: Readonly<Record<string, Shape>>, isOpen = false): Shape {
   return (value) => {
     if (!isRecord(value)) return [];
     const others = new Set(Object.keys(value));

@@ -191,8 +191,6 @@ export function createEventSplitter() {
   };
 }
 
-export type EventSplitter = ReturnType<typeof createEventSplitter>;
-
 /** The parts of an event whose data are several lines. */
 function joinDataLines(text: string): NonNullable<EventBytes["multiline"]> {
   const dataLines: string[] = [];

@@ -139,7 +139,7 @@ export function createTaskTokens() {
 }
 
 /** The id of the task that a task-augmented request made. */
-export function createdTaskId(request: JsonRpcRequest, result: unknown): unknown {
+function createdTaskId(request: JsonRpcRequest, result: unknown): unknown {
   const isAugmented = request.params?.["task"] !== undefined;
   const task = isAugmented && isRecord(result) ? result["task"] : undefined;
   return isRecord(task) ? task["taskId"] : undefined;
