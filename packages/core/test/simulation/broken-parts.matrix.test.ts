@@ -61,7 +61,7 @@ describe.each(needed)("%s", (invariant, part, breakPart, message = /./) => {
 
 test("describes a failure by the smallest plan that has it", { timeout: 240_000 }, async () => {
   const parts = await broken.withoutIdRewrite();
-  const { failure } = await runSchedules(10, 3_000, {
+  const { failure } = await runSchedules(20, 3_000, {
     parts,
     fails: ({ invariant }) => invariant === "own-answer",
   });
