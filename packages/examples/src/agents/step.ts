@@ -28,7 +28,7 @@ export interface AgentsReport {
   helpers: { item: string; shows: string }[];
   /** What the cart holds at the end, as the root agent sees it. */
   cart: string;
-  /** Browsers, and sessions of the cart: made in this step, and gone on with. */
+  /** Browsers, and sessions of the cart: how many the runs of this step made, and how often a run went on with one. */
   sessions: Record<string, { made: number; kept: number }>;
 }
 

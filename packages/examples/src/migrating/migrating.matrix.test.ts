@@ -68,8 +68,8 @@ const after = { sessions: 1, ended: 0, requests: 6, said: full };
 
 describe("three steps with one tool call each, a process each", () => {
   test.for([
-    ["@ai-sdk/mcp", { sessions: 3, ended: 3, requests: 27, said: empty }],
-    ["@ai-sdk/mcp, its session options", { sessions: 1, ended: 0, requests: 14, said: full }],
+    ["@ai-sdk/mcp", { sessions: 3, ended: 3, requests: 24, said: empty }],
+    ["@ai-sdk/mcp, its session options", { sessions: 1, ended: 0, requests: 13, said: full }],
     ["@langchain/mcp-adapters", { sessions: 3, ended: 0, requests: 15, said: empty }],
   ] as const)("before, with %s", async ([library, expected]) => {
     expect(await threeSteps("before.ts", library)).toEqual(expected);

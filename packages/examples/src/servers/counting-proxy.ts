@@ -29,6 +29,7 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
     const headers = { ...request.headers, host: target.host };
     const forwarded = httpRequest(target, { method: request.method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
+      response.flushHeaders(); // Node keeps them until the first byte of the body
       answer.pipe(response);
     });
     forwarded.on("error", () => response.destroy());
