@@ -38,10 +38,10 @@ export interface SessionToolsOptions extends Omit<
 }
 
 /**
- * Loads the tools of all connections of a registry as LangChain tools, under the names that the AI SDK has
+ * Loads the tools of all connections of a run as LangChain tools, under the names that the AI SDK has
  * for them: `<connection>__<tool>`, or with the connection's own prefix (`toolNames`). The
- * official adapter makes them. They use the registry's sessions, until it is disposed of. That also
- * closes their clients. With the registry of `autoSession` they use the session of the time of each call;
+ * official adapter makes them. They use the run's sessions, until it is disposed of. That also
+ * closes their clients. With the run of `autoSession` they use the session of the time of each call;
  * with an ephemeral one each call has a session of its own.
  *
  * @example
@@ -51,7 +51,7 @@ export interface SessionToolsOptions extends Omit<
  * });
  *
  * @param registry by default the registry of the run around the calling code
- * @throws {McpSessionError} `RUN_REQUIRED` without a registry outside of a run;
+ * @throws {McpSessionError} `RUN_REQUIRED` without a run, and outside of one;
  *   `CONNECTION_INVALID` for an unknown name; with `onUnavailable: "throw"`
  *   `CONNECTION_UNAVAILABLE`, or another code with the reason. The signal's reason if the step is
  *   aborted or disposed of meanwhile

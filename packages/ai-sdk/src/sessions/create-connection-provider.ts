@@ -174,7 +174,7 @@ function createStateRegistries<CONNECTIONS extends Connections>(
   return registries;
 }
 
-/** The implicit registry of a script, with sessions that end with it. */
+/** The implicit run of a script, with sessions that end with it. */
 function startUnkeptSession(
   { declaredFor, createUnkept, emit, work }: ProviderInternals<any>,
   options: AutoSessionOptions,

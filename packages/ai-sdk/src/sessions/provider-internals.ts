@@ -48,9 +48,9 @@ export function createInternals<CONNECTIONS extends Connections>(
     claim: options.claim,
     closeTimeoutMs,
     /**
-     * A registry without an agent session: nothing of it is kept.
+     * A run without an agent session: nothing of it is kept.
      *
-     * @param successor of a registry that its owner disposes of
+     * @param successor of a run that its owner disposes of
      */
     createUnkept: (principal: Principal | undefined, successor?: Successor) =>
       createRegistry({

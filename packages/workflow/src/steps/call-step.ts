@@ -66,7 +66,7 @@ type Outcome =
   | { readonly output: ToolResult; readonly call: WaitingCall | undefined }
   | { readonly error: unknown; readonly isLost: boolean };
 
-/** The part of a registry's tool that is used here. */
+/** The part of a run's tool that is used here. */
 interface CallableTool {
   readonly metadata?: { readonly toolName?: unknown } | undefined;
   readonly execute: (input: unknown, options: object) => Promise<unknown>;

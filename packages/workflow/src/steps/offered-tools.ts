@@ -3,7 +3,7 @@ import { mayRunTwice } from "@durable-mcp/ai-sdk/internal";
 import type { FlexibleSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
 
-/** The part of a registry's tool that is used here. */
+/** The part of a run's tool that is used here. */
 interface RegistryTool {
   readonly title?: string | undefined;
   readonly description?: unknown;

@@ -171,7 +171,7 @@ const noCalls = async () => undefined;
 /** A record of a call that waits is in the hands of one step at a time, and the step sends one leg. */
 const stepIsClaim = () => true;
 
-/** Uses a connection on a state, and returns the state and the snapshot that its registry committed. */
+/** Uses a connection on a state, and returns the state and the snapshot that its run committed. */
 function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "now">) {
   return async <T>(
     step: StepConnection,

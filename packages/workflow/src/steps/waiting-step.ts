@@ -155,7 +155,7 @@ async function find(registry: ConnectionRun, request: CallRequest): Promise<Foun
   return { call: undefined, output: { type: "text" } };
 }
 
-/** Has the registry put the call's result into messages, as it does for agents. */
+/** Has the run put the call's result into messages, as it does for agents. */
 async function look(
   { waiting }: ConnectionRun,
   tools: Tools,
