@@ -38,10 +38,10 @@ export interface SessionToolsOptions extends Omit<
 }
 
 /**
- * Loads the tools of all connections of a registry as LangChain tools, under the names that the AI SDK has
+ * Loads the tools of all connections of a run as LangChain tools, under the names that the AI SDK has
  * for them: `<connection>__<tool>`, or with the connection's own prefix (`toolNames`). The
- * official adapter makes them. They use the registry's sessions, until it is disposed of. That also
- * closes their clients. With the registry of `autoSession` they use the session of the time of each call;
+ * official adapter makes them. They use the run's sessions, until it is disposed of. That also
+ * closes their clients. With the run of `autoSession` they use the session of the time of each call;
  * with an ephemeral one each call has a session of its own.
  *
  * @example
@@ -50,23 +50,23 @@ export interface SessionToolsOptions extends Omit<
  *   return await agent.invoke({ messages });
  * });
  *
- * @param registry by default the registry of the run around the calling code
- * @throws {McpSessionError} `RUN_REQUIRED` without a registry outside of a run;
+ * @param run by default the run around the calling code
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, if none is given;
  *   `CONNECTION_INVALID` for an unknown name; with `onUnavailable: "throw"`
  *   `CONNECTION_UNAVAILABLE`, or another code with the reason. The signal's reason if the step is
  *   aborted or disposed of meanwhile
  */
 export async function loadSessionTools(
-  registry: ConnectionRun<any> = currentConnections(),
+  run: ConnectionRun<any> = currentConnections(),
   given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   checkSessionToolsOptions(given);
   const {
     onUnavailable = "omit",
-    connections: only = registry.connections.map(({ name }) => name),
+    connections: only = run.connections.map(({ name }) => name),
     ...options
   } = given;
-  const lend = runInternalsOf(registry);
+  const lend = runInternalsOf(run);
   const names = [...new Set(only)];
   const listings = await lend(({ collect }) => collect(names, list, onUnavailable));
   const loadings = listings.map(({ listed, offered }) =>

@@ -16,7 +16,7 @@ type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
 /**
  * Middleware for `createAgent`. It gives the agent, in each run, the tools of that run's session. Make
  * the agent once, at start, and use it inside `run.enter`, `sessions.run` or `withConnections`, or in a
- * script with `autoSession`. The tools are loaded once for each registry, when the model or a resumed tool
+ * script with `autoSession`. The tools are loaded once for each run, when the model or a resumed tool
  * call first needs them; with `autoSession` once between two pauses. Errors of these tools reach the model,
  * as without middleware.
  *
@@ -35,12 +35,12 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
   const loaded = new WeakMap<object, Promise<ToolsByName>>();
 
   const currentTools = async (): Promise<ToolsByName> => {
-    const registry = currentConnections();
-    // The registry of `autoSession` stays, but its tools are those of the one that it borrows.
-    return await runInternalsOf(registry)(async (borrowed) => {
+    const run = currentConnections();
+    // The run of `autoSession` stays, but its tools are those of the one that it borrows.
+    return await runInternalsOf(run)(async (borrowed) => {
       const found = loaded.get(borrowed);
       if (found !== undefined) return await found;
-      const loading = loadSessionTools(registry, options).then(
+      const loading = loadSessionTools(run, options).then(
         (tools) => new Map(tools.map((tool) => [tool.name, tool])),
       );
       loaded.set(borrowed, loading);

@@ -6,7 +6,7 @@ export interface ConnectionContext {
   readonly principal: Principal | undefined;
   /** The connection's name. */
   readonly connection: string;
-  /** Aborts when the step's registry is disposed of. */
+  /** Aborts when the step's run is disposed of. */
   readonly abortSignal: AbortSignal;
 }
 

@@ -71,7 +71,7 @@ export interface ConnectionStart extends ConnectionContext {
   readonly reason: "started" | "recovered";
   /** Talks to the new session; closed when the hook is over. */
   readonly client: MCPClient;
-  /** Aborts when the hook takes too long, and when the step's registry is disposed of. */
+  /** Aborts when the hook takes too long, and when the step's run is disposed of. */
   readonly abortSignal: AbortSignal;
 }
 
@@ -120,7 +120,7 @@ export interface SessionReplacementOptions {
   readonly maxAgeMs?: number | undefined;
   /**
    * Tools, by the server's names, whose calls go to a second session, or a second process, which begins with the
-   * first such call and lasts as long as the step's registry. It has no name, and is not saved or kept in a pool.
+   * first such call and lasts as long as the step's run. It has no name, and is not saved or kept in a pool.
    * (A second definition of the server would connect, and list, also in steps without such a call.) @default none
    */
   readonly except?: readonly string[] | undefined;
@@ -149,7 +149,7 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    * Whether a step begins another session if the kept one was made without a capability that the
    * connection declares now, such as after a deployment that adds `onElicitation`. The kept one is ended,
    * and the model is told. Otherwise it goes on without, with the event `capabilities-missing`. Clients on
-   * `registry.fetch` then have to declare the same capabilities. @default false
+   * `run.fetch` then have to declare the same capabilities. @default false
    */
   readonly restartOnNewCapabilities?: boolean | undefined;
 }

@@ -27,7 +27,7 @@ export interface ConnectionStep {
   readonly sessionId?: string | undefined;
   /** Whether the step goes on. Only then aborted calls are cancelled, and a process's end is a loss. */
   readonly isActive: () => boolean;
-  /** Whether a server's memory ended with a registry before. The next result tells the model so. */
+  /** Whether a server's memory ended with a run before. The next result tells the model so. */
   readonly isAfterEnd?: boolean | undefined;
   readonly now: () => number;
   readonly emit: (event: ConnectionEvent) => void;

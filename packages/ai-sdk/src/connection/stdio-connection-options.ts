@@ -65,12 +65,12 @@ export interface McpStdioConnection<
 > {
   readonly type: "mcp-stdio";
   readonly options: McpStdioConnectionOptions<SCHEMAS, PREFIX>;
-  /** Makes the connection of one registry, which owns it. Starts nothing yet. @internal */
+  /** Makes the connection of one run, which owns it. Starts nothing yet. @internal */
   readonly [openConnection]: (step: ConnectionStep) => LiveConnection;
 }
 
 /**
- * The key under which a definition has the function that opens it. The registry thus need not load
+ * The key under which a definition has the function that opens it. The run thus need not load
  * anything that needs Node. It is the same symbol in each copy of this package.
  */
 export const openConnection: unique symbol = Symbol.for(

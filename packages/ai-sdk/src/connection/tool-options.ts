@@ -16,7 +16,7 @@ export type ToolNamePrefix = string | false | undefined;
 export interface ProvidedArgumentContext extends ToolCallContext {
   /** The id of the agent session, where it has one: a chat, a run. */
   readonly sessionId: string | undefined;
-  /** The id that the model gave its call; `undefined` for `registry.call`, and in LangChain. */
+  /** The id that the model gave its call; `undefined` for `run.call`, and in LangChain. */
   readonly toolCallId: string | undefined;
   /** Aborts with the call, when the function takes too long, and when the step is over. */
   readonly abortSignal: AbortSignal;

@@ -20,7 +20,7 @@ import { authorizationRequired } from "../events/connection-error.ts";
 import type { SessionStatus } from "../slots/session-reports.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 
-/** A stored session, used outside of a step's registry. */
+/** A stored session, used outside of a step's run. */
 interface McpSessionUse {
   /** `undefined` if the connection is no longer declared. */
   readonly definition: McpClientConnection | undefined;
@@ -65,7 +65,7 @@ export async function endMcpSession(
   }
 }
 
-/** A connection's fetch outside of a step's registry. */
+/** A connection's fetch outside of a step's run. */
 function fetchOnce(
   definition: McpClientConnection,
   context: ConnectionContext,

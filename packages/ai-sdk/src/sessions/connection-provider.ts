@@ -42,14 +42,14 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   pool?: ConnectionPoolOptions | undefined;
   /**
    * For scripts that open nothing by hand: outside of any run `currentConnections()` and
-   * `withConnections` then use one implicit registry of the process. Its sessions are made on first
+   * `withConnections` then use one implicit run of the process. Its sessions are made on first
    * use and ended when the process has nothing more to do, or was idle for `idleTimeoutMs`; then
    * they are made again on the next use. One provider of a process may have it. @default none
    */
   autoSession?: AutoSessionOptions | undefined;
   /**
    * How long the end of a run may take, in milliseconds: everything after its function has returned, and
-   * `dispose` of a registry, but not your own `onClose` and `onSession`. @default 10000
+   * `dispose` of a run, but not your own `onClose` and `onSession`. @default 10000
    */
   closeTimeoutMs?: number | undefined;
   /**
@@ -109,7 +109,7 @@ export interface StateRunResult<T, SESSION> {
   readonly session: T extends Streamed ? Promise<SESSION> : SESSION;
 }
 
-/** Builds a step's registry from state, and writes the changes back into it. */
+/** Builds a step's run from state, and writes the changes back into it. */
 export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
   /**
    * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
@@ -138,12 +138,12 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    */
   create(options: StepOptions & { readonly state?: unknown }): ConnectionRun<CONNECTIONS>;
   /**
-   * Returns the agent session with the registry's changed slots in its state. Works before and after
+   * Returns the agent session with the run's changed slots in its state. Works before and after
    * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the
    * same object.
    */
   commit<SESSION extends { state?: unknown }>(
-    registry: ConnectionRun<CONNECTIONS>,
+    run: ConnectionRun<CONNECTIONS>,
     session: SESSION,
   ): SESSION;
   /**
@@ -232,9 +232,9 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     use: { readonly principal: Principal },
   ): Promise<{ session: SESSION; call: WaitingCall }>;
   /**
-   * For the end of the process, such as on SIGTERM. It closes all open registries, runs and leases, saves
+   * For the end of the process, such as on SIGTERM. It closes all open runs, saves
    * durable sessions and calls the `onClose` of each run. Running code fails at its next use of a
-   * connection, and no registry can be created any more. Never rejects; a run whose `onClose` fails
+   * connection, and no run can be created any more. Never rejects; a run whose `onClose` fails
    * rejects itself.
    *
    * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000

@@ -81,7 +81,7 @@ type GivenProvider<CONNECTIONS extends Connections> = {
 export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions & {
   /**
    * For scripts that open nothing by hand: outside of any run `currentConnections()` and
-   * `withConnections` then use one implicit registry of the process, on the agent session of this id. It is
+   * `withConnections` then use one implicit run of the process, on the agent session of this id. It is
    * loaded on first use. When it was idle for `idleTimeoutMs`, or the process has nothing more to do, its
    * clients are closed and its sessions saved; nothing ends them but `end`. One provider, or one
    * `createDurableSessions`, of a process may have it. @default none

@@ -60,7 +60,7 @@ export interface CarriedSession extends Omit<StoredSession, "sessionId" | "lastU
 
 /** A connection of a run. Times are milliseconds since 1970-01-01 UTC. */
 export interface ConnectionInfo extends SlotName, ConnectionState {
-  /** As in `registry.connections`. */
+  /** As in `run.connections`. */
   readonly session: "stateful" | "stateless" | "process";
 }
 

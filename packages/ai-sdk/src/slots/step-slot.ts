@@ -50,7 +50,7 @@ export function ownSlot(connection: string, definition: McpConnection): SlotName
 export function sharedNeedsStore(field: string) {
   return invalidOption(
     field,
-    "needs durable sessions: only in a store do the agent sessions of a principal find one session. A state that you carry, and a registry that keeps nothing, have no such place. Use createDurableSessions",
+    "needs durable sessions: only in a store do the agent sessions of a principal find one session. A state that you carry, and a run that keeps nothing, have no such place. Use createDurableSessions",
   );
 }
 

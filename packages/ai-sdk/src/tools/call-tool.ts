@@ -93,7 +93,7 @@ interface ToolCall extends CallEnvelope {
   readonly park?: (() => Promise<unknown>) | undefined;
 }
 
-/** Options of `registry.call`. */
+/** Options of `run.call`. */
 export interface CallOptions {
   /** Aborts the call, and cancels it on the server. */
   readonly abortSignal?: AbortSignal | undefined;

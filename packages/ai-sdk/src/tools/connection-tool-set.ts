@@ -11,8 +11,8 @@ export type ConnectionToolSet<CONNECTIONS extends Connections> = Listed<
   string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>
 >;
 
-// TypeScript compares the members of mapped types. A registry with known connections can thus be used
-// where any registry will do.
+// TypeScript compares the members of mapped types. A run with known connections can thus be used
+// where any run will do.
 type Listed<TOOLS> = { [NAME in keyof TOOLS]: TOOLS[NAME] };
 
 // An index signature beside the names would take their types away: `Tool<any>` & `Tool<INPUT>`.

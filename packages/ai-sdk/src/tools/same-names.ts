@@ -49,10 +49,10 @@ export function sameName(
   return new McpSessionError("CONNECTION_INVALID", collisionInWords(name, tools), { data });
 }
 
-/** By tool of a registry, the connection that it belongs to. */
+/** By tool of a run, the connection that it belongs to. */
 const connections = new WeakMap<object, string>();
 
-/** The connection of a tool that a registry made; `undefined` for a stand-in, and for any other tool. */
+/** The connection of a tool that a run made; `undefined` for a stand-in, and for any other tool. */
 export function connectionOf(tool: object): string | undefined {
   return connections.get(tool);
 }

@@ -14,9 +14,9 @@ export async function openInStep(
   step: StepConnection,
 ): Promise<{ opened: OpenedConnection; isNew: boolean }> {
   const { connection, definition } = step;
-  const { result, slot, isReplacement } = await sessions.open(step, async (registry, seen) => {
-    const tools = await registry.tools({ onUnavailable: "throw" });
-    const instructions = await registry.instructions();
+  const { result, slot, isReplacement } = await sessions.open(step, async (run, seen) => {
+    const tools = await run.tools({ onUnavailable: "throw" });
+    const instructions = await run.instructions();
     return {
       tools: await offeredTools(tools, resendOf(definition)),
       instructions: instructions[connection],

@@ -20,7 +20,7 @@ import {
   exceptTold,
   type StepConnection,
   type StepSessions,
-  type UseRegistry,
+  type UseRun,
   watchEvents,
 } from "./step-sessions.ts";
 
@@ -171,13 +171,13 @@ const noCalls = async () => undefined;
 /** A record of a call that waits is in the hands of one step at a time, and the step sends one leg. */
 const stepIsClaim = () => true;
 
-/** Uses a connection on a state, and returns the state and the snapshot that its registry committed. */
+/** Uses a connection on a state, and returns the state and the snapshot that its run committed. */
 function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "now">) {
   return async <T>(
     step: StepConnection,
     definition: McpClientConnection,
     session: { readonly state?: unknown },
-    use: UseRegistry<T>,
+    use: UseRun<T>,
   ) => {
     const { connection, principal } = step;
     const { seen, onEvent } = watchEvents(emit);
@@ -186,14 +186,14 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
       ...{ connections, now, claim: stepIsClaim },
       onEvent: { every: onEvent },
     });
-    const registry = provider.create({ ...session, principal, sessionId: step.sessionId });
+    const run = provider.create({ ...session, principal, sessionId: step.sessionId });
     let result: T;
     try {
-      result = await use(registry, seen);
+      result = await use(run, seen);
     } finally {
-      await registry.dispose();
+      await run.dispose();
     }
-    const { state } = provider.commit(registry, session) as { state?: unknown };
+    const { state } = provider.commit(run, session) as { state?: unknown };
     return { result, state, snapshot: entriesIn(state)[sessionKey(step)] };
   };
 }
