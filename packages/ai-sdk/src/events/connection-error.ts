@@ -80,8 +80,8 @@ export function pathHint(status: number | undefined, pathname: string): string |
 }
 
 /**
- * The request for which the session fetch, or another fetch of ours, has an error already. The user's sign-in
- * solves what failed for lack of it, but it does not tell what became of a call.
+ * The request for which the session fetch, or another fetch of ours, has an error already. Signing in
+ * fixes the missing token; it says nothing about the call's outcome.
  */
 function ownError(error: unknown): McpSessionError | undefined {
   const own = causesOf(error).filter((cause) => McpSessionError.isInstance(cause));

@@ -39,7 +39,7 @@ export interface StepRunOptions {
   /** The step's events, which know the id of the agent session. */
   readonly events: StepEvents;
   readonly abortSignal: AbortSignal | undefined;
-  /** The slot of a connection of which something lasts; `undefined` isolates all of them. */
+  /** The slot of a connection that keeps a session or a memory; `undefined` isolates all of them. */
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
   /** The named sessions, for any principal. */
   readonly named: NamedSlots;

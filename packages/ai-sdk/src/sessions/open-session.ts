@@ -103,7 +103,7 @@ export function createRunOnSlots(
   });
 }
 
-/** Loads the slots of all connections of which something lasts. @throws {McpSessionError} `STORE_FAILED` */
+/** Loads the slots of all connections that keep something. @throws {McpSessionError} `STORE_FAILED` */
 async function loadSlots(
   context: StepContext,
   principal: Principal,
