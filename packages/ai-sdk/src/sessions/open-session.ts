@@ -77,7 +77,7 @@ async function loadRun(
   try {
     sessions.work.throwIfShutDown();
     const slotFor = (connection: string) => ({ ...slots.get(connection)!, listsTools });
-    const options = { declared, principal, events, pool, successor, slotFor, isLeased: true };
+    const options = { declared, principal, events, pool, successor, slotFor, hasOwner: true };
     return createRunOnSlots(context, opened, options);
   } catch (error) {
     // The provider may have been shut down meanwhile.

@@ -63,7 +63,7 @@ export function createInternals<CONNECTIONS extends Connections>(
         ),
         abortSignal: undefined,
         named: noNamedSlots,
-        isLeased: successor !== undefined,
+        hasOwner: successor !== undefined,
         successor,
       }) as ConnectionRun<any>,
     pool,
