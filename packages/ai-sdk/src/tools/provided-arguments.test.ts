@@ -235,6 +235,8 @@ describe("a function of provided arguments", () => {
       expect((error as Error).message).not.toContain(secret);
     });
     expect(sent(server)).toEqual([]);
+    const told = events.map(({ type }) => type).filter((type) => type === "unavailable");
+    expect(told).toHaveLength(code === "CONNECTION_UNAVAILABLE" ? 1 : 0);
     expect(JSON.stringify(events)).not.toContain(secret);
   });
 

@@ -126,7 +126,10 @@ describe("questions that are too old for the application", () => {
     "end the call, and late answers are told so, after %s and without it",
     async (look) => {
       for (const isLookedAt of [false, true]) {
-        const { answer, waiting, time, id, server } = await startWaiting(orders, { maxAgeMs });
+        const told: string[] = [];
+        const onEvent = ({ state }: WaitingEvent) => void told.push(state);
+        const options = { maxAgeMs, onEvent };
+        const { answer, waiting, time, id, server } = await startWaiting(orders, options);
         expect(await waiting.list()).toMatchObject([{ expiresAt: 6_000 }]);
         time.now = 6_000;
         if (isLookedAt) await waiting[look](id);
@@ -135,6 +138,7 @@ describe("questions that are too old for the application", () => {
         expect(await waiting.find(id)).toMatchObject({ call: { state: "expired" } });
         expect(await waiting.list()).toEqual([]);
         expect(server.legs).toHaveLength(1);
+        expect(told).toEqual(["waiting", "expired"]);
       }
     },
   );

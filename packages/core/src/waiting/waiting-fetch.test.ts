@@ -268,7 +268,8 @@ describe("a server that has no question, and only wants another request", () => 
     const server = createAskingServer(repeats);
     const onWaiting = vi.fn<OnWaiting>();
     const { fetch, waiting } = startProcess(server, { onWaiting });
-    const answer = send(fetch, {}, { headers: { authorization: "Bearer t" } });
+    const headers = { authorization: "Bearer t", accept: "application/json" };
+    const answer = send(fetch, {}, { headers });
     expect((await passTime(answer)).result).toEqual(done());
     expect(onWaiting, "nobody gets a mail without a question").not.toHaveBeenCalled();
     expect(server.legs.map(({ params }) => params.requestState)).toEqual([
@@ -277,6 +278,7 @@ describe("a server that has no question, and only wants another request", () => 
     expect(server.legs.map(({ headers }) => headers.get("authorization"))).toEqual([
       ...["Bearer t", "Bearer t", "Bearer t"],
     ]);
+    expect(server.legs[2]?.headers.get("accept"), "a leg takes a stream, too").toContain("event");
     expect(await waiting.list()).toEqual([]);
   });
 
