@@ -254,7 +254,7 @@ const table: Record<string, Checked> = {
     valid: { sessionId: "chat", ...use },
     wrong: { ...step, sessionId: 5 },
   },
-  "registry.tools": {
+  "run.tools": {
     give: (options) => registry.tools(options),
     valid: { connections: [] },
     wrong: { connections: "notes", onUnavailable: "ignore" },
@@ -264,25 +264,25 @@ const table: Record<string, Checked> = {
     valid: {},
     wrong: { onClose: 5 },
   },
-  "registry.call": {
+  "run.call": {
     give: (options) => registry.call("notes", "add_note", {}, options),
     valid: {},
     wrong: { abortSignal: {} },
     times: ["timeoutMs"],
   },
-  "registry.ready": {
+  "run.ready": {
     give: (options) => registry.ready("notes", options),
     valid: { timeoutMs: 1 },
     wrong: { abortSignal: {} },
     times: ["timeoutMs"],
   },
-  "registry.status": {
+  "run.status": {
     give: (options) => registry.status(options),
     valid: { timeoutMs: 1 },
     wrong: { connection: 5 },
     times: ["timeoutMs"],
   },
-  "registry.restart": {
+  "run.restart": {
     give: (options) => registry.restart("notes", options),
     valid: { timeoutMs: 1 },
     wrong: {},

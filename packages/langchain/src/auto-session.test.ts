@@ -117,7 +117,7 @@ test("agents below withConnections have the sessions that it chooses, with a sto
   expect(server.sessionIds).toHaveLength(2);
 });
 
-test("LangChain tools of an ephemeral registry have a session for each call", async () => {
+test("LangChain tools of an ephemeral run have a session for each call", async () => {
   const { server, provider } = await startScript();
   const once = currentConnections({ ephemeral: true, provider, principal: alice });
   const tools = await loadSessionTools(once);

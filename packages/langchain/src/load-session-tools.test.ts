@@ -62,7 +62,7 @@ describe("one session", () => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
-  test("is shared with the AI SDK tools of the same registry", async () => {
+  test("is shared with the AI SDK tools of the same run", async () => {
     const { server, application } = await startNotes();
     await application.step({}, async (registry) => {
       await call(await loadSessionTools(registry), "notes__add_note", { text: "a" });
@@ -88,7 +88,7 @@ describe("one session", () => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
-  test("a stateless connection has one client a registry, too, and ends what it was given", async () => {
+  test("a stateless connection has one client a run, too, and ends what it was given", async () => {
     const { server, application } = await startNotes({ session: "stateless" });
     await application.step({}, async (registry) => {
       const loads = Array.from({ length: 20 }, () => loadSessionTools(registry));
@@ -113,7 +113,7 @@ describe("one session", () => {
 });
 
 describe("clean-up", () => {
-  test("disposing of the registry closes the client, and leaves the server's session", async () => {
+  test("disposing of the run closes the client, and leaves the server's session", async () => {
     const { server, application } = await startNotes({ capabilities: { roots: {} } });
     const streams: ServerResponse[] = [];
     server.intercept(
@@ -131,7 +131,7 @@ describe("clean-up", () => {
     expect(server.liveSessions()).toBe(1);
   });
 
-  test("a call under way ends with the registry, and later ones say why they cannot be", async () => {
+  test("a call under way ends with the run, and later ones say why they cannot be", async () => {
     const { server, application } = await startNotes();
     const registry = application.provider.create({ principal: alice });
     const tools = await loadSessionTools(registry);
@@ -146,7 +146,7 @@ describe("clean-up", () => {
     server.release();
   });
 
-  test("a load under way when the registry is disposed of leaves nothing open", async () => {
+  test("a load under way when the run is disposed of leaves nothing open", async () => {
     const { server, application } = await startNotes();
     const registry = application.provider.create({ principal: alice });
     const held = Promise.withResolvers<void>();

@@ -50,23 +50,23 @@ export interface SessionToolsOptions extends Omit<
  *   return await agent.invoke({ messages });
  * });
  *
- * @param registry by default the registry of the run around the calling code
- * @throws {McpSessionError} `RUN_REQUIRED` without a run, and outside of one;
+ * @param run by default the run around the calling code
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, if none is given;
  *   `CONNECTION_INVALID` for an unknown name; with `onUnavailable: "throw"`
  *   `CONNECTION_UNAVAILABLE`, or another code with the reason. The signal's reason if the step is
  *   aborted or disposed of meanwhile
  */
 export async function loadSessionTools(
-  registry: ConnectionRun<any> = currentConnections(),
+  run: ConnectionRun<any> = currentConnections(),
   given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   checkSessionToolsOptions(given);
   const {
     onUnavailable = "omit",
-    connections: only = registry.connections.map(({ name }) => name),
+    connections: only = run.connections.map(({ name }) => name),
     ...options
   } = given;
-  const lend = runInternalsOf(registry);
+  const lend = runInternalsOf(run);
   const names = [...new Set(only)];
   const listings = await lend(({ collect }) => collect(names, list, onUnavailable));
   const loadings = listings.map(({ listed, offered }) =>

@@ -67,7 +67,7 @@ test("runs of generateText share one session", async () => {
   expect(server.sessionIds).toHaveLength(1);
 });
 
-test("the tools of a registry work, and tell the model of a lost session", async () => {
+test("the tools of a run work, and tell the model of a lost session", async () => {
   const server = await startNotebookServer();
   const store = createMemoryStore();
   const { sessions } = startProcess(server, store);

@@ -28,7 +28,7 @@ export interface TokenContext extends ConnectionContext {
   readonly refused?: RefusedToken | undefined;
 }
 
-/** The connection of which something is asked outside of a request. */
+/** A connection that somebody asks about outside of a request. */
 export interface AuthorizationUse {
   readonly principal: Principal;
   /** The connection's name. */

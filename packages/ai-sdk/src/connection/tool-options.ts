@@ -14,7 +14,7 @@ export type ToolNamePrefix = string | false | undefined;
 
 /** The tool call for which a function of `providedArguments` gives a value. */
 export interface ProvidedArgumentContext extends ToolCallContext {
-  /** The id of the agent session, where it has one: a chat, a run. */
+  /** The id of the agent session, where it has one, such as a chat. */
   readonly sessionId: string | undefined;
   /** The id that the model gave its call; `undefined` for `run.call`, and in LangChain. */
   readonly toolCallId: string | undefined;

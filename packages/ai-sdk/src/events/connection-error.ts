@@ -80,8 +80,8 @@ export function pathHint(status: number | undefined, pathname: string): string |
 }
 
 /**
- * The request for which the session fetch, or another fetch of ours, has an error already. The user's sign-in
- * solves what failed for lack of it, but it does not tell what became of a call.
+ * The request for which the session fetch, or another fetch of ours, has an error already. Signing in
+ * fixes the missing token; it says nothing about the call's outcome.
  */
 function ownError(error: unknown): McpSessionError | undefined {
   const own = causesOf(error).filter((cause) => McpSessionError.isInstance(cause));
@@ -179,12 +179,12 @@ function withConnection(error: McpSessionError, connection: string): McpSessionE
 const disposed = new WeakSet<object>();
 
 /** Whether an error is that of a use of a run that is over. */
-export function isRegistryDisposed(error: object): boolean {
+export function isRunOver(error: object): boolean {
   return disposed.has(error);
 }
 
 /** The error of a use of a run that is over. */
-export function registryDisposed(connection?: string): McpSessionError {
+export function runOver(connection?: string): McpSessionError {
   const start = connection === undefined ? "The" : `Connection ${connection}: the`;
   const error = new McpSessionError(
     "CONNECTION_UNAVAILABLE",
@@ -223,7 +223,7 @@ export function emitUnavailable(emit: Emit, connection: string, error: McpSessio
 export function tellIfUnavailable(emit: Emit, connection: string, error: unknown): void {
   if (!McpSessionError.isInstance(error) || told.has(error)) return;
   const { code, data } = error;
-  const type = isRegistryDisposed(error)
+  const type = isRunOver(error)
     ? "used-after-run"
     : code === "CONNECTION_INVALID" && isQuestion(error.cause) && "cannot-ask";
   if (type) {

@@ -65,9 +65,8 @@ export type OperationEvent = {
  *   pool; else `idle` for `keepAliveMs`, more than `max`, `stale` (it was ended, or is declared anew),
  *   `unhealthy` (the server did not answer) or `shutdown`.
  * - `close-failed`: at the end of a run a client could not be closed; or the session of an isolated
- *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
- *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
- *   itself had failed, or had given back a stream.
+ *   connection could not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
+ *   time. `not-committed`: `onClose` of a run failed after the run itself had failed, or had given back a stream.
  * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
  * - `cannot-wait`: the server of a connection with `input: "pause"` only speaks a revision with sessions,
  *   `protocolVersion`, in which no call can wait. Its calls run as without the option.
@@ -93,7 +92,7 @@ export type OperationEvent = {
  * - `conflict`: at the end of the step the store held something newer than the step had used, so
  *   the step wrote nothing. Its results stay valid. `stored` says what the store holds: the
  *   `newer-session` of another process, or `nothing`, because the session was ended meanwhile.
- * - `not-ended`: the server did not end an MCP session that has no user any more.
+ * - `not-ended`: the server did not end an MCP session that has no user any more, or an idle named one.
  * - `store-failed`: the store failed where nobody waits for the result: at the end of a step, or
  *   while a session was marked as used. The error has no `cause`.
  *

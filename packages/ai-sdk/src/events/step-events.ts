@@ -17,7 +17,7 @@ export interface StepEvents {
   readonly emit: (event: ConnectionEvent) => void;
   /** Counts an HTTP request to a connection's server. */
   readonly countRequest: (connection: string) => void;
-  /** Tells of the step's end, once for each connection of which anything was told. */
+  /** Tells of the step's end, once for each connection that had an event. */
   readonly end: (isFailed?: boolean) => void;
 }
 

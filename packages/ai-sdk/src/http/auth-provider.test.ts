@@ -69,7 +69,7 @@ describe("authProvider", () => {
   });
 
   test.each(["stateful", "stateless"] as const)(
-    "gives its tokens to the registry's fetch, from one provider a step: %s",
+    "gives its tokens to the run's fetch, from one provider a step: %s",
     async (session) => {
       const server = await startNotebookServer();
       server.intercept((_, response) => void response.writeHead(202).end());
@@ -101,7 +101,7 @@ describe("authProvider", () => {
     },
   );
 
-  test("without tokens leaves the registry's fetch without any, or with those of headers", async () => {
+  test("without tokens leaves the run's fetch without any, or with those of headers", async () => {
     const server = await startNotebookServer();
     server.intercept((_, response) => void response.writeHead(202).end());
     const authProvider = { ...loggedIn(""), tokens: () => undefined };

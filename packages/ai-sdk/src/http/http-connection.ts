@@ -11,11 +11,7 @@ import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import type { ConnectionState, LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
-import {
-  authorizationRequired,
-  isRegistryDisposed,
-  tellIfUnavailable,
-} from "../events/connection-error.ts";
+import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { ask, probe } from "./ask-server.ts";
 import { createFetchSource } from "./client-fetches.ts";
@@ -50,7 +46,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const probeNow = (signal: AbortSignal) => probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server, but a use after it is a mistake.
-    if (context.abortSignal.aborted && !isRegistryDisposed(error as object)) return;
+    if (context.abortSignal.aborted && !isRunOver(error as object)) return;
     tellIfUnavailable(parts.emit, name, error);
   };
   const connection: LiveConnection = {

@@ -27,7 +27,7 @@ import { createConnectionFetch } from "./connection-fetch.ts";
 
 export interface HttpConnectionOptions extends ConnectionStep {
   readonly definition: McpClientConnection;
-  /** The slot of a connection of which something lasts. */
+  /** The slot of a connection that keeps a session or a memory. */
   readonly slot?: SessionSlot | undefined;
   /** A kept session that the next one replaces. */
   readonly outdated?: ActiveSessionSnapshot | undefined;
@@ -70,7 +70,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
   });
-  /** Delivers failures that follow an answer's headers. A connection of which nothing lasts keeps none. */
+  /** Delivers failures that follow an answer's headers. A connection without a slot keeps none. */
   const deliverySlot = slot ?? createSessionSlot();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
     limited(readyTimeoutMs(definition), signal, work);

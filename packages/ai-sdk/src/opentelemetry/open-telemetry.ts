@@ -138,7 +138,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): ConnectionTel
   };
 }
 
-/** What became of the session while the operation was under way. */
+/** The fate of the session while the operation was under way. */
 function noteSession(span: Span, event: ConnectionEvent): void {
   switch (event.type) {
     case "started":

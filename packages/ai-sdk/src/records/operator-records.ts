@@ -70,7 +70,7 @@ export async function endForOperator(
   if (principal === undefined || !isNamed) return await removeRecord(store, stored);
   const definition = defineMcpClientConnection({
     url: session.url,
-    description: "A server of which only the store knows.",
+    description: "A server that only the store knows.",
     session: "stateful",
     headers: use.headers,
   });

@@ -65,7 +65,7 @@ const state = fc.oneof(
   fc.anything(),
 );
 
-test("any state gives a registry and comes back without what does not parse, and pollutes no prototype", async () => {
+test("any state gives a run and comes back without what does not parse, and pollutes no prototype", async () => {
   const before = Reflect.ownKeys(Object.prototype);
   await fc.assert(
     fc.asyncProperty(state, async (value) => {

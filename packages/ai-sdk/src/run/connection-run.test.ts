@@ -11,7 +11,7 @@ const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionO
 
 const sessions = ["stateful", "stateless"] as const;
 
-/** A registry with one connection named `notes`. */
+/** A run with one connection named `notes`. */
 async function startRegistry(options: Partial<McpClientConnectionOptions> = {}) {
   const server = await startNotebookServer();
   const application = startApplication({ notes: notebook(server, options) });

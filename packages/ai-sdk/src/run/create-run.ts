@@ -25,7 +25,7 @@ export interface RunParts {
   readonly step: StepTime;
   readonly lifetime: RunLifetime;
   /** Whether its owner disposes of the run, instead of those who enter it. */
-  readonly isLeased: boolean;
+  readonly hasOwner: boolean;
   readonly principal: Principal | undefined;
   readonly now: () => number;
   /** Where calls wait for a person; `undefined` if none can. */
@@ -118,11 +118,11 @@ async function instructionsOf(connection: LiveConnection) {
 type OnClose = NonNullable<RunOptions["onClose"]>;
 
 /** Lets overlapping uses of one run end together. */
-function createOverlappingRuns({ lifetime, isLeased }: RunParts) {
+function createOverlappingRuns({ lifetime, hasOwner }: RunParts) {
   const { signal, inUse, track, dispose, noteFailure } = lifetime;
   let running: ReturnType<typeof start> | undefined;
   const closeRun = async () => {
-    if (!isLeased) await dispose();
+    if (!hasOwner) await dispose();
   };
   // Later, because the calls under way are cancelled first, and a closed client cannot do that.
   const closeEarly = () => queueMicrotask(() => void closeRun());

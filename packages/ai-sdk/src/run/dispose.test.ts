@@ -34,7 +34,7 @@ describe("dispose", () => {
     expect(server.log).toEqual(log);
   });
 
-  test("closes the registry: nothing can be used any more, and nothing is sent", async () => {
+  test("closes the run: nothing can be used any more, and nothing is sent", async () => {
     const { server, registry } = await startRegistry();
     const tools = await registry.tools();
     const client = await registry.client("notes");

@@ -1,7 +1,7 @@
 import { abortable } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
-import { registryDisposed } from "../events/connection-error.ts";
+import { runOver } from "../events/connection-error.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import type { ConnectionUse } from "../slots/step-slot.ts";
 
@@ -47,7 +47,7 @@ export function connectInRun(
     ...connection,
     abortSignal: signal,
     async client() {
-      if (isOver) throw registryDisposed(connection.name);
+      if (isOver) throw runOver(connection.name);
       await closed();
       return await abortable(connection.client(), signal);
     },

@@ -189,7 +189,7 @@ test("clearTools has the next listing ask the server", async () => {
   });
 });
 
-test("a run inside looks after what it inherits, and an ephemeral registry after nothing", async () => {
+test("a run inside looks after what it inherits, and an ephemeral run after nothing", async () => {
   const { create, provider, browser } = await startRuns();
   await create().enter(async (registry) => {
     await add(registry, "browser", "old");

@@ -122,7 +122,7 @@ function byConnection(a: { connection: string }, b: { connection: string }): num
   return a.connection < b.connection ? -1 : 1;
 }
 
-/** The connections of a new named session. By default all of which something can last. */
+/** The connections of a new named session. By default all that can keep something. */
 function chooseNamed(
   declared: Readonly<Connections>,
   chosen: readonly string[] | undefined,

@@ -86,7 +86,7 @@ async function createNestedRun(
   });
   owned.forEach(lifetime.own);
   const { waiting, now } = around;
-  return { declared, principal, step, connections, lifetime, isLeased: true, waiting, now };
+  return { declared, principal, step, connections, lifetime, hasOwner: true, waiting, now };
 }
 
 /** Opens a session that lasts under a name, or a shared one. */

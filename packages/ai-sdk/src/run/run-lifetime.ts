@@ -2,7 +2,7 @@ import { within } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
-import { registryDisposed } from "../events/connection-error.ts";
+import { runOver } from "../events/connection-error.ts";
 
 interface LifetimeOptions {
   readonly step: StepTime;
@@ -93,7 +93,7 @@ export function createRunLifetime(options: LifetimeOptions) {
     track,
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
     throwIfOver: (connection?: string) => {
-      if (disposal !== undefined) throw registryDisposed(connection);
+      if (disposal !== undefined) throw runOver(connection);
     },
     dispose,
   };

@@ -54,7 +54,7 @@ test("currentConnections is of any connections, or of those that it is told", ()
   expectTypeOf(() => currentConnections({ ephemeral: true, provider })).returns.toEqualTypeOf<
     ConnectionRun<Connections>
   >();
-  // @ts-expect-error an ephemeral registry needs a provider
+  // @ts-expect-error an ephemeral run needs a provider
   void (() => currentConnections({ ephemeral: true }));
 });
 

@@ -16,7 +16,7 @@ const prompt = "Go on.";
 const stopWhen = isStepCount(5);
 const inputSchema = z.object({});
 
-/** A tool that says whether its code finds a registry. */
+/** A tool that says whether its code finds a run. */
 const looking = (isRight: (registry: unknown) => boolean) =>
   tool({
     description: "Looks.",
@@ -27,7 +27,7 @@ const looking = (isRight: (registry: unknown) => boolean) =>
     },
   });
 
-describe("inside of a run the registry is found", () => {
+describe("code inside of a run finds it", () => {
   const loops: Record<string, (model: any, tools: ToolSet) => PromiseLike<unknown>> = {
     generateText: (model, tools) => generateText({ model, tools, prompt, stopWhen }),
     streamText: (model, tools) =>
@@ -128,7 +128,7 @@ async function startAgent(tools: ToolSet, ...turns: Parameters<typeof scriptedMo
   const model = scriptedModel(...turns);
   return { agent: createDurableAgent({ sessions, model, tools }), model, cart };
 }
-describe("a durable agent's own tools find the session's registry", () => {
+describe("a durable agent's own tools find the session's run", () => {
   const options = { sessionId: "chat-1", principal: alice };
   const note = tool({
     description: "Notes something.",

@@ -39,12 +39,12 @@ export interface StepRunOptions {
   /** The step's events, which know the id of the agent session. */
   readonly events: StepEvents;
   readonly abortSignal: AbortSignal | undefined;
-  /** The slot of a connection of which something lasts; `undefined` isolates all of them. */
+  /** The slot of a connection that keeps a session or a memory; `undefined` isolates all of them. */
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
   /** The named sessions, for any principal. */
   readonly named: NamedSlots;
   /** Whether its owner disposes of the run, instead of those who enter it. @default false */
-  readonly isLeased?: boolean | undefined;
+  readonly hasOwner?: boolean | undefined;
   /** Keeps the stdio servers for the next run of the agent session. */
   readonly pool?: SessionPool | undefined;
   /** Where calls wait for a person. @default nowhere: connections that pause are refused */
@@ -57,7 +57,7 @@ export interface StepRunOptions {
 
 export function createStepRun(factory: RunFactory, options: StepRunOptions): ConnectionRun {
   const { declaredFor, track, closeTimeoutMs } = factory;
-  const { declared, principal, slotFor, named, isLeased = false, pool, successor, save } = options;
+  const { declared, principal, slotFor, named, hasOwner = false, pool, successor, save } = options;
   const { events, waiting } = options;
   if (!named.keepsShared) refuseShared(declared);
   if (waiting === undefined) refusePausing(declared);
@@ -68,7 +68,7 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
     save,
     onEnd: events.end,
     // Its owner closes it.
-    track: isLeased ? () => () => undefined : track,
+    track: hasOwner ? () => () => undefined : track,
     onFirstUse(trackInside) {
       if (principal === undefined) return;
       named.beginStep(principal, clientConnections(declared));
@@ -114,7 +114,7 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
       namedSlots: named,
       namedConnections,
     },
-    { declared, principal, step, connections, lifetime, isLeased, waiting, now: factory.now },
+    { declared, principal, step, connections, lifetime, hasOwner, waiting, now: factory.now },
   ).run;
 }
 

@@ -6,7 +6,7 @@ import { defineMcpClientConnection } from "../connection/define-connection.ts";
 const define = ({ url }: { url: string }, session: "stateful" | "stateless") =>
   defineMcpClientConnection({ url, description: "A notebook.", session });
 
-/** A registry with a connection that works and two, one of each mode, that do not. */
+/** A run with a connection that works and two, one of each mode, that do not. */
 async function startTwo() {
   const [server, broken] = [await startNotebookServer(), await startNotebookServer()];
   broken.intercept((_, response) => void response.writeHead(503).end("out of order"));

@@ -158,7 +158,7 @@ test("does not wait when the application's own token cannot be had", async () =>
   expect(asked).toBe(1);
 });
 
-test("ends with the caller's signal and with the registry", async () => {
+test("ends with the caller's signal and with the run", async () => {
   const { server, provider } = await startServer();
   const refusal = refuseHandshakes(server, 503);
   const registry = provider.create({ principal: alice });

@@ -45,7 +45,7 @@ describe("one session over three steps", () => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
-  test("sends nothing to create a registry, to list on resumption and to dispose of it", async () => {
+  test("sends nothing to create a run, to list on resumption and to dispose of it", async () => {
     const server = await startNotebookServer({ instructions: "Be brief." });
     const application = startApplication({ notes: notebook(server.url) });
     await application.step({}, () => undefined);
@@ -196,7 +196,7 @@ describe("connections as a function", () => {
   });
 });
 
-test("commit refuses a registry that another provider made", () => {
+test("commit refuses a run that another provider made", () => {
   const connections = { notes: notebook("http://127.0.0.1:9/mcp") };
   const registry = createConnectionProvider({ connections }).create({ principal: alice });
   expect(() => createConnectionProvider({ connections }).commit(registry, {})).toThrow(TypeError);

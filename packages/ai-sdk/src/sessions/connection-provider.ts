@@ -143,7 +143,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * same object.
    */
   commit<SESSION extends { state?: unknown }>(
-    registry: ConnectionRun<CONNECTIONS>,
+    run: ConnectionRun<CONNECTIONS>,
     session: SESSION,
   ): SESSION;
   /**

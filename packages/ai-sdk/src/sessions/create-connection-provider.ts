@@ -49,7 +49,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   if (autoSession) startUnkeptSession(internals, autoSession);
 
   const provider: ConnectionProvider<CONNECTIONS> = {
-    ...createStateRegistries(internals),
+    ...createStateRuns(internals),
     ...createCarriedWaiting(internals),
     ...createCarriedManagement(internals),
     async shutdown(shutdown = {}) {
@@ -104,15 +104,15 @@ function createCarriedManagement(
   };
 }
 
-/** Registries on an agent session's state, and their changes to it. */
-function createStateRegistries<CONNECTIONS extends Connections>(
+/** Runs on an agent session's state, and their changes to it. */
+function createStateRuns<CONNECTIONS extends Connections>(
   internals: ProviderInternals<CONNECTIONS>,
 ): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
   const { declaredFor, poolFor } = internals;
   const namespace = internals.createNamespace();
   const savedBy = new WeakMap<object, { store: StateStore; opened: OpenedSlots }>();
 
-  const registries: ReturnType<typeof createStateRegistries<CONNECTIONS>> = {
+  const runs: ReturnType<typeof createStateRuns<CONNECTIONS>> = {
     create(creation) {
       const { state, principal, sessionId, abortSignal } = checkOptions(createSchema, creation);
       const declared = declaredFor(principal);
@@ -131,28 +131,28 @@ function createStateRegistries<CONNECTIONS extends Connections>(
       const opened = createOpenedSlots(context, slots.values());
       const slotFor = (connection: string) => slots.get(connection)!;
       const options = { declared, principal, events, pool, slotFor };
-      const registry = createRunOnSlots(context, opened, options);
-      savedBy.set(registry, { store, opened });
-      return registry;
+      const run = createRunOnSlots(context, opened, options);
+      savedBy.set(run, { store, opened });
+      return run;
     },
 
-    commit(registry, session) {
-      const saved = savedBy.get(registry);
+    commit(run, session) {
+      const saved = savedBy.get(run);
       if (saved === undefined) {
-        throw new TypeError("commit: the registry was not made by this provider's create()");
+        throw new TypeError("commit: the run was not made by this provider's create()");
       }
       return saved.store.commit(session, saved.opened.unsaved());
     },
 
     async run(options, step) {
       const { session, onSession, onUnavailable, ...use } = checkOptions(runOnStateSchema, options);
-      const registry = registries.create({ ...use, state: session.state });
+      const run = runs.create({ ...use, state: session.state });
       const saving = Promise.withResolvers<typeof session>();
       // The run rejects with the same error, or an event tells of it.
       saving.promise.catch(() => undefined);
       const save = async () => {
         try {
-          const changed = registries.commit(registry, session);
+          const changed = runs.commit(run, session);
           if (changed !== session) await onSession?.(changed);
           saving.resolve(changed);
         } catch (error) {
@@ -160,10 +160,10 @@ function createStateRegistries<CONNECTIONS extends Connections>(
           throw error;
         }
       };
-      const result = await registry.enter(
+      const result = await run.enter(
         async () => {
-          await runInternalsOf(registry)(({ begin }) => begin(onUnavailable));
-          return await step(registry);
+          await runInternalsOf(run)(({ begin }) => begin(onUnavailable));
+          return await step(run);
         },
         { onClose: save },
       );
@@ -171,7 +171,7 @@ function createStateRegistries<CONNECTIONS extends Connections>(
       return { result, session: saved } as StateRunResult<any, any>;
     },
   };
-  return registries;
+  return runs;
 }
 
 /** The implicit run of a script, with sessions that end with it. */

@@ -15,7 +15,7 @@ const list = async (connection: string) =>
   textOf(await currentConnections().call(connection, "list_notes"));
 
 describe("a nested run", () => {
-  test("finds its own registry, and the one around goes on as before", async () => {
+  test("finds its own run, and the one around goes on as before", async () => {
     const { create } = await startRuns();
     await create().enter(async (outer) => {
       expect(await withConnections({}, (inner) => [inner, currentConnections()])).not.toContain(

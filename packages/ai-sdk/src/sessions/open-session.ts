@@ -25,45 +25,45 @@ export async function openSession(
   { principal, abortSignal, onUnavailable }: SessionUse,
 ): Promise<OpenRun<any>> {
   const use = { principal, abortSignal, listsTools: true };
-  const { registry, close } = await openRegistry(context, sessionId, use);
+  const { run, close } = await beginRun(context, sessionId, use);
   try {
-    await runInternalsOf(registry)(({ begin }) => begin(onUnavailable));
-    return createOpenRun<any>(sessionId, registry, abortSignal, close);
+    await runInternalsOf(run)(({ begin }) => begin(onUnavailable));
+    return createOpenRun<any>(sessionId, run, abortSignal, close);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-interface RegistryUse extends Pick<SessionUse, "principal" | "abortSignal"> {
+interface RunUse extends Pick<SessionUse, "principal" | "abortSignal"> {
   /** Whether all tools are listed at once. @default false */
   readonly listsTools?: boolean;
 }
 
 /** Loads an agent session's MCP sessions. Connects nothing yet. `close` closes the clients and saves. */
-export async function openRegistry(
+export async function beginRun(
   context: SessionsContext,
   sessionId: string,
-  use: RegistryUse,
+  use: RunUse,
   successor?: Successor,
 ) {
   checkSessionId(sessionId);
   recordOwner(use.principal);
   use.abortSignal?.throwIfAborted();
   context.work.throwIfShutDown();
-  const registry = await loadRegistry(context, sessionId, use, successor);
+  const run = await loadRun(context, sessionId, use, successor);
   const close = once(async () => {
-    await registry.dispose();
+    await run.dispose();
     for (const forget of tracked) forget();
   });
   const tracked = [context.provider.work.track(close), context.work.track(close)];
-  return { registry, close };
+  return { run, close };
 }
 
-async function loadRegistry(
+async function loadRun(
   sessions: SessionsContext,
   sessionId: string,
-  { principal, abortSignal, listsTools }: RegistryUse,
+  { principal, abortSignal, listsTools }: RunUse,
   successor: Successor | undefined,
 ): Promise<ConnectionRun<any>> {
   const { provider, namespace, agent } = sessions;
@@ -77,7 +77,7 @@ async function loadRegistry(
   try {
     sessions.work.throwIfShutDown();
     const slotFor = (connection: string) => ({ ...slots.get(connection)!, listsTools });
-    const options = { declared, principal, events, pool, successor, slotFor, isLeased: true };
+    const options = { declared, principal, events, pool, successor, slotFor, hasOwner: true };
     return createRunOnSlots(context, opened, options);
   } catch (error) {
     // The provider may have been shut down meanwhile.
@@ -95,7 +95,7 @@ export function createRunOnSlots(
   const { provider, carried, abortSignal } = context;
   // Without a claim two processes could send one answer that waits in a state.
   const mayWait = carried === undefined || provider.claim !== undefined;
-  return provider.createRegistry({
+  return provider.createRun({
     ...{ ...options, abortSignal },
     named: createNamesInStep(context, opened),
     waiting: mayWait ? waitingSource(context) : undefined,
@@ -103,7 +103,7 @@ export function createRunOnSlots(
   });
 }
 
-/** Loads the slots of all connections of which something lasts. @throws {McpSessionError} `STORE_FAILED` */
+/** Loads the slots of all connections that keep something. @throws {McpSessionError} `STORE_FAILED` */
 async function loadSlots(
   context: StepContext,
   principal: Principal,

@@ -1,7 +1,7 @@
 import { detach, within } from "@durable-mcp/core/internal";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
 import type { Principal } from "@durable-mcp/core";
-import { registryDisposed } from "../events/connection-error.ts";
+import { runOver } from "../events/connection-error.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
@@ -46,7 +46,7 @@ export function createOpenedSlots(context: StepContext, own: Iterable<StoredSlot
     },
     async load(slot: SlotName, use: NamedStart): Promise<StoredSlot> {
       const stored = await loadStoredSlot(context, slot, use);
-      if (isClosed) throw registryDisposed(slot.connection);
+      if (isClosed) throw runOver(slot.connection);
       opened.hold(stored);
       return stored;
     },

@@ -33,17 +33,17 @@ export function createInternals<CONNECTIONS extends Connections>(
     checkConnections(declared);
     return declared;
   };
-  const createRegistry = (step: StepRunOptions & { declared: CONNECTIONS }) => {
+  const createRun = (step: StepRunOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
     const factory = { declaredFor, telemetry, now, track, closeTimeoutMs };
-    const registry = createStepRun(factory, step);
-    return registry as ConnectionRun<any> as ConnectionRun<CONNECTIONS>;
+    const run = createStepRun(factory, step);
+    return run as ConnectionRun<any> as ConnectionRun<CONNECTIONS>;
   };
   let namespaces = 0;
   return {
     /** @throws {McpSessionError} `CONNECTION_INVALID` */
     declaredFor,
-    createRegistry,
+    createRun,
     /** Allows the legs of waiting calls in a state. */
     claim: options.claim,
     closeTimeoutMs,
@@ -53,7 +53,7 @@ export function createInternals<CONNECTIONS extends Connections>(
      * @param successor of a run that its owner disposes of
      */
     createUnkept: (principal: Principal | undefined, successor?: Successor) =>
-      createRegistry({
+      createRun({
         declared: declaredFor(principal),
         principal,
         // There is nothing that could keep a session.
@@ -63,7 +63,7 @@ export function createInternals<CONNECTIONS extends Connections>(
         ),
         abortSignal: undefined,
         named: noNamedSlots,
-        isLeased: successor !== undefined,
+        hasOwner: successor !== undefined,
         successor,
       }) as ConnectionRun<any>,
     pool,

@@ -24,7 +24,7 @@ const stream = async (
 ) => streamText({ model, tools: await run.tools(), prompt: "go", stopWhen: stepCountIs(3) });
 const failToSave = () => Promise.reject(new Error("The disk is full."));
 
-/** An application that carries the state, and the registry of its last run. */
+/** An application that carries the state, and its last run. */
 async function startApplication() {
   const server = await startNotebookServer();
   const { events, onEvent } = collectEvents();
@@ -160,7 +160,7 @@ describe("a run on state", () => {
   });
 });
 
-test("a run of a registry that cannot save after its stream says so", async () => {
+test("a run that cannot save after its stream says so", async () => {
   const { provider, failures } = await startApplication();
   const registry = provider.create({ principal });
   const result = await registry.enter(async (own) => stream(own), {

@@ -14,7 +14,7 @@ const addLater = async (index: number) => {
 };
 
 describe("a run", () => {
-  test("gives what its function gives, and disposes of its registry", async () => {
+  test("gives what its function gives, and disposes of its run", async () => {
     const { create, cart } = await startRuns();
     const registry = create();
     const text = await registry.enter(async (own) =>

@@ -64,9 +64,9 @@ export interface DurableSessionsAdmin {
     query?: SessionListQuery,
   ): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
   /**
-   * Removes sessions without use for `idleForMs`, or named ones without use for their own `idleTimeoutMs`, and for at least `clockSkewMs` and three times
-   * `touchIntervalMs`: 18 minutes, unless you set them. At most one sweeper works on a session, and none
-   * on one in use. If `authorize` returns a principal, the session is ended on its server first; if that
+   * Removes sessions that nobody used for `idleForMs`; without it, named ones that nobody used for their own
+   * `idleTimeoutMs`. Either time counts as at least `clockSkewMs` and three times `touchIntervalMs`: 18 minutes,
+   * unless you set them. At most one sweeper works on a session, and none on one in use. If `authorize` returns a principal, the session is ended on its server first; if that
    * fails, the record stays for one later sweep. Otherwise only the record goes.
    *
    * It also deletes the calls that wait for a person, and those that are over, without use for as long. A

@@ -430,7 +430,7 @@ const call = async (tool: string, input: object = {}) => {
   return (result.content as { text: string }[])[0]?.text;
 };
 
-describe("on the implicit registry of a script", () => {
+describe("on the implicit run of a script", () => {
   const isOver = expect.objectContaining({ code: "RUN_REQUIRED" });
 
   test("is that of the store, and is ended without a loss", async () => {

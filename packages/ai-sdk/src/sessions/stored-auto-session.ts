@@ -1,7 +1,7 @@
 import { startAutoSession } from "../run/auto-session.ts";
 import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 import type { DurableSessions, SharedId } from "./durable-sessions.ts";
-import { openRegistry } from "./open-session.ts";
+import { beginRun } from "./open-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { checkSessionId } from "../records/slot-record.ts";
 
@@ -26,12 +26,7 @@ export function startStoredAutoSession<MANAGEMENT extends Management>(
   const implicit = startAutoSession(options, {
     declared: () => provider.declaredFor(principal),
     async open(successor) {
-      const { registry: run, close } = await openRegistry(
-        context,
-        sessionId,
-        { principal },
-        successor,
-      );
+      const { run, close } = await beginRun(context, sessionId, { principal }, successor);
       return { run, close };
     },
     emit: tell,

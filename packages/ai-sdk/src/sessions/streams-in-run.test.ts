@@ -19,7 +19,7 @@ type Model = ReturnType<typeof streamingModel>;
 const addNote = { tool: "notes__add_note", input: { text: "milk" } };
 const settings = { prompt: "go", stopWhen: stepCountIs(3) };
 
-/** Durable sessions with a notebook, and the registry of the last run. */
+/** Durable sessions with a notebook, and the last run. */
 async function startSessions() {
   const server = await startNotebookServer();
   const { sessions } = startProcess(server, createMemoryStore());
@@ -238,7 +238,7 @@ describe("a stream that a run gives back", () => {
 });
 
 describe("a stream given back", () => {
-  test("by a run of a registry keeps it open", async () => {
+  test("by a run keeps it open", async () => {
     const { create, cart } = await startRuns();
     const registry = create();
     const onClose = vi.fn<() => void>();

@@ -77,8 +77,8 @@ export interface SessionStatus extends SlotName {
   /**
    * Why it is not alive. `no-session`: no session is stored. `lost`: the server no longer knows the
    * session. `authorization-required`: the user has to sign in before the server can be asked. `refused`: the
-   * server refused for another reason. `timeout`: it did not answer in time. `unreachable`: it could not be reached. `not-connected`: inside a run, there is neither a session nor
-   * a live client to ask with.
+   * server refused for another reason. `timeout`: it did not answer in time. `unreachable`: it could not be
+   * reached. `not-connected`: inside a run, there is neither a session nor a live client to ask with.
    */
   readonly reason?: ServerCheck["reason"];
   /** The HTTP status, when the server refused. */

@@ -101,7 +101,7 @@ test("goes on in a new session after a loss, and leaves the notice for the model
   });
 });
 
-test("says that the registry is gone", async () => {
+test("says that the run is gone", async () => {
   const { provider, server } = await startUsed();
   const registry = provider.create({ principal: alice });
   await registry.dispose();

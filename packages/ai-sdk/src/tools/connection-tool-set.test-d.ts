@@ -45,7 +45,7 @@ type ToolsOf<REGISTRY extends { tools: () => Promise<unknown> }> = Awaited<
 const registryOf = <C extends Record<string, McpClientConnection>>(connections: C) =>
   createConnectionProvider({ connections }).create({ principal: { type: "app" } });
 
-describe("the tools of a registry", () => {
+describe("the tools of a run", () => {
   const registry = registryOf({ math, text, plain });
   type Tools = ToolsOf<typeof registry>;
   const run = (tools: Tools) =>
@@ -130,7 +130,7 @@ describe("the tools of a registry", () => {
   });
 });
 
-describe("the names of a registry", () => {
+describe("the names of a run", () => {
   test("are those of its connections", () => {
     const registry = registryOf({ math, plain });
     type Registry = typeof registry;

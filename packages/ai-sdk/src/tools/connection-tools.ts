@@ -6,7 +6,7 @@ import type { Tool, ToolSet } from "ai";
 import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
 import { reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { registryDisposed } from "../events/connection-error.ts";
+import { runOver } from "../events/connection-error.ts";
 import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { modelSchema } from "./provided-arguments.ts";
@@ -38,7 +38,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   let bound = { client, tools: toolsOf(client) };
 
   const boundNow: BoundTools = async (signal) => {
-    if (abortSignal.aborted) throw registryDisposed(name);
+    if (abortSignal.aborted) throw runOver(name);
     const current = await abortable(connection.client(), signal);
     if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
     return bound;

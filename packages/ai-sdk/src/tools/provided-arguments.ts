@@ -5,7 +5,7 @@ import type { FlexibleSchema, Tool } from "ai";
 import { isJson } from "../base/check-options.ts";
 import type { ToolOptions } from "../connection/tool-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { registryDisposed } from "../events/connection-error.ts";
+import { runOver } from "../events/connection-error.ts";
 import { scrubResult } from "../events/scrub-secrets.ts";
 
 type Provides = Pick<ToolOptions<any, any>, "providedArguments">;
@@ -26,7 +26,7 @@ export async function withProvided(
   const { name, definition, principal, sessionId, abortSignal } = connection;
   const { providedArguments } = definition.options;
   if (providedArguments === undefined) return { input, secrets: [] };
-  if (abortSignal.aborted) throw registryDisposed(name);
+  if (abortSignal.aborted) throw runOver(name);
   const signal = callers === undefined ? abortSignal : anySignal(callers, abortSignal);
   const context = { principal, connection: name, sessionId, tool, toolCallId };
   const asking = Object.entries(providedArguments).map(async ([argument, value]) => {

@@ -153,7 +153,7 @@ describe("two tools of one name", () => {
     }
   });
 
-  test("are left out of a registry without a run, too, and said on the console", async () => {
+  test("are left out of a run that nothing entered, too, and said on the console", async () => {
     const connections = {
       web: (await startTools("web", "search"))(unprefixed),
       mail: (await startTools("mail", "search"))(unprefixed),

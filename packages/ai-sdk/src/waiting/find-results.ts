@@ -12,7 +12,7 @@ import type { FilledIn } from "./placeholders.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
 import { contentModelOutput, plainModelOutput } from "../tools/model-output.ts";
 
-/** The most calls of which messages may have placeholders. Each costs a read of the store. */
+/** The most calls that may have placeholders in messages. Each costs a read of the store. */
 const maxCalls = 1_000;
 
 /**

@@ -29,7 +29,7 @@ export function findPlaceholders(messages: readonly unknown[]): Placeholder[] {
 type Part = Readonly<Record<string, unknown>>;
 
 /**
- * Replaces the parts of messages that are placeholders, in copies. A message of which no part is replaced stays the
+ * Replaces the parts of messages that are placeholders, in copies. A message without a replaced part stays the
  * same object.
  *
  * @param replace gives the part for the place, or the same

@@ -190,7 +190,7 @@ async function isConnected(connection: LiveConnection): Promise<boolean> {
   }
 }
 
-/** Makes a call that has waited for a sign-in, once, and says what became of it. Never rejects. */
+/** Makes a call that has waited for a sign-in, once, and tells its outcome. Never rejects. */
 async function carryOutCall(
   connection: LiveConnection,
   claimed: StoredCall,

@@ -18,13 +18,13 @@ export const clients: Readonly<Record<string, OpenClientFor>> = {
     const provider = createConnectionProvider({ connections: { server } });
     const session = { state: (saved ?? {}) as Record<string, never> };
     const principal = { type: "anonymous" } as const;
-    const registry = provider.create({ state: session.state, principal });
-    const tools = await registry.tools();
+    const run = provider.create({ state: session.state, principal });
+    const tools = await run.tools();
     return {
       call: (name, args) => executeTool(tools[name], args),
       close: async () => {
-        await registry.dispose();
-        provider.commit(registry, session);
+        await run.dispose();
+        provider.commit(run, session);
         return session.state;
       },
     };

@@ -62,7 +62,7 @@ export function createOpenSessions() {
     return ending;
   };
   return {
-    /** How many there were, and what became of them. */
+    /** How many there were, and how they ended. */
     endings: endings as readonly Ending[],
     ids: ids as readonly string[],
     end,

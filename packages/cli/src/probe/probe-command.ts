@@ -42,8 +42,8 @@ export async function probeCommand(probe: CommandProbe): Promise<{ facts: Facts;
     connections: { program },
     onEvent: { every: ({ type }) => void (hasStrayLines ||= type === "line-dropped") },
   });
-  const registry = provider.create({ principal: { type: "anonymous" } });
-  const connect = () => registry.client("program");
+  const run = provider.create({ principal: { type: "anonymous" } });
+  const connect = () => run.client("program");
   const [wire, sessions] = [createProgramWire(connect), createOpenSessions()];
   const list = createChecklist({ wire, sessions, limits, signal, headers: env }, onStart);
   try {
@@ -53,7 +53,7 @@ export async function probeCommand(probe: CommandProbe): Promise<{ facts: Facts;
     }
   } finally {
     onStart("ending the program");
-    await registry.dispose();
+    await run.dispose();
   }
   return { facts: list.facts, rows: list.rows() };
 }

@@ -8,7 +8,7 @@ import { type OpenedStore, reread } from "../store/open-store.ts";
 import type { ServerAccess } from "../store/server-access.ts";
 import { connectionOf } from "./list.ts";
 
-/** What became of a row. */
+/** The outcome for a row. */
 interface RowEnd {
   readonly row: string;
   readonly connection: string;
@@ -96,7 +96,7 @@ function wordsOf({ ended, removed, reason, status }: RowEnd): string {
     : `${words}${answer}; the record stays for another attempt (--records-only removes it)`;
 }
 
-/** Prints what became of rows. @throws {CommandFailure} if a server could not be told, or a row stays */
+/** Prints the outcomes for rows. @throws {CommandFailure} if a server could not be told, or a row stays */
 export function printEnds(
   command: Command,
   { ends, waitingCalls }: { ends: readonly RowEnd[]; waitingCalls: number },

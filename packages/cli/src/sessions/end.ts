@@ -112,7 +112,7 @@ async function endChosen(opened: OpenedStore, rows: Chosen, use: EndUse): Promis
   printEnds(command, { ends, waitingCalls }, { json, isTold: access !== undefined });
 }
 
-/** The rows of which a person was asked and that are still chosen. A mark of use keeps the revision. */
+/** The rows that a person was asked about and that are still chosen. A mark of use keeps the revision. */
 function ofBoth(asked: Chosen, now: Chosen): Chosen {
   const still = new Set([...now.sessions, ...now.calls].map(({ stored }) => stored.key));
   return {

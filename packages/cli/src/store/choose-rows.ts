@@ -53,7 +53,7 @@ export function rowsNamed<ROW extends Row>(rows: readonly ROW[], names: readonly
 
 const shortestPrefix = 4;
 
-/** The whole name of which one was given: when there were fewer rows, or more of them, names were shorter or longer. */
+/** The whole name of a given one: with fewer rows, or more, names were shorter or longer. */
 function nameLike(what: string, given: string, names: readonly string[]): string {
   const lower = given.toLowerCase();
   if (names.includes(lower)) return lower;

@@ -66,7 +66,7 @@ export async function operate(opened: OpenedStore, row: CallRow) {
       connections: {
         [call.connection]: defineMcpClientConnection({
           url: call.url,
-          description: "A server of which only the store knows.",
+          description: "A server that only the store knows.",
           input: {
             mode: "pause",
             onExpired,

@@ -116,7 +116,7 @@ function mayHaveRun({ method }: JsonRpcRequest, { isUncertain }: Attempts): bool
   return isUncertain && !safeMethods.has(method);
 }
 
-/** The error for the client: what became of this attempt tells nothing about an earlier one. */
+/** The error for the client: the outcome of this attempt tells nothing about an earlier one. */
 function failedAttempt(
   { url }: SessionContext,
   message: JsonRpcRequest,

@@ -79,7 +79,7 @@ describe("an application's own classifyLoss", () => {
   });
 });
 
-describe("retrySameId", () => {
+describe('onLoss: "retry"', () => {
   const definite: [number, string] = [404, "Session not found"];
   const probable: [number, string] = [400, "unknown session"];
 

@@ -50,7 +50,7 @@ test("keeps a share free where a put asks for that, and has it for others", asyn
   await put("a", 0.5);
   const second = await put("b", 0.5);
   await expect(put("c", 0.5)).rejects.toThrow(
-    "The memory store is full (4 records, of which 2 must stay free). Raise maxRecords",
+    "The memory store is full (4 records; 2 must stay free). Raise maxRecords",
   );
   expect(await store.get("c")).toBeUndefined();
   // What is there can still be replaced, and other writes may use the rest.

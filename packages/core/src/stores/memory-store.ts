@@ -157,7 +157,7 @@ function isExpired({ expiresAt }: StoredTextRecord, time: number): boolean {
 }
 
 function fullStore(maxRecords: number, kept: number): McpSessionError {
-  const share = kept === 0 ? "" : `, of which ${kept} must stay free`;
+  const share = kept === 0 ? "" : `; ${kept} must stay free`;
   const message = `The memory store is full (${maxRecords} records${share}). Raise maxRecords, or use another store. Nothing was written.`;
   return new McpSessionError("STORE_FAILED", message);
 }

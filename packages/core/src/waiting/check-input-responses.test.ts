@@ -202,7 +202,7 @@ test.each<[FormField, unknown, string]>([
   [
     { type: "array", items: { type: "string", enum: ["7"] } },
     [7],
-    "must be a list of values, of which each must be text",
+    "must be a list of values; each must be text",
   ],
 ])("refuses a wrong value: %j %j", (field, value, problem) => {
   expect(inField(field, value)).toBe(`confirm.content.field ${problem}`);

@@ -17,11 +17,11 @@ export interface Sent {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** What became of a leg, or that the fetch which sent it has kept that. */
+/** The outcome of a leg, or that the fetch which sent it has kept that. */
 export type ClaimedOutcome = LegOutcome | { readonly type: "kept" };
 
 /**
- * Claims a call for one leg, and keeps what becomes of it.
+ * Claims a call for one leg, and keeps its outcome.
  *
  * @param send sends the leg, at most once. Never rejects
  * @throws {McpSessionError} `NOT_WAITING` if another process was first, and then nothing is sent; `STORE_FAILED`
@@ -85,7 +85,7 @@ async function takeBack({ calls }: WaitingContext, before: WaitingRecord, token:
 /** How often a server may ask for one call. */
 const maxRounds = 10;
 
-/** Keeps what became of a leg. */
+/** Keeps the outcome of a leg. */
 async function note(
   context: WaitingContext,
   claimed: StoredCall,

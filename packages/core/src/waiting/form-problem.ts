@@ -79,7 +79,7 @@ const types = new Map<unknown, readonly [is: (value: unknown) => boolean, name: 
   ["null", [(value) => value === null, "null"]],
 ]);
 
-/** @param type of the field, or several of which one has to be right */
+/** @param type of the field, or several; one has to be right */
 function typeProblem(value: unknown, type: unknown): string | undefined {
   const allowed = (Array.isArray(type) ? type : [type]).map((name) => types.get(name));
   const isRight = allowed.some((one) => one === undefined || one[0](value));
@@ -117,7 +117,7 @@ function listProblem(value: readonly unknown[], field: Record<string, unknown>) 
   if (typeof max === "number" && value.length > max) return `must have at most ${max} values`;
   if (!isRecord(items)) return undefined;
   const wrong = value.map((item) => typeProblem(item, items["type"])).find(Boolean);
-  if (wrong !== undefined) return `must be a list of values, of which each ${wrong}`;
+  if (wrong !== undefined) return `must be a list of values; each ${wrong}`;
   return choiceProblem(value, items, "must be a list of values of its question");
 }
 

@@ -24,7 +24,7 @@ import {
   withoutPrototype,
 } from "./waiting-record.ts";
 
-/** What became of a leg. */
+/** The outcome of a leg. */
 export type LegOutcome =
   | { readonly type: "asks"; readonly question: Question }
   | { readonly type: "settles"; readonly answer: WaitingAnswer }

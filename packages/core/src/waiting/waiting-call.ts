@@ -46,7 +46,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
  * - `answering`: a process has claimed it, and sends the answers.
  * - `settled`: the server has answered, with a result or with an error.
  * - `expired`: the questions are too old, for the server or for the application.
- * - `outcome-unknown`: answers were perhaps sent, and nobody knows what became of the call.
+ * - `outcome-unknown`: answers were perhaps sent, and nobody knows whether the call was carried out.
  * - `withdrawn`: the application has taken the call back.
  */
 export type WaitingState =

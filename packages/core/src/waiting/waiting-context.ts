@@ -69,7 +69,7 @@ export interface WaitingContext {
   readonly claimLeg?: ClaimLeg | undefined;
   /** How long a claim lasts without a sign of life of its process, in milliseconds. */
   readonly claimMs: number;
-  /** How long the end of a leg may take: to keep what became of it, and to tell `onWaiting`. In milliseconds. */
+  /** How long the end of a leg may take: to keep its outcome, and to tell `onWaiting`. In milliseconds. */
   readonly closeTimeoutMs: number;
   readonly emit: (event: WaitingEvent) => void;
   /** Takes what a connection sends for itself, such as its token, out of a server's errors. */

@@ -10,7 +10,7 @@ export interface WaitingError {
   readonly data?: unknown;
 }
 
-/** What became of a settled call: the server's result, or its error. */
+/** The outcome of a settled call: the server's result, or its error. */
 export type WaitingAnswer =
   | { readonly result: Readonly<Record<string, unknown>>; readonly error?: undefined }
   | { readonly error: WaitingError; readonly result?: undefined };

@@ -12,7 +12,7 @@ import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import { createMemoryStore } from "@durable-mcp/core";
 
 /** A mistake on purpose, to see the check go red: nothing of such a run is let go. */
-export const leaks = ["registry", "timer", "process"] as const;
+export const leaks = ["run", "timer", "process"] as const;
 export type Leak = (typeof leaks)[number];
 
 /** How many agent sessions the runs belong to, one after another. */
@@ -108,9 +108,9 @@ export function createSoakRuns(
 
   const leakSomething = async (index: number) => {
     if (leak === "timer") leaked.push(setInterval(() => undefined, 1e6));
-    if (leak === "registry") {
-      const registry = plainProvider.create({ principal });
-      leaked.push(await registry.tools());
+    if (leak === "run") {
+      const run = plainProvider.create({ principal });
+      leaked.push(await run.tools());
     }
     if (leak === "process" && index % 20 === 0) {
       leaked.push(await stdioProvider.create({}).client("files"));

@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- soak --runs 10000`: many runs in one process, on real servers, and what the process holds
  * on to meanwhile: heap, sockets, timers, file descriptors, child processes. Exits with 1 when
- * something grows. `--leak registry`, `timer` or `process` makes a mistake on purpose, to see that.
+ * something grows. `--leak run`, `timer` or `process` makes a mistake on purpose, to see that.
  */
 import { parseArgs } from "node:util";
 import { startNotebookServer } from "../servers/notebook.ts";

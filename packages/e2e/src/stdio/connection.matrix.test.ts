@@ -25,7 +25,7 @@ async function startAndLose(options: Parameters<typeof openFixture>[0] = {}) {
 }
 
 describe("the process of a stdio server", () => {
-  test("is one for all calls of a registry, and another for the next registry", async () => {
+  test("is one for all calls of a run, and another for the next run", async () => {
     const { registry, provider } = openFixture();
     const tools = await registry.tools();
     await Promise.all(["a", "b", "c"].map((text) => callTool(tools, "add_note", { text })));

@@ -64,7 +64,7 @@ export function startNamed({
   };
 }
 
-/** Calls a tool of the run around, or of this registry. */
+/** Calls a tool of this run. */
 export async function call(registry: Registry, tool: string, input?: Record<string, unknown>) {
   const { content } = await registry.call("fixture", tool, input);
   return (content as { text: string }[])[0]!.text;

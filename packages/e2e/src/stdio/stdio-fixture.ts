@@ -29,7 +29,7 @@ export function stdioFixture(manner = "", wrapper: "none" | "sh" | "sh -c" = "no
   };
 }
 
-/** A registry with a fixture server as `fixture`, and what it reports. */
+/** A run with a fixture server as `fixture`, and what it reports. */
 export function openFixture(
   options: Partial<McpStdioConnectionOptions> & { manner?: string } = {},
 ) {
@@ -76,7 +76,7 @@ export function hostileCommand(argument: readonly string[] = []) {
   };
 }
 
-/** A registry with that server. */
+/** A run with that server. */
 export function openHostile(
   argument: readonly string[] = [],
   options: Parameters<typeof openFixture>[0] = {},
@@ -117,7 +117,7 @@ export async function callForModel(tools: ToolSet, tool: string): Promise<string
 
 type Fixture = ReturnType<typeof openFixture>;
 
-/** Kills the server and waits until the registry knows. */
+/** Kills the server and waits until the run knows. */
 export async function killServer({ events }: Fixture, pid: string): Promise<void> {
   const before = events.length;
   process.kill(Number(pid), "SIGKILL");

@@ -89,22 +89,22 @@ const sendHelper = tool({
 });
 
 /** A run of the chat, in which the root agent takes one turn with the browser that is its own by name. */
-async function run(turn: Turn): Promise<{ text: string; cart: string }> {
+async function continueChat(turn: Turn): Promise<{ text: string; cart: string }> {
   const session = loadSession(sessionFile);
   const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;
-  const registry = provider.create({ state: session.state, principal, sessionId: "chat" });
+  const run = provider.create({ state: session.state, principal, sessionId: "chat" });
   const takeTurnAsRoot = () =>
     withConnections({ browser: { named: "root" } }, async (own) => {
       const tools = { ...(await own.tools()), send_helper: sendHelper };
       const { text } = await takeTurn(turn, { messages: [], tools });
       return { text, cart: textOf(await own.call("cart", "list_items")) };
     });
-  const onClose = () => saveSession(sessionFile, provider.commit(registry, session));
-  return await registry.enter(takeTurnAsRoot, { onClose });
+  const onClose = () => saveSession(sessionFile, provider.commit(run, session));
+  return await run.enter(takeTurnAsRoot, { onClose });
 }
 
-const { text: opened } = await run(openTurn(pagesUrl));
-const { text: found, cart } = await run(rootTurn(plan));
+const { text: opened } = await continueChat(openTurn(pagesUrl));
+const { text: found, cart } = await continueChat(rootTurn(plan));
 await provider.shutdown();
 
 helpers.sort((a, b) => a.item.localeCompare(b.item));

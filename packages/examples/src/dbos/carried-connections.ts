@@ -27,14 +27,14 @@ export function carryConnections(
     async use(sealed, work) {
       const { state, reason } = await unsealState(sealed, bound);
       if (reason !== undefined) console.warn(`The carried state was not used: ${reason}.`);
-      const registry = provider.create({ state, principal: bound.principal });
+      const run = provider.create({ state, principal: bound.principal });
       let result: Awaited<ReturnType<typeof work>>;
       try {
-        result = await work(await registry.tools({ onUnavailable: "throw" }));
+        result = await work(await run.tools({ onUnavailable: "throw" }));
       } finally {
-        await registry.dispose();
+        await run.dispose();
       }
-      const session = provider.commit(registry, { state });
+      const session = provider.commit(run, { state });
       const next = await sealState(session.state, bound);
       if (next.sealed === undefined) throw new Error("The state is too large to be carried.");
       return { result, sealed: next.sealed };

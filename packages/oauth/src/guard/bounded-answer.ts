@@ -10,8 +10,8 @@ const droppedHeaders = ["content-encoding", "content-length", "set-cookie", "tra
 /**
  * The answer, read whole, without its cookies. What a server sends afterwards cannot hang anybody.
  *
- * @throws {McpSessionError} `REDIRECT_REFUSED`; `CONNECTION_UNAVAILABLE` if it is larger than 1 MiB, or has no
- *   status of HTTP
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if it is a redirect, is larger than 1 MiB, or has no status of
+ *   HTTP
  */
 export async function readBounded(
   response: Response,

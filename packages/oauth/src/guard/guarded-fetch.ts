@@ -32,8 +32,8 @@ export interface Guard {
  * as far as the URL says. No redirect is followed, no cookie is kept, and an answer is 1 MiB at most. A connection
  * that fails, or takes too long, rejects with the error of `fetch`.
  *
- * @throws {McpSessionError} from its `fetch`: `FETCH_REQUIRED` for a target that is refused, before anything was
- *   sent; `REDIRECT_REFUSED`; `CONNECTION_UNAVAILABLE` for an answer that is too large
+ * @throws {McpSessionError} from its `fetch`: `CONNECTION_UNAVAILABLE` with the reason `other-origin` for a target that
+ *   is refused, before anything was sent; with `redirect`; or for an answer that is too large
  * @see https://modelcontextprotocol.io/docs/2025-11-25/tutorials/security/security_best_practices#server-side-request-forgery-ssrf
  */
 export function createGuardedFetch({

@@ -12,7 +12,7 @@ import type { GrantTokens } from "../records/grant-record.ts";
 import { resourceIdOf } from "../records/resource-id.ts";
 import type { SignInRecord } from "../records/sign-in-record.ts";
 
-/** What became of a callback. */
+/** The outcome of a callback. */
 export type CallbackOutcome =
   | {
       readonly type: "signed-in";

@@ -20,7 +20,7 @@ import type { McpSessionError } from "@durable-mcp/core";
  *   state stays.
  * - `store-failed`: the store could not be reached or failed.
  * - `refused`: a request was refused before it reached a session, and why.
- * - `failed`: an error of which no client could be told, or which was answered with 500.
+ * - `failed`: an error that no client could be told, or that was answered with 500.
  */
 export type ServerSessionEvent =
   | { readonly type: "started"; readonly session: string; readonly protocolVersion: string }

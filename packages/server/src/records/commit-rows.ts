@@ -2,7 +2,7 @@ import { McpSessionError, type SessionStore, type StoreBatchWrite } from "@durab
 import { isRecord, writeBatch } from "@durable-mcp/core/internal";
 
 /**
- * What became of a transaction. `"gone"`: the session has ended. `"lost"`: somebody else has declared
+ * The outcome of a transaction. `"gone"`: the session has ended. `"lost"`: somebody else has declared
  * the call lost, and nothing was stored.
  */
 export type CommitOutcome = "stored" | "gone" | "lost";
@@ -27,7 +27,7 @@ export async function commitRows(
   }
 }
 
-/** Stores rows of which a try may have been done: then the row that refuses this one is ours. */
+/** Stores rows again after a try that may have been done: then the row that refuses this one is ours. */
 export async function repeatRows(
   store: SessionStore,
   rows: readonly StoreBatchWrite[],

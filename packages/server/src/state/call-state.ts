@@ -190,7 +190,7 @@ function mergeLater(
   try {
     return mergeStates(ours, checkState(draft, Infinity), stored);
   } catch {
-    // No JSON any more, of which `change` tells.
+    // No JSON any more; `change` tells of it.
     return undefined;
   }
 }

@@ -19,12 +19,12 @@ interface LostCall {
  */
 export type DeclareLost = (lost: LostCall) => Promise<void>;
 
-/** Sessions of which the declarations are counted; then the counts that are too old are dropped. */
+/** Sessions whose declarations are counted; with more, counts that are too old are dropped. */
 const maxCounts = 1_000;
 
 /**
- * A session has few calls in flight, but its client can make up event ids of any number of calls, each
- * of which would leave a record behind. So no more are declared lost than a session may have in flight.
+ * A session has few calls in flight, but its client can make up event ids of any number of calls, and
+ * each would leave a record behind. So no more are declared lost than a session may have in flight.
  */
 export function createDeclareLost(context: StoreContext): DeclareLost {
   const { settings, store, emit } = context;

@@ -9,7 +9,7 @@ import { type CallName, callKey, lastPlace, type SessionEventIds } from "./event
 import type { StreamPart } from "./event-stream-answer.ts";
 import type { DeclareLost } from "./lost-calls.ts";
 
-/** The stream of a call, of which a client has the beginning. */
+/** The stream of a call whose beginning a client has. */
 export interface BrokenStream {
   readonly hash: string;
   readonly owner: string;

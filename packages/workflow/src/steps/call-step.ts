@@ -6,7 +6,7 @@ import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";
 import { sessionOptionsOf } from "./declared-connections.ts";
 import { notSent } from "./failed-call.ts";
 import { modelOutput } from "./model-output.ts";
-import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.ts";
+import type { StepConnection, StepSessions, UseRun } from "./step-sessions.ts";
 import { waitingStep } from "./waiting-step.ts";
 
 /** Makes one tool call on the run's session. */
@@ -74,10 +74,10 @@ interface CallableTool {
   readonly toModelOutput: (result: object) => Promise<{ type: string; value?: unknown }>;
 }
 
-function callTool({ connection, tool, input, ...request }: CallRequest): UseRegistry<Outcome> {
-  return async (registry, seen) => {
+function callTool({ connection, tool, input, ...request }: CallRequest): UseRun<Outcome> {
+  return async (run, seen) => {
     try {
-      const tools = await registry.tools({ onUnavailable: "throw" });
+      const tools = await run.tools({ onUnavailable: "throw" });
       const offered = Object.values(tools) as unknown as CallableTool[];
       const found = offered.find(({ metadata }) => metadata?.toolName === tool);
       if (found === undefined) {

@@ -149,7 +149,7 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
         const error = plainError(thrown);
         const isRequired = definition.options.required === true || onUnavailable === "throw";
         if (isRequired || !isUnavailable(error)) throw error;
-        // The run tells of what fails in it.
+        // The events tell of what fails in it.
         if (!isTold(thrown)) emitUnavailable(emit, connection, error);
       });
     },

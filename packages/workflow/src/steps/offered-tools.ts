@@ -4,7 +4,7 @@ import type { FlexibleSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
 
 /** The part of a run's tool that is used here. */
-interface RegistryTool {
+interface RunTool {
   readonly title?: string | undefined;
   readonly description?: unknown;
   readonly inputSchema: unknown;
@@ -18,7 +18,7 @@ export async function offeredTools(
 ): Promise<OfferedTool[]> {
   const { asSchema } = await import("ai");
   const offered = Object.entries(tools).map(async ([name, value]) => {
-    const { title, description, inputSchema, metadata } = value as RegistryTool;
+    const { title, description, inputSchema, metadata } = value as RunTool;
     const tool = String(metadata?.toolName);
     const schema = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
     return {

@@ -20,7 +20,7 @@ import {
   exceptTold,
   type StepConnection,
   type StepSessions,
-  type UseRegistry,
+  type UseRun,
   watchEvents,
 } from "./step-sessions.ts";
 
@@ -177,7 +177,7 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
     step: StepConnection,
     definition: McpClientConnection,
     session: { readonly state?: unknown },
-    use: UseRegistry<T>,
+    use: UseRun<T>,
   ) => {
     const { connection, principal } = step;
     const { seen, onEvent } = watchEvents(emit);
@@ -186,14 +186,14 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
       ...{ connections, now, claim: stepIsClaim },
       onEvent: { every: onEvent },
     });
-    const registry = provider.create({ ...session, principal, sessionId: step.sessionId });
+    const run = provider.create({ ...session, principal, sessionId: step.sessionId });
     let result: T;
     try {
-      result = await use(registry, seen);
+      result = await use(run, seen);
     } finally {
-      await registry.dispose();
+      await run.dispose();
     }
-    const { state } = provider.commit(registry, session) as { state?: unknown };
+    const { state } = provider.commit(run, session) as { state?: unknown };
     return { result, state, snapshot: entriesIn(state)[sessionKey(step)] };
   };
 }

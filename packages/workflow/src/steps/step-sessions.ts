@@ -36,7 +36,7 @@ export interface StepSessions {
   /** Whether a store keeps the calls that wait. */
   readonly keepsCalls: boolean;
   /** Uses the connection, and replaces a missing or lost session. */
-  open<T>(step: StepConnection, use: UseRegistry<T>): Promise<StepUse<T>>;
+  open<T>(step: StepConnection, use: UseRun<T>): Promise<StepUse<T>>;
   /**
    * Uses the connection to call one tool, on the open session. Makes no session.
    *
@@ -44,7 +44,7 @@ export interface StepSessions {
    */
   call<T>(
     step: StepConnection,
-    use: UseRegistry<T>,
+    use: UseRun<T>,
     call: {
       readonly tool: string;
       readonly tellLoss: boolean;
@@ -59,7 +59,7 @@ export interface StepSessions {
 }
 
 /** @param seen the types of the connection's events in this step so far */
-export type UseRegistry<T> = (registry: ConnectionRun, seen: ReadonlySet<string>) => Promise<T>;
+export type UseRun<T> = (run: ConnectionRun, seen: ReadonlySet<string>) => Promise<T>;
 
 /** For the step of a call: what the step that opened the connection has told already. */
 export function exceptTold(

@@ -10,7 +10,7 @@ import {
   exceptTold,
   type StepConnection,
   type StepSessions,
-  type UseRegistry,
+  type UseRun,
   watchEvents,
 } from "./step-sessions.ts";
 
@@ -44,7 +44,7 @@ export function createStoredSessions({
   const run = async <T>(
     { connection, principal, ...step }: StepConnection,
     definition: McpClientConnection,
-    use: UseRegistry<T>,
+    use: UseRun<T>,
     { inStore = store, tell = emit } = {},
   ) => {
     const { seen, onEvent } = watchEvents(tell);

@@ -49,10 +49,10 @@ export async function goOnInStep(
   const { tool, waiting, mayRunTwice } = request;
   if (!isPausing(definition)) return failed(notPausing(connection));
   const record = waiting.kind === "find" ? undefined : waiting.record;
-  const use = async (registry: ConnectionRun): Promise<Found> =>
+  const use = async (run: ConnectionRun): Promise<Found> =>
     waiting.kind === "find"
-      ? await find(registry, request)
-      : await goOn(registry, request, await personSaid(said, step, waiting), { ...waiting, now });
+      ? await find(run, request)
+      : await goOn(run, request, await personSaid(said, step, waiting), { ...waiting, now });
   let used: Awaited<ReturnType<typeof sessions.call<Found>>>;
   try {
     used = await sessions.call(step, use, {
@@ -105,19 +105,19 @@ async function personSaid(
 }
 
 async function goOn(
-  registry: ConnectionRun,
+  run: ConnectionRun,
   request: CallRequest,
   act: Act,
   { id, round, now }: Pick<WaitingStep, "id" | "round"> & { readonly now: () => number },
 ): Promise<Found> {
-  const { waiting } = registry;
-  const open = (await openCalls(registry)).find((each) => each.id === id);
+  const { waiting } = run;
+  const open = (await openCalls(run)).find((each) => each.id === id);
   let tools: Tools = {};
   let failure: unknown;
   try {
     if (open === undefined) {
       // The server has answered already, and is only needed for the form of its answer.
-      tools = await registry.tools({ onUnavailable: "omit" });
+      tools = await run.tools({ onUnavailable: "omit" });
     } else if (open.round === round) {
       if (act === undefined) throw notSaid();
       const isEarly = act.kind === "expire" && now() < (open.expiresAt ?? 0);
@@ -125,14 +125,14 @@ async function goOn(
       else if (act.kind === "expire") await waiting.answer(id, {}, { round });
       else {
         // Before the answer is spent: what follows it needs no network.
-        tools = await registry.tools({ onUnavailable: "throw" });
+        tools = await run.tools({ onUnavailable: "throw" });
         await waiting.answer(id, act.responses, { round });
       }
     }
   } catch (error) {
     failure = error;
   }
-  return { ...(await look(registry, tools, id, request)), failure };
+  return { ...(await look(run, tools, id, request)), failure };
 }
 
 /** The calls that wait. A connection whose user has to sign in is none. */
@@ -141,15 +141,15 @@ async function openCalls({ waiting }: ConnectionRun) {
 }
 
 /** The call of a step that was interrupted after its server had asked. */
-async function find(registry: ConnectionRun, request: CallRequest): Promise<Found> {
+async function find(run: ConnectionRun, request: CallRequest): Promise<Found> {
   const { connection, tool, toolCallId } = request;
-  const open = await openCalls(registry);
+  const open = await openCalls(run);
   const alike = open.filter(
     (each) =>
       each.connection === connection && each.tool === tool && each.toolCallId === toolCallId,
   );
   for (const { id } of alike.toReversed()) {
-    const found = await look(registry, {}, id, request);
+    const found = await look(run, {}, id, request);
     if (found.call !== undefined) return found;
   }
   return { call: undefined, output: { type: "text" } };

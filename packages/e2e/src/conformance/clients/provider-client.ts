@@ -3,7 +3,7 @@ import { createConnectionProvider, defineMcpClientConnection } from "@durable-mc
 import { filledForm, type OwnClientOptions } from "../../clients/own-client.ts";
 import { type ConformanceClient, vouchingFetch } from "./conformance-client.ts";
 
-/** A connection of `@durable-mcp/ai-sdk`: a registry for each client, `session.state` in between. */
+/** A connection of `@durable-mcp/ai-sdk`: a run for each client, `session.state` in between. */
 export const providerClient = {
   hasOwnFetch: true,
   create({

@@ -10,7 +10,7 @@ async function startEphemeral() {
   return { ...application, options, connections: currentConnections(options) };
 }
 
-describe("an ephemeral registry", () => {
+describe("an ephemeral run", () => {
   test("opens a session for each call, and ends it", async () => {
     const { connections, cart, failures } = await startEphemeral();
     expect(cart.log).toEqual([]);
