@@ -268,8 +268,8 @@ describe("a server that has no question, and only wants another request", () => 
     const server = createAskingServer(repeats);
     const onWaiting = vi.fn<OnWaiting>();
     const { fetch, waiting } = startProcess(server, { onWaiting });
-    const headers = { authorization: "Bearer t", accept: "application/json" };
-    const answer = send(fetch, {}, { headers });
+    const own = { authorization: "Bearer t", accept: "application/json" };
+    const answer = send(fetch, {}, { headers: own });
     expect((await passTime(answer)).result).toEqual(done());
     expect(onWaiting, "nobody gets a mail without a question").not.toHaveBeenCalled();
     expect(server.legs.map(({ params }) => params.requestState)).toEqual([
