@@ -119,7 +119,7 @@ export const labParts: readonly LabPart[] = [
     about: "Loses sessions of every server in every way, with each client; writes the page.",
     lasts: "25 min",
     program: "e2e/src/compatibility/main.ts",
-    share: ["Hono"],
+    share: ["mcp-handler"],
   },
   {
     name: "load",
