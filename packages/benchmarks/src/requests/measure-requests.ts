@@ -104,7 +104,9 @@ function keptText(kind: ServerKind, said: string): string {
 
 /** One request for one call: with a session always, without one wherever the server or the application says so. */
 function targetOf(kind: ServerKind, name: string): Pick<BenchCount, "target"> {
-  return oneRequest[kind].test(name) ? { target: { atMost: 1 } } : {};
+  if (oneRequest[kind].test(name)) return { target: { atMost: 1 } };
+  // Where a memory cannot help, it sends what the bare client sends.
+  return /^ours, .*memory$/.test(name) ? { target: { atMost: bareRequests[kind] } } : {};
 }
 
 const oneRequest: Readonly<Record<ServerKind, RegExp>> = {
@@ -112,4 +114,12 @@ const oneRequest: Readonly<Record<ServerKind, RegExp>> = {
   "session era, without ids": /^ours, (stateful$|.*memory$)/,
   "2026-07-28, ttlMs of an hour": /^ours, .*memory$/,
   "2026-07-28, ttlMs 0": /^ours, .*pinned memory$/,
+};
+
+/** What `@ai-sdk/mcp` sends in a cold step. */
+const bareRequests: Readonly<Record<ServerKind, number>> = {
+  "session era, with sessions": 8,
+  "session era, without ids": 8,
+  "2026-07-28, ttlMs of an hour": 3,
+  "2026-07-28, ttlMs 0": 3,
 };

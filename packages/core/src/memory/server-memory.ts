@@ -78,7 +78,10 @@ async function readCall(
   // Messages of a session can be large, and are parsed once already.
   const mayConcern = (body: string) =>
     mayMention(body, versionKey) || (isPinned && mayMention(body, '/list"'));
-  if (typeof init?.body === "string" && !mayConcern(init.body)) return undefined;
+  const body = init?.body;
+  // At once without a body: a client that listens would not wait, and open another stream.
+  if (typeof body === "string" ? !mayConcern(body) : body == null && !(input instanceof Request))
+    return undefined;
   if (!isForEndpoint(input, url)) return undefined;
   const request = await readOutgoingRequest(input, init);
   const message = parseMessage(bodyText(request) ?? "");
