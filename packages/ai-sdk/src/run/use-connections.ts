@@ -63,6 +63,8 @@ export function runInternalsOf(run: ConnectionRun<any>): LendInternals {
   );
 }
 
+type ToolsOptions = Parameters<ConnectionRun["tools"]>[0];
+
 /** Finds the connections of a run, notes their uses, and lists their tools. */
 export function useConnections(connections: readonly LiveConnection[], lifetime: RunLifetime) {
   const { signal } = lifetime;
@@ -109,7 +111,7 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
 
   /** A step may begin with a listing, which the first `tools()` then returns. */
   let first: ToolSet | undefined;
-  const list = async (options: Parameters<ConnectionRun["tools"]>[0] = {}): Promise<ToolSet> => {
+  const list = async (options: ToolsOptions = {}): Promise<ToolSet> => {
     const { connections: names = allNames, onUnavailable = "omit" } = checkOptions(
       toolsSchema,
       options,
@@ -121,7 +123,8 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     );
     return mergeTools(sets, { onUnavailable, emit });
   };
-  const tools: ConnectionRun<any>["tools"] = async (options) => {
+  // Its declaration has to be one for AI SDK 6, too.
+  const tools = async (options?: ToolsOptions): Promise<ToolSet> => {
     const begun = options === undefined ? first : undefined;
     if (begun === undefined) return await list(options);
     lifetime.throwIfOver();
