@@ -63,10 +63,14 @@ export function Chat({ id, state, modelName }: ChatProps) {
 
 /** A card lives as long as its round or sign-in: what was filled in stays until then. */
 const keyOf = (entry: WaitingEntry) =>
-  entry.id === undefined ? [entry.connection] : [entry.id, entry.round];
+  entry.type === "sign-in" ? [entry.connection] : [entry.id, entry.round];
 
 function Waiting({ chat, entry }: { chat: string; entry: WaitingEntry }) {
-  return entry.id === undefined ? <SignIn entry={entry} /> : <Question chat={chat} call={entry} />;
+  return entry.type === "sign-in" ? (
+    <SignIn entry={entry} />
+  ) : (
+    <Question chat={chat} call={entry} />
+  );
 }
 
 function ScriptNotice() {

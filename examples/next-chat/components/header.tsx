@@ -54,4 +54,4 @@ export function Header({ id, state, isDisabled }: HeaderProps) {
 
 type SignInEntry = Extract<WaitingEntry, { id?: undefined }>;
 
-const isSignIn = (entry: WaitingEntry): entry is SignInEntry => entry.id === undefined;
+const isSignIn = (entry: WaitingEntry): entry is SignInEntry => entry.type === "sign-in";

@@ -4,11 +4,11 @@ import type { ChatMessage } from "./chat-message";
 /** What a person has to do before the agent can go on: questions, and the sign-ins that calls wait for. */
 export function blockingEntries(waiting: readonly WaitingEntry[]): WaitingEntry[] {
   const waitsForSignIn = (name: string) =>
-    waiting.some(({ id, kind, connection }) => {
-      return id !== undefined && kind === "authorization" && connection === name;
+    waiting.some(({ type, connection }) => {
+      return type === "call-waits-for-sign-in" && connection === name;
     });
   return waiting.filter((entry) => {
-    return entry.id === undefined ? waitsForSignIn(entry.connection) : entry.kind === "input";
+    return entry.type === "sign-in" ? waitsForSignIn(entry.connection) : entry.type === "question";
   });
 }
 

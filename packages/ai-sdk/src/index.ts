@@ -35,6 +35,7 @@ export {
   type DurableAgentTools,
 } from "./agent/durable-agent.ts";
 export type { DurableAgentCallOptions, DurableAgentSession } from "./agent/agent-sessions.ts";
+export { type AgentHistory, agentTool, type AgentToolOptions } from "./agent/agent-tool.ts";
 export type { OpenDurableAgent } from "./agent/open-durable-agent.ts";
 export { createDurableAgentUIStreamResponse } from "./agent/durable-agent-ui-stream.ts";
 
@@ -92,6 +93,7 @@ export {
   type StoppedWhenWaiting,
   stopWhenWaiting,
   type StopWhenWaitingOptions,
+  type WhileWaiting,
 } from "./waiting/stop-when-waiting.ts";
 export type { AnswerOptions, ResumedMessages, RunWaiting } from "./waiting/run-waiting.ts";
 

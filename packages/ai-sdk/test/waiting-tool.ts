@@ -23,7 +23,7 @@ export function waitingResult(id: string, call: Partial<WaitingCall> = {}): Wait
   const requestedSchema = { type: "object", properties: { ok: { type: "boolean" } } } as const;
   const confirm = { method: "elicitation/create", params: { message, requestedSchema } } as const;
   const waiting: WaitingCall = {
-    ...{ id, kind: "input", state: "waiting", round: 1, askedAt: 1_700_000_000_000 },
+    ...{ id, type: "question", state: "waiting", round: 1, askedAt: 1_700_000_000_000 },
     ...{ connection: "shop", server: "https://shop.test", method: "tools/call", tool: "order" },
     requests: { confirm },
     ...call,

@@ -113,7 +113,7 @@ test("no call waits for the sign-in, though it could be told when it is done", a
     });
   });
   expect(await app.waiting()).toMatchObject([
-    { connection: "work", kind: "authorization", scopes: [] },
+    { connection: "work", type: "sign-in", scopes: [] },
   ]);
 });
 

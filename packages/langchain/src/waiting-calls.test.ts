@@ -11,7 +11,7 @@ describe("an agent whose server asks", () => {
     const asked = await start();
     expect(questions(asked)).toEqual(await waiting());
     expect(questions(asked)).toMatchObject([
-      { kind: "input", tool: "order", toolCallId: "call-tea", round: 1, requests: { confirm } },
+      { type: "question", tool: "order", toolCallId: "call-tea", round: 1, requests: { confirm } },
     ]);
     expect(JSON.stringify(asked)).not.toContain(shop.states[0]);
     expect(legs()).toEqual([["tea", undefined]]);

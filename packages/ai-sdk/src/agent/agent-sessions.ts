@@ -17,6 +17,7 @@ import type {
   StoredSessionsOptions,
 } from "../sessions/durable-sessions.ts";
 import { ownProviderFields, someStore, storedSessionsFields } from "../sessions/option-schemas.ts";
+import { whileWaiting } from "../waiting/stop-when-waiting.ts";
 import type { ConnectionProviderOptions } from "../sessions/connection-provider.ts";
 
 /** The agent session of a call, and the principal that the call acts for. */
@@ -69,7 +70,7 @@ const { telemetry: _, ...providerFields } = ownProviderFields;
 /** The settings that are not the loop agent's, and those that it would drop in silence. */
 const settingsSchema = optionalOptions({
   ...{ ...storedSessionsFields, ...providerFields, store: someStore },
-  ...{ sessions: someObject, onUnavailable },
+  ...{ sessions: someObject, onUnavailable, whileWaiting },
   system: refused("is not a setting of an agent: give instructions"),
   maxSteps: refused("is not a setting of an agent: give stopWhen: stepCountIs(n)"),
   abortSignal: refused("is for one call: give it to generate or stream"),

@@ -1,44 +1,53 @@
-import type { ToolSet } from "ai";
+import type { Tool, ToolSet } from "ai";
+import { waitingCallOf } from "@durable-mcp/core/internal";
+import type { WaitingResult } from "@durable-mcp/core/waiting";
+import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import { enterScope, type RunScope } from "../run/run-scope.ts";
+import { runInternalsOf } from "../run/use-connections.ts";
+import { acceptWaiting, plainModelOutput, waitingModelOutput } from "../tools/model-output.ts";
+import type { StoredCalls } from "../waiting/stored-calls.ts";
+import { keepAgents } from "../waiting/sub-agents.ts";
 
-type Execute = (...args: unknown[]) => unknown;
+type Execute = (input: unknown, use: { readonly toolCallId: string }) => unknown;
 
 /**
  * Tools whose code finds the run, wherever the agent loop calls it, because the reader of a stream need
- * not have begun in the run.
+ * not have begun in the run. While a call of an agent in a tool waits, its result is a placeholder.
  */
 export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, tools: TOOLS): TOOLS {
   if (scope === undefined) return tools;
-  const entries = Object.entries(tools).map(([name, tool]) => {
+  const entries = Object.entries(tools).map(([toolName, tool]) => {
     const { execute } = tool as { execute?: Execute };
-    if (execute === undefined) return [name, tool] as const;
-    const bound: Execute = (...args) => {
-      const result = enterScope(scope, () => execute.apply(tool, args));
-      return isAsyncIterable(result) ? bindResults(scope, result) : result;
+    if (execute === undefined) return [toolName, tool] as const;
+    const bound: Execute = (input, use) => {
+      const call = { toolName, toolCallId: use.toolCallId, input, ...inRun(scope) };
+      const result = enterScope(scope, () =>
+        keepAgents(call, () => execute.call(tool, input, use)),
+      );
+      const enter = <T>(next: () => T) => enterScope(scope, next);
+      return isAsyncIterable(result) ? resultsInContext(enter, result) : result;
     };
-    return [name, { ...tool, execute: bound }] as const;
+    return [toolName, withPlaceholders({ ...tool, execute: bound } as Tool)] as const;
   });
   return Object.fromEntries(entries) as TOOLS;
 }
 
-/** A generator runs in the context of its reader. */
-async function* bindResults(scope: RunScope, results: AsyncIterable<unknown>): AsyncGenerator {
-  const iterator = enterScope(scope, () => results[Symbol.asyncIterator]());
-  let isOpen = false;
-  try {
-    for (;;) {
-      const next = await enterScope(scope, () => iterator.next());
-      if (next.done) return next.value;
-      isOpen = true;
-      yield next.value;
-      isOpen = false;
-    }
-  } finally {
-    // Like `for await`: only a reader that stops early calls `return`.
-    if (isOpen) await enterScope(scope, async () => await iterator.return?.());
-  }
+/** What a call of a tool has of the run in which it is made. */
+export function inRun(scope: RunScope) {
+  const withStored = <T>(use: (stored: StoredCalls | undefined) => Promise<T>) =>
+    runInternalsOf(scope.run)(async ({ stored }) => await use(stored));
+  return { withStored, repeats: scope.repeats };
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof (value as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] === "function";
+/** A tool of the application's whose result may be a placeholder. */
+export function withPlaceholders<TOOL extends Tool>(tool: TOOL): TOOL {
+  const { outputSchema, toModelOutput } = tool;
+  return {
+    ...tool,
+    ...(outputSchema && { outputSchema: acceptWaiting(outputSchema) }),
+    toModelOutput: (result: Parameters<NonNullable<typeof toModelOutput>>[0]) => {
+      if (waitingCallOf(result.output)) return waitingModelOutput(result.output as WaitingResult);
+      return toModelOutput?.(result) ?? plainModelOutput(result.output);
+    },
+  };
 }

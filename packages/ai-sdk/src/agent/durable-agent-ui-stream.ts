@@ -71,9 +71,7 @@ export async function createDurableAgentUIStreamResponse<
     const { headers, status, statusText, keepAliveMs, consumeSseStream, ...streamed } = response;
     const given = response.uiMessages as UI_MESSAGE[];
     // AI SDK says what is wrong with messages that are none.
-    const uiMessages = Array.isArray(given)
-      ? (await open.waiting.resume(given, { tools: open.tools })).messages
-      : given;
+    const uiMessages = Array.isArray(given) ? [...(await open.resume(given))] : given;
     const stream: ReadableStream<UIMessageChunk> = await ai.createAgentUIStream({
       ...streamed,
       uiMessages,

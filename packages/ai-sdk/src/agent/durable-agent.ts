@@ -19,9 +19,12 @@ import {
   silentStep,
   stopWhenWaiting,
   type StopWhenWaitingOptions,
+  type WhileWaiting,
 } from "../waiting/stop-when-waiting.ts";
-import type { RunWaiting } from "../waiting/run-waiting.ts";
-import type { OpenDurableAgent, RuntimeContext } from "./open-durable-agent.ts";
+import { lastSpeaker } from "../waiting/placeholders.ts";
+import { type AgentInTool, beginAgent } from "../waiting/sub-agents.ts";
+import { currentToolCall } from "../tools/tool-call-scope.ts";
+import type { OpenDurableAgent, Resuming, RuntimeContext } from "./open-durable-agent.ts";
 
 /** The tools of a durable agent with a known type: its own, and the tools of connections with `schemas`. */
 export type DurableAgentTools<CONNECTIONS extends Connections, TOOLS extends ToolSet> = AsToolSet<
@@ -66,6 +69,11 @@ export type DurableAgentSettings<
     output?: OUTPUT;
     /** What calls do without a connection, as `onUnavailable` of `sessions.open`. @default "omit" */
     onUnavailable?: "omit" | "throw" | undefined;
+    /**
+     * What happens when the user writes while a call waits: `"reply"`, the model answers; `"hold"`, a text says that
+     * the call waits; `"withdraw"`, the call is taken back first. @default "reply"
+     */
+    whileWaiting?: WhileWaiting | undefined;
   };
 
 /** An AI SDK agent with the tools of MCP sessions that last from call to call. */
@@ -98,9 +106,10 @@ export interface DurableAgent<
  * tools, and closes it once, after success and after failure. A stream that nobody reads is read to its
  * end in the background, unless its `abortSignal` aborts.
  *
- * Where a call waits for a person (`input: "pause"`), the loop ends, as with `stopWhenWaiting`. A later call
- * of the agent first puts the results in their places in its messages. As long as one still waits, the model
- * is not called: the text is empty, `finishReason` is `"other"`, and `rawFinishReason` is `"waiting"`.
+ * Where a call waits for a person (`input: "pause"`), the loop ends, as with `stopWhenWaiting`: the text is empty,
+ * `finishReason` is `"other"`, and `rawFinishReason` is `"waiting"`. A later call of the agent first puts the results in
+ * their places in its messages. As long as one still waits, the model is only called when the user has written
+ * (`whileWaiting`). In a tool of another durable agent, it goes on with its own messages when that tool does.
  *
  * @example
  * const agent = createDurableAgent({ connections, store, model, instructions: "Be brief." });
@@ -126,7 +135,7 @@ export function createDurableAgent<
   type Tools = DurableAgentTools<CONNECTIONS, TOOLS>;
   type CallOptions = DurableAgentCallOptions<CALL_OPTIONS>;
   const { sessions, settings, onUnavailable } = splitSessions<CONNECTIONS, typeof given>(given);
-  const { id, tools: ownTools, prepareCall } = settings;
+  const { id, tools: ownTools, prepareCall, whileWaiting, ...loopSettings } = settings;
 
   const open = async (use: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
     const { sessionId, principal, ...how } = checkOptions(openSchema, use);
@@ -147,26 +156,33 @@ export function createDurableAgent<
       prepareCall &&
       (({ options, ...call }: { options?: CALL_OPTIONS }) =>
         prepareCall({ ...call, options: { ...options, ...session } } as never));
-    return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(run, {
-      ...settings,
+    const resuming = { waiting: run.waiting, tools, whileWaiting, landing: [] };
+    return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(run, resuming, {
+      ...loopSettings,
+      id,
       tools,
-      prepareCall: resumingCalls(prepare, { waiting: run.waiting, tools }),
+      prepareCall: resumingCalls(prepare, resuming),
     } as unknown as ToolLoopAgentSettings<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>);
   };
   /** Runs a call of the loop agent on the session that the call's options name. */
   const withOpen = async <T>(
     parameters: object,
-    run: (agent: Awaited<ReturnType<typeof open>>, call: never) => Promise<T>,
+    run: (
+      agent: Awaited<ReturnType<typeof open>>,
+      ...call: [parameters: never, inTool: AgentInTool]
+    ) => Promise<T>,
   ): Promise<T> => {
     const { options, ...others } = parameters as {
       options: CallOptions;
       abortSignal?: AbortSignal;
     };
     const { session, own } = splitCallOptions(options);
+    // At once: agents that begin in a tool call have an order.
+    const inTool = beginAgent();
     // Not `await using`, because the oldest supported Node does not know it.
     const agent = await open({ ...session, abortSignal: others.abortSignal });
     try {
-      return await run(agent, { ...others, options: own } as never);
+      return await run(agent, { ...others, options: own } as never, inTool);
     } finally {
       await agent.dispose();
     }
@@ -178,8 +194,8 @@ export function createDurableAgent<
     sessions,
     tools: { ...ownTools } as Tools,
     open,
-    generate: (parameters) => withOpen(parameters, (agent, call) => agent.generate(call)),
-    stream: (parameters) => withOpen(parameters, (agent, call) => agent.stream(call)),
+    generate: (parameters) => withOpen(parameters, (agent, ...call) => agent.generate(...call)),
+    stream: (parameters) => withOpen(parameters, (agent, ...call) => agent.stream(...call)),
   };
 }
 
@@ -193,12 +209,9 @@ type PrepareCall = (call: never) => unknown;
 
 /**
  * A `prepareCall` that puts results in the places of calls that have waited, in the given messages or those of the
- * application's own `prepareCall`. The model is not called while a call of the messages still waits.
+ * application's own `prepareCall`.
  */
-function resumingCalls(
-  prepareCall: PrepareCall | undefined,
-  { waiting, tools }: { readonly waiting: RunWaiting; readonly tools: ToolSet },
-) {
+function resumingCalls(prepareCall: PrepareCall | undefined, resuming: Resuming) {
   return async (given: PreparedCall): Promise<PreparedCall> => {
     const own = (await prepareCall?.(given as never)) as PreparedCall | undefined;
     const call = own ?? given;
@@ -206,12 +219,17 @@ function resumingCalls(
     const field = call.messages === undefined ? "prompt" : "messages";
     const messages = call[field];
     const { stopWhen, prepareStep } = call;
-    const stopped = { ...call, ...stopWhenWaiting({ stopWhen, prepareStep }) };
+    // In a tool nobody reads a text of ours, and the agent goes on when all its calls have results.
+    const isInTool = currentToolCall()?.agents !== undefined;
+    const { waiting, tools, landing } = resuming;
+    const whileWaiting = isInTool ? "hold" : resuming.whileWaiting;
+    const stopped = { ...call, ...stopWhenWaiting({ stopWhen, prepareStep, whileWaiting }) };
     if (!Array.isArray(messages)) return stopped;
 
-    const resumed = await waiting.resume(messages, { tools });
-    const isStill = resumed.stillWaiting.length > 0;
-    const silent = isStill && { prepareStep: () => silentStep };
-    return { ...stopped, [field]: resumed.messages, ...silent };
+    const resumed = await waiting.resume(messages, { tools, whileWaiting });
+    const all = [...resumed.messages, ...landing.splice(0)];
+    const isSilent = !resumed.goesOn && (isInTool || lastSpeaker(all) !== "user");
+    const silent = isSilent && { prepareStep: () => silentStep };
+    return { ...stopped, [field]: all, ...silent };
   };
 }

@@ -1,15 +1,28 @@
 import {
   type GenerateTextResult,
+  type ModelMessage,
   type OutputInterface,
   type StreamTextResult,
   ToolLoopAgent,
   type ToolLoopAgentSettings,
   type ToolSet,
 } from "ai";
+import { goingOn, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
 import type { OpenRun } from "../sessions/open-run.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
+import type { WhileWaiting } from "../waiting/stop-when-waiting.ts";
+import { type AgentInTool, beginAgent } from "../waiting/sub-agents.ts";
 
 export type RuntimeContext = Record<string, unknown>;
+
+/** What the calls of an agent go on with. */
+export interface Resuming {
+  readonly waiting: RunWaiting;
+  readonly tools: ToolSet;
+  readonly whileWaiting: WhileWaiting | undefined;
+  /** What tells the model of a result, for the call that comes next. */
+  readonly landing: ModelMessage[];
+}
 
 /**
  * An agent with an open agent session, so `tools` has the tools of its connections. It is for AI SDK
@@ -28,6 +41,7 @@ export class OpenDurableAgent<
   implements AsyncDisposable
 {
   readonly #run: OpenRun<any>;
+  readonly #resuming: Resuming;
   /** Under way. */
   #calls = 0;
   #isDisposed = false;
@@ -35,10 +49,12 @@ export class OpenDurableAgent<
   /** @internal */
   constructor(
     run: OpenRun<any>,
+    resuming: Resuming,
     settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>,
   ) {
     super(settings);
     this.#run = run;
+    this.#resuming = resuming;
   }
 
   /** The agent session's calls that wait for a person. */
@@ -46,13 +62,29 @@ export class OpenDurableAgent<
     return this.#run.waiting;
   }
 
+  /**
+   * Puts results in the places of their placeholders in UI messages.
+   *
+   * @internal
+   */
+  async resume<MESSAGE>(messages: readonly MESSAGE[]): Promise<readonly MESSAGE[]> {
+    const { tools, whileWaiting, landing } = this.#resuming;
+    const resumed = await this.waiting.resume(messages, { tools, whileWaiting });
+    landing.push(...resumed.landing);
+    return resumed.messages;
+  }
+
   /** Like `generate` of `ToolLoopAgent`. The call holds the session until it is done. */
   override async generate(
     parameters: Parameters<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["generate"]
     >[0],
+    inTool: AgentInTool = beginAgent(),
   ): Promise<GenerateTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
-    return await this.#holding(() => super.generate(parameters));
+    const call = goingOn(parameters, inTool);
+    const result = await this.#holding(() => super.generate(call.parameters));
+    inTool?.keep([...call.messages, ...responseMessagesOf(result)]);
+    return result;
   }
 
   /** Like `stream` of `ToolLoopAgent`. The stream holds the session until it has ended. */
@@ -60,8 +92,14 @@ export class OpenDurableAgent<
     parameters: Parameters<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["stream"]
     >[0],
+    inTool: AgentInTool = beginAgent(),
   ): Promise<StreamTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
-    return await this.#holding(async () => this.#run.attach(await super.stream(parameters)));
+    const call = goingOn(parameters, inTool);
+    const result = await this.#holding(async () =>
+      this.#run.attach(await super.stream(call.parameters)),
+    );
+    if (inTool) inTool.keep(messagesOfStream(call.messages, result));
+    return result;
   }
 
   /** Holds the session from the start, because code may return a call and dispose of the agent at once. */

@@ -44,7 +44,9 @@ test("a durable agent goes on after the sign-in by itself: first with the stand-
   messages = asJson([user, ...third.responseMessages]);
   await signIn();
   const open = await agent("Two notes.").open(options);
-  expect(await open.waiting.list()).toMatchObject([{ kind: "authorization", tool: "add_note" }]);
+  expect(await open.waiting.list()).toMatchObject([
+    { type: "call-waits-for-sign-in", tool: "add_note" },
+  ]);
   expect((await open.generate({ messages })).text).toBe("Two notes.");
   expect(await open.waiting.list()).toEqual([]);
   await open.dispose();

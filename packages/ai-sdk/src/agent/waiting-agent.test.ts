@@ -113,11 +113,57 @@ describe("generate of a durable agent", () => {
     expect(toolResults(later.model)).toEqual(["order tea is done."]);
   });
 
-  test("does not call the model while a call waits, whatever a user has written meanwhile", async () => {
+  test("answers a user who writes while a call waits, and later tells of the result", async () => {
+    const asked = [...(await begin()), user("Never mind. What is 2 + 2?")];
+    const busy = app.agent(["4."]);
+    const result = await busy.generate({ messages: asked, options });
+    expect(result.text).toBe("4.");
+    expect(toolResults(busy.model)[0]).toContain("Do not make the call again");
+    const messages = asJson([...asked, ...result.responseMessages]);
+
+    const early = app.agent(["never"]);
+    expect(await early.generate({ messages, options })).toMatchObject(waited);
+    await app.answer();
+    const later = app.agent(["It is ordered."]);
+    expect(await later.generate({ messages, options })).toMatchObject({ text: "It is ordered." });
+    expect(toolResults(later.model)).toEqual(["order tea is done."]);
+    const told = later.model.doGenerateCalls[0]!.prompt.at(-1);
+    expect(JSON.stringify(told)).toMatch(/"user".*call of shop__order that waited is over/);
+  });
+
+  test("does not send a call again that the model repeats, and gives it the same result", async () => {
+    const asked = [...(await begin()), user("Is it done?")];
+    const pushy = app.agent([[{ tool: "shop__look" }], order, "It still waits."]);
+    const result = await pushy.generate({ messages: asked, options });
+    expect(result.text).toBe("It still waits.");
+    expect(shop.legs.map(({ params }) => params.name)).toEqual(["order", "look"]);
+    expect(await app.sessions().waiting("chat", use)).toHaveLength(1);
+    await app.answer();
+    const messages = asJson([...asked, ...result.responseMessages]);
+    const later = app.agent(["Both."]);
+    await later.generate({ messages, options });
+    const done = "order tea is done.";
+    expect(toolResults(later.model)).toEqual([done, "look undefined is done.", done]);
+  });
+
+  test("takes the call back when the user writes, if the agent is told to", async () => {
+    const asked = [...(await begin()), user("Never mind.")];
+    const agent = app.agent(["As you like."], { whileWaiting: "withdraw" });
+    expect(await agent.generate({ messages: asked, options })).toMatchObject({
+      text: "As you like.",
+    });
+    expect(toolResults(agent.model)[0]).toContain("taken the call back");
+    expect(await app.sessions().waiting("chat", use)).toEqual([]);
+    expect(shop.legs).toHaveLength(1);
+  });
+
+  test("holds the conversation while a call waits, if it is told to, and says so", async () => {
     const messages = [...(await begin(bothOrders)), user("Is it done?")];
     await app.answer();
-    const impatient = app.agent(["never"]);
-    expect(await impatient.generate({ messages, options })).toMatchObject(waited);
+    const impatient = app.agent(["never"], { whileWaiting: "hold" });
+    const held = await impatient.generate({ messages, options });
+    expect(held).toMatchObject({ finishReason: "other", rawFinishReason: "waiting" });
+    expect(held.text).toMatch(/call of shop__order_twice.* waits for a person/);
     const streamed = await impatient.stream({ messages, options });
     expect(await streamed.finishReason).toBe("other");
     expect([...impatient.model.doGenerateCalls, ...impatient.model.doStreamCalls]).toEqual([]);
@@ -135,8 +181,11 @@ describe("generate of a durable agent", () => {
       { role: "assistant", content: "Another agent said so." },
       user("And now?"),
     ];
-    const agent = app.agent(["never"]);
-    expect(await agent.generate({ messages, options })).toMatchObject(waited);
+    const agent = app.agent(["never"], { whileWaiting: "hold" });
+    expect(await agent.generate({ messages, options })).toMatchObject({
+      ...waited,
+      text: expect.stringContaining("waits"),
+    });
     await app
       .sessions()
       .withdraw("chat", callsOf(await app.sessions().waiting("chat", use))[0]!.id, use);

@@ -1,5 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { Principal } from "@durable-mcp/core";
+import type { WaitingResult } from "@durable-mcp/core/waiting";
 import { within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
@@ -144,6 +145,13 @@ export interface LiveConnection {
   readonly pausing?: PausingCalls | undefined;
   /** Set if the connection's user signs in (`auth.authorizationFor`), where it has its own session or none. */
   readonly signIn?: SignIn | undefined;
+  /**
+   * Has a model's call join one that waits, which it repeats, and gives its placeholder; `undefined` for any other
+   * call. Set while the model goes on with calls of its messages that wait.
+   */
+  repeatOf?:
+    | ((tool: string, input: unknown, toolCallId: string) => Promise<WaitingResult | undefined>)
+    | undefined;
   /** Whether its client's transport takes calls out of their envelopes. */
   readonly takesEnvelopes: boolean;
   /**

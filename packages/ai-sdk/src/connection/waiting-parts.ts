@@ -17,6 +17,8 @@ export interface PausingCalls {
     responses: InputResponses,
     use: { readonly round?: number | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<WaitingRecord>;
+  /** Takes a call back. @throws {McpSessionError} `NOT_WAITING` */
+  withdraw(id: string): Promise<unknown>;
   /** Notes that a graph is about to show a question. @throws {McpSessionError} `NOT_WAITING` */
   show(id: string, shown: ShownRound): Promise<void>;
 }
@@ -30,6 +32,8 @@ interface LockedCall {
   /** As the model gave it. */
   readonly input: unknown;
   readonly toolCallId: string;
+  /** The tool calls of agents around it, the root's first. @default none */
+  readonly path?: WaitingRecord["path"] | undefined;
   /** Whether it is the call of a stand-in for the connection's tools. @default false */
   readonly isStandIn?: boolean | undefined;
 }
@@ -45,4 +49,6 @@ export interface SignIn {
    * long to be kept. Not there where no call can wait.
    */
   readonly park?: ((call: LockedCall) => Promise<WaitingResult | undefined>) | undefined;
+  /** Takes a kept call back. @throws {McpSessionError} `NOT_WAITING` */
+  readonly withdraw?: ((id: string) => Promise<unknown>) | undefined;
 }

@@ -41,6 +41,7 @@ export function createRun(
   const { lookUp, tools, forgetFirst, internals } = useConnections(connections, lifetime);
   const { find, collect } = internals;
   const entered = createOverlappingRuns(parts);
+  const { waiting, stored, repeats } = createRunWaiting(parts, find);
   const management = createManagement(connections, lifetime, lookUp);
 
   const run: ConnectionRun = {
@@ -93,12 +94,12 @@ export function createRun(
       await management.clearTools(name);
     },
     named,
-    waiting: createRunWaiting(parts, find),
+    waiting,
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
-  const scope: RunScope = { run, nest };
-  return withInternals(run, async (use) => await use(internals));
+  const scope: RunScope = { run, nest, repeats };
+  return withInternals(run, async (use) => await use({ ...internals, stored }));
 }
 
 /** The declared connections, for prompts and menus. */

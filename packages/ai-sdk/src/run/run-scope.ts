@@ -1,4 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
+import type { WaitingResult } from "@durable-mcp/core/waiting";
+import { createAsyncContext } from "../base/async-context.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 
@@ -27,38 +29,36 @@ export interface NestOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
+/** The calls of the application's own tools that wait, while the model goes on. */
+export interface RepeatedCalls {
+  /** Has a call of the model join one that waits, which it repeats; `undefined` while none waits. */
+  find?:
+    | ((call: {
+        readonly toolName: string;
+        readonly toolCallId: string;
+        readonly input: unknown;
+      }) => Promise<WaitingResult | undefined>)
+    | undefined;
+}
+
 /** A run, for the code below it. */
 export interface RunScope {
   readonly run: ConnectionRun<any>;
   /** Makes a run inside this one. The caller disposes of it. */
   readonly nest: (options: NestOptions) => Promise<RunScope>;
+  readonly repeats?: RepeatedCalls | undefined;
 }
 
-/** The part of `AsyncLocalStorage` that is used. */
-interface ScopeStorage {
-  getStore(): RunScope | undefined;
-  run<T>(scope: RunScope, use: () => T): T;
-}
-type StorageClass = new () => ScopeStorage;
-
-/** One for all copies of this package: bundlers like to make several. */
-const storageKey = Symbol.for("durable-mcp.runScopes");
+const scopes = createAsyncContext<RunScope>("runScopes");
 
 /** The run around the calling code. */
-export function currentScope(): RunScope | undefined {
-  return storage()?.getStore();
-}
+export const currentScope = scopes.current;
 
-/** Calls `use` so that it, and all it starts, finds `scope`; without `AsyncLocalStorage` just calls it. */
-export function enterScope<T>(scope: RunScope, use: () => T): T {
-  const scopes = storage();
-  return scopes === undefined ? use() : scopes.run(scope, use);
-}
+/** Calls `use` so that it, and all it starts, finds `scope`. */
+export const enterScope = scopes.enter;
 
 /** Whether the runtime can tell to which run code belongs. */
-export function hasScopes(): boolean {
-  return storage() !== undefined;
-}
+export const hasScopes = () => scopes.storage() !== undefined;
 
 /** Runs `use` in a run inside another, and closes what is its own afterwards, or after its stream. */
 export async function runNested<T>(
@@ -80,29 +80,4 @@ export async function runNested<T>(
     }
   };
   return await runToEndOfStream(run, () => use(nested.run), abortSignal);
-}
-
-function storage(): ScopeStorage | undefined {
-  const holder = globalThis as { [storageKey]?: ScopeStorage | undefined };
-  if (holder[storageKey] === undefined) {
-    const Storage = storageClass();
-    holder[storageKey] = Storage && new Storage();
-  }
-  return holder[storageKey];
-}
-
-/** Not an import, because other runtimes do not have Node's module. */
-function storageClass(): StorageClass | undefined {
-  const runtime = globalThis as {
-    process?: { getBuiltinModule?: (id: string) => unknown };
-    AsyncLocalStorage?: StorageClass;
-  };
-  if (runtime.AsyncLocalStorage !== undefined) return runtime.AsyncLocalStorage;
-  try {
-    const hooks = runtime.process?.getBuiltinModule?.("node:async_hooks");
-    return (hooks as { AsyncLocalStorage?: StorageClass } | undefined)?.AsyncLocalStorage;
-  } catch {
-    // Next's edge runtime has the function, and throws when it is called.
-    return undefined;
-  }
 }

@@ -9,6 +9,7 @@ import { emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
+import type { StoredCalls } from "../waiting/stored-calls.ts";
 import { standInTool } from "../tools/stand-in-tool.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
@@ -37,6 +38,8 @@ interface RunInternals {
   ) => Promise<T[]>;
   /** For events of the run's connections. */
   readonly emit: (event: ConnectionEvent) => void;
+  /** The run's waiting calls; `undefined` where no call can wait. */
+  readonly stored: StoredCalls | undefined;
   /** Lists all tools, for the first `tools()` of the step. */
   readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
 }

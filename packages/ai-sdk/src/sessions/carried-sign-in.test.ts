@@ -52,8 +52,8 @@ test("in a state with a claim, a call waits and goes on, and two copies of the s
   const parked = await app.step(first.chat, [user], [addNote("tea")]);
   const entries = await app.provider().waiting(parked.chat, use);
   expect(entries).toMatchObject([
-    { kind: "authorization", connection: "work", startUrl: app.signIns.startUrl },
-    { kind: "authorization", id: expect.any(String), tool: "add_note", state: "waiting" },
+    { type: "sign-in", connection: "work", startUrl: app.signIns.startUrl },
+    { type: "call-waits-for-sign-in", id: expect.any(String), tool: "add_note", state: "waiting" },
   ]);
   const [call] = callsOf(entries);
   const answered = app.provider().answer(parked.chat, call!.id, {}, use);

@@ -21,7 +21,7 @@ import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-op
 
 const look = (item: string) => ({ tool: "work__look", input: { item } });
 const lockedDoor = {
-  ...{ kind: "authorization", connection: "work", server: expect.any(String) },
+  ...{ type: "sign-in", connection: "work", server: expect.any(String) },
   ...{ scopes: [], startUrl: "https://app.test/oauth/start", askedAt: expect.any(Number) },
 };
 
@@ -50,7 +50,7 @@ describe.each(majors)("a sign-in between the steps of an agent with AI SDK $majo
     const told = app.events.filter(({ type }) => /unavailable|authorization/.test(type));
     expect(told).toMatchObject([{ type: "authorization-required", connection: "work" }]);
 
-    const standIn = { kind: "authorization", tool: "sign_in", state: "waiting" };
+    const standIn = { type: "call-waits-for-sign-in", tool: "sign_in", state: "waiting" };
     expect(await app.waiting()).toEqual([lockedDoor, expect.objectContaining(standIn)]);
     const early = await app.step(first.messages);
     expect(early.model.doGenerateCalls).toEqual([]);
@@ -72,7 +72,7 @@ describe.each(majors)("a sign-in between the steps of an agent with AI SDK $majo
     expect(app.take().sent).toEqual(["POST tools/call"]);
     const [door, call] = await app.waiting();
     expect(door).toEqual(lockedDoor);
-    const parked = { kind: "authorization", state: "waiting", tool: "add_note", round: 0 };
+    const parked = { type: "call-waits-for-sign-in", state: "waiting", tool: "add_note", round: 0 };
     expect(call).toMatchObject({ ...parked, requests: {}, id: expect.any(String) });
 
     await app.signIn();
@@ -238,7 +238,7 @@ describe("a call that waits for a sign-in", () => {
     const asked = await app.step(messages);
     expect(asked.messages).toEqual(messages);
     const [call] = callsOf(await app.waiting());
-    expect(call).toMatchObject({ id: parked!.id, kind: "input", round: 1 });
+    expect(call).toMatchObject({ id: parked!.id, type: "question", round: 1 });
     await app.sessions().answer("chat", call!.id, yes, use);
     expect((await app.step(messages, ["Done."])).told).toEqual(["order tea is done."]);
     expect(app.server.legs).toHaveLength(2);

@@ -12,6 +12,7 @@ import { offeredTools } from "./offered-tools.ts";
 import { modelSchema } from "./provided-arguments.ts";
 import { acceptWaiting, plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import { createToolApproval, whileAllowed } from "./tool-approval.ts";
+import { followToolCalls, pathAround, waitBelow } from "./tool-call-scope.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
@@ -28,6 +29,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   const { client, listed } = await connection.trace({ operation: "list" }, () =>
     connection.withRecovery(undefined, list),
   );
+  if (mayWait(connection)) followToolCalls();
   const { options } = definition;
   const offered = offeredTools(connection, listed);
   const toolsOf = (current: MCPClient): ToolSet =>
@@ -105,18 +107,21 @@ function createCall(
   tool: { readonly name: string; readonly annotations?: unknown },
   boundNow: BoundTools,
 ) {
-  const { lossNotices, signIn } = connection;
+  const { lossNotices, pausing, signIn } = connection;
   return async (input: unknown, use: CallUse = {}) => {
     const { toolCallId, abortSignal } = use;
     const { name, annotations } = tool;
+    const repeated = toolCallId && (await connection.repeatOf?.(name, input, toolCallId));
+    if (repeated) return repeated;
+    const path = pathAround(toolCallId);
     const observers = [progressObserver(connection, name, toolCallId)];
     const park = async () =>
-      toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId }));
+      toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId, path }));
     const allowed = whileAllowed(connection, tool, { input, use });
     const result = await reportProgress(observers, (observing) =>
       boundedCall(
         connection,
-        { tool, input, toolCallId, park, allowed, observe: observing },
+        { tool, input, toolCallId, path, park, allowed, observe: observing },
         async (signal, args) => {
           const { tools } = await boundNow(signal);
           const { execute } = tools[name] as { execute: Execute };
@@ -126,7 +131,8 @@ function createCall(
       ),
     );
     // A notice is for the model's next result, which a placeholder is not.
-    if (waitingCallOf(result)) return result;
+    if (waitingCallOf(result))
+      return await waitBelow(result, toolCallId, pausing?.withdraw ?? signIn?.withdraw);
     return lossNotices?.mark(result, toolCallId ?? "") ?? result;
   };
 }

@@ -2,7 +2,7 @@ import { jsonSchema, type ModelMessage, zodSchema } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { majors, shopTools, waitingResult } from "../../test/waiting-tool.ts";
-import { acceptWaiting, waitingIdOf, waitingModelOutput } from "./model-output.ts";
+import { acceptWaiting, waitingIn, waitingModelOutput } from "./model-output.ts";
 
 const result = waitingResult("wait-1");
 const output = waitingModelOutput(result);
@@ -43,7 +43,7 @@ describe.each(majors)("AI SDK $major", ({ ai }) => {
     const stored = JSON.parse(JSON.stringify(toolMessage)) as unknown;
     const parsed = ai.modelMessageSchema.parse(stored) as typeof toolMessage;
     expect(parsed).toEqual(toolMessage);
-    expect(waitingIdOf((parsed.content as { output: unknown }[])[0]!.output)).toBe("wait-1");
+    expect(waitingIn((parsed.content as { output: unknown }[])[0]!.output)?.id).toBe("wait-1");
   });
 
   test("the marker is in what AI SDK makes of UI messages, with the tools and without", async () => {
@@ -51,7 +51,7 @@ describe.each(majors)("AI SDK $major", ({ ai }) => {
     const withTools = await ai.convertToModelMessages(uiMessages, { tools });
     expect((withTools[1] as typeof toolMessage).content).toMatchObject([{ output }]);
     const [, without] = await ai.convertToModelMessages(uiMessages);
-    expect(waitingIdOf((without!.content as { output: unknown }[])[0]!.output)).toBe("wait-1");
+    expect(waitingIn((without!.content as { output: unknown }[])[0]!.output)?.id).toBe("wait-1");
   });
 
   const inputSchema = z.object({ item: z.string() });
@@ -98,5 +98,5 @@ test.each([
   [{ type: "content", value: [{ providerOptions: { "durable-mcp": { waiting: "" } } }] }],
   [{ type: "json", value: { _meta: { "durable-mcp/waiting": { id: null } } } }],
 ])("no placeholder: %j", (value) => {
-  expect(waitingIdOf(value)).toBeUndefined();
+  expect(waitingIn(value)).toBeUndefined();
 });

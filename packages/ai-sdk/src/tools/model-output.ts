@@ -1,5 +1,5 @@
 import { waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
-import type { WaitingResult } from "@durable-mcp/core/waiting";
+import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { FlexibleSchema, ToolResultPart } from "ai";
 import { ownField } from "../base/own-field.ts";
 
@@ -18,20 +18,22 @@ const providerKey = "durable-mcp";
 export function waitingModelOutput(result: WaitingResult): ModelOutput & { type: "content" } {
   const call = waitingCallOf(result)!;
   const [text] = waitingResult(call).content;
-  const providerOptions = { [providerKey]: { waiting: call.id } };
+  const { id: waiting, repeats } = call;
+  const providerOptions = { [providerKey]: { waiting, ...(repeats && { repeats }) } };
   return { type: "content", value: [{ ...text, providerOptions }] };
 }
 
-/** The id of the waiting call whose placeholder a tool's result for the model is. */
-export function waitingIdOf(output: unknown): string | undefined {
+/** The waiting call whose placeholder a tool's result for the model is. */
+export function waitingIn(output: unknown): Pick<WaitingCall, "id" | "repeats"> | undefined {
   const type = ownField(output, "type");
   const value = ownField(output, "value");
   // AI SDK makes JSON of an output when it is not given the tool, and with it `toModelOutput`.
-  if (type === "json") return waitingCallOf(value)?.id;
+  if (type === "json") return waitingCallOf(value);
   if (type !== "content" || !Array.isArray(value)) return undefined;
   for (const part of value as readonly unknown[]) {
-    const id = ownField(ownField(ownField(part, "providerOptions"), providerKey), "waiting");
-    if (typeof id === "string" && id !== "") return id;
+    const mark = ownField(ownField(part, "providerOptions"), providerKey);
+    const [id, repeats] = [ownField(mark, "waiting"), ownField(mark, "repeats")];
+    if (typeof id === "string" && id !== "") return { id, ...(repeats === true && { repeats }) };
   }
   return undefined;
 }

@@ -5,6 +5,7 @@ import type { Tool, ToolSet } from "ai";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import type { Execute } from "./connection-tools.ts";
+import { followToolCalls, pathAround, waitBelow } from "./tool-call-scope.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The name of the stand-in, after the connection's prefix. */
@@ -22,11 +23,14 @@ export async function standInTool(
 ): Promise<ToolSet> {
   const { name, definition, signIn } = connection;
   const { description, toolNames } = definition.options;
+  if (signIn?.park) followToolCalls();
   // AI SDK is a third of what this package loads.
   const { jsonSchema } = await import("ai");
   const execute: Execute = async (input, { toolCallId } = {}) => {
-    const call = toolCallId && { tool: standInName, input, toolCallId, isStandIn: true };
-    return (call && (await signIn?.park?.(call))) || inWords(name, error);
+    const path = pathAround(toolCallId);
+    const call = toolCallId && { tool: standInName, input, toolCallId, path, isStandIn: true };
+    const parked = call && (await signIn?.park?.(call));
+    return parked ? await waitBelow(parked, toolCallId, signIn?.withdraw) : inWords(name, error);
   };
   const tool = {
     type: "dynamic",

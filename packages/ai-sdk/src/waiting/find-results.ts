@@ -5,8 +5,8 @@ import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { isParked } from "./sign-in.ts";
+import { agentOutput, isAgentCall } from "./sub-agents.ts";
 import { answerWithoutSecrets } from "../tools/provided-arguments.ts";
-import type { JudgedTool } from "../connection/call-envelope.ts";
 import { replayOf } from "../tools/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
@@ -31,6 +31,12 @@ export function placesIn(messages: readonly unknown[]): Placeholder[] {
   );
 }
 
+type ResumeCall = (
+  parked: StoredCall,
+  place: Placeholder,
+  tool: ToolSet[string] | undefined,
+) => Promise<StoredCall>;
+
 interface Results {
   /** The calls of the messages, in the order of their first places. */
   readonly calls: readonly WaitingCall[];
@@ -41,26 +47,26 @@ interface Results {
 /**
  * Looks up the calls of these places, each once, and makes their results.
  *
- * @param resumeCall goes on with a call that waits for a sign-in, with its tool if the step has it
+ * @param resumeCall goes on with a call that waits for a sign-in, or for its agents, with its tool if the step has it
  */
 export async function findResults(
   stored: StoredCalls | undefined,
   tools: ToolSet,
   places: readonly Placeholder[],
-  resumeCall: (parked: StoredCall, tool: JudgedTool | undefined) => Promise<StoredCall>,
+  resumeCall: ResumeCall,
 ): Promise<Results> {
   const waiting = await loadWaiting();
   const ids = [...new Set(places.map(({ id }) => id))];
   const found = new Map(await inParallel(ids, async (id) => [id, await stored?.read(id)] as const));
   // Messages come from browsers: only a call that is in its place is carried out.
-  const parked = new Map<string, JudgedTool | undefined>();
+  const parked = new Map<string, Placeholder>();
   await inParallel(places, async (place) => {
     const call = found.get(place.id);
-    if (call && isParked(call) && (await isCallOf(call, tools, place)))
-      parked.set(place.id, replayOf(ownTool(tools, place.toolName))?.tool);
+    const goesOn = call && (isParked(call) || isAgentCall(call));
+    if (goesOn && (await isCallOf(call, tools, place))) parked.set(place.id, place);
   });
-  await inParallel([...parked], async ([id, tool]) =>
-    found.set(id, await resumeCall(found.get(id)!, tool)),
+  await inParallel([...parked], async ([id, place]) =>
+    found.set(id, await resumeCall(found.get(id)!, place, ownTool(tools, place.toolName))),
   );
 
   const matching = new Set<StoredCall>();
@@ -96,14 +102,16 @@ async function isCallOf(
   tools: ToolSet,
   { toolCallId, toolName, input }: Placeholder,
 ): Promise<boolean> {
-  const { hasDigest } = await loadWaiting();
+  const { agentCall, hasDigest } = await loadWaiting();
   const { connection } = call;
+  const isRepeat = call.repeatedBy?.includes(toolCallId);
+  if (call.toolCallId !== toolCallId && !isRepeat) return false;
+  if (call.kind === "agent") return await hasDigest({ ...agentCall, input }, call.digest);
   const { method, params } = call.request;
   const tool = String(params["name"]);
   // Applications name tools as they like, and those of a connection that is down are missing.
   const named = call.isStandIn ? undefined : replayOf(ownTool(tools, toolName));
   if (named && (named.connection !== connection || named.tool.name !== tool)) return false;
-  if (call.toolCallId !== toolCallId) return false;
   return await hasDigest({ connection, method, tool, input }, call.digest);
 }
 
@@ -119,6 +127,11 @@ async function resultOf(
   if (answer === undefined) return failedWith(waitingFailure(call));
   const tool = ownTool(tools, place.toolName);
   try {
+    if (call.kind === "agent" && answer.error === undefined) {
+      const output = agentOutput(answer.result);
+      const modelOutput = await tool?.toModelOutput?.({ toolCallId, input, output });
+      return { modelOutput: modelOutput ?? plainModelOutput(output), ui: availableAs(output) };
+    }
     const replay = call.isStandIn ? undefined : replayOf(tool);
     if (replay === undefined) {
       // The tools of a connection that is down are missing, and the answer is here all the same.

@@ -1,11 +1,14 @@
+import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { isRecord, waitingCallOf } from "@durable-mcp/core/internal";
 import { ownField } from "../base/own-field.ts";
-import { type ModelOutput, waitingIdOf } from "../tools/model-output.ts";
+import { type ModelOutput, waitingIn } from "../tools/model-output.ts";
 
 /** A place in the messages where a call's result is missing, because the call waits. */
 export interface Placeholder {
   /** The id of the waiting call. Messages come from browsers: it may be anybody's, or nobody's. */
   readonly id: string;
+  /** Whether its call repeats one that waits. */
+  readonly repeats?: true | undefined;
   readonly toolCallId: string;
   /** The tool's name for the model. */
   readonly toolName: string;
@@ -73,8 +76,8 @@ function keepInputs(content: unknown, inputs: Map<unknown, unknown>): void {
 function inToolMessage(part: unknown, inputs: ReadonlyMap<unknown, unknown>) {
   if (ownField(part, "type") !== "tool-result") return undefined;
   const toolCallId = ownField(part, "toolCallId");
-  const id = waitingIdOf(ownField(part, "output"));
-  return asPlaceholder(id, toolCallId, ownField(part, "toolName"), inputs.get(toolCallId));
+  const call = waitingIn(ownField(part, "output"));
+  return asPlaceholder(call, toolCallId, ownField(part, "toolName"), inputs.get(toolCallId));
 }
 
 const staticTool = "tool-";
@@ -87,19 +90,20 @@ function inUIMessage(part: unknown) {
   const isStatic = type.startsWith(staticTool);
   if (!isStatic && type !== "dynamic-tool") return undefined;
   const toolName = isStatic ? type.slice(staticTool.length) : ownField(part, "toolName");
-  const id = waitingCallOf(ownField(part, "output"))?.id;
-  return asPlaceholder(id, ownField(part, "toolCallId"), toolName, ownField(part, "input"));
+  const call = waitingCallOf(ownField(part, "output"));
+  return asPlaceholder(call, ownField(part, "toolCallId"), toolName, ownField(part, "input"));
 }
 
 function asPlaceholder(
-  id: string | undefined,
+  call: Pick<WaitingCall, "id" | "repeats"> | undefined,
   toolCallId: unknown,
   toolName: unknown,
   input: unknown,
 ): Placeholder | undefined {
+  const { id, repeats } = call ?? {};
   if (id === undefined || id === "" || id.length > maxIdLength) return undefined;
   const isWhole = typeof toolCallId === "string" && typeof toolName === "string";
-  return isWhole ? { id, toolCallId, toolName, input } : undefined;
+  return isWhole ? { id, ...(repeats && { repeats }), toolCallId, toolName, input } : undefined;
 }
 
 /** The result that takes the place of a placeholder, for both kinds of messages. */
@@ -110,6 +114,19 @@ export interface FilledIn {
   readonly ui:
     | { readonly state: "output-available"; readonly output: unknown }
     | { readonly state: "output-error"; readonly errorText: string };
+}
+
+/** How messages end: whether a user has written, or the model has spoken, after all calls. */
+export function lastSpeaker(messages: readonly unknown[]): "user" | "model" | undefined {
+  const last = messages.at(-1);
+  const role = ownField(last, "role");
+  if (role !== "assistant") return role === "user" ? "user" : undefined;
+  const parts = ownField(last, "parts");
+  // Of UI messages the results are parts.
+  const spoken = Array.isArray(parts)
+    ? parts.findLast((part) => ownField(part, "type") !== "step-start")
+    : last;
+  return ownField(spoken, "toolCallId") === undefined ? "model" : undefined;
 }
 
 /**

@@ -16,11 +16,19 @@ import {
   wholeNumber,
 } from "../base/check-options.ts";
 import { pausingInput } from "../connection/define-connection.ts";
+import { ownField } from "../base/own-field.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
+import type { StepTime } from "../connection/step-time.ts";
+import { replayOf } from "../tools/connection-tools.ts";
+import type { RepeatedCalls } from "../run/run-scope.ts";
+import { currentToolCall } from "../tools/tool-call-scope.ts";
 import { findResults, placesIn } from "./find-results.ts";
-import { fillIn } from "./placeholders.ts";
+import { fillIn, lastSpeaker } from "./placeholders.ts";
+import { joinRepeats, landingText } from "./repeats.ts";
 import { pendingSignIns, resumeParked } from "./sign-in.ts";
+import { type WhileWaiting, whileWaiting } from "./stop-when-waiting.ts";
+import { isAgentCall, resumeAgentCall, withdrawing } from "./sub-agents.ts";
 import { createStoredCalls, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
@@ -64,13 +72,19 @@ export interface RunWaiting {
    * than the call: messages come from browsers.
    *
    * @param messages those with placeholders of 1,000 calls at most
-   * @param options.tools the tools of the step. They make of the server's answer what `execute` would have made.
+   * A tool of `agentTool`, and one of a durable agent's own, is executed again when a call of the agent in it has its
+   * result.
+   *
+   * @param options.tools all tools of the step. They make of the server's answer what `execute` would have made.
    *   Without its tool, such as that of a connection that is down, a call has the content of the server's answer
+   * @param options.whileWaiting what happens when the user writes while a call waits. `"reply"`: the model answers, with
+   *   the placeholder in its messages. `"hold"`: it is not called. `"withdraw"`: the call is taken back first.
+   *   @default "reply"
    * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`; the error of `approval`
    */
   resume<MESSAGE>(
     messages: readonly MESSAGE[],
-    options: { readonly tools: ToolSet },
+    options: { readonly tools: ToolSet; readonly whileWaiting?: WhileWaiting | undefined },
   ): Promise<ResumedMessages<MESSAGE>>;
 }
 
@@ -82,11 +96,26 @@ export interface AnswerOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
+interface UserMessage {
+  readonly role: "user";
+  readonly content: string;
+}
+
 /** Messages with the results of calls that have waited in their places. */
 export interface ResumedMessages<MESSAGE> {
   /** Copies of those that changed, and the others as they were. */
   readonly messages: MESSAGE[];
-  /** The calls whose placeholders are still there. Do not call the model before they are answered. */
+  /**
+   * Whether the model has something to do. Otherwise do not call it: it would comment on a placeholder, or make the
+   * call again.
+   */
+  readonly goesOn: boolean;
+  /**
+   * What tells the model of a result, if it has spoken since it made the call. Model messages end with it already; UI
+   * messages do not, because no user has written it: add it to the messages that you make of them.
+   */
+  readonly landing: readonly UserMessage[];
+  /** The calls whose placeholders are still there. */
   readonly stillWaiting: readonly WaitingCall[];
   /** The calls that have a result, or the reason why there is none, in the messages now. */
   readonly resumed: readonly WaitingCall[];
@@ -94,7 +123,7 @@ export interface ResumedMessages<MESSAGE> {
 
 export const answerFields = { round: wholeNumber(1, Number.MAX_SAFE_INTEGER), abortSignal };
 const answerSchema = optionalOptions(answerFields);
-const resumeSchema = optionalOptions({ tools: someObject });
+const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
 
 /** The uses of waiting calls that a step and those outside of one have. */
 export type WaitingUses = Pick<RunWaiting, "list" | "answer" | "withdraw">;
@@ -141,7 +170,8 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
     },
     async withdraw(id) {
       const { call } = await read(id);
-      const { describeWaiting, withdrawCall } = await loadWaiting();
+      const { describeWaiting, waitsBelow, withdrawCall } = await loadWaiting();
+      if (call.kind === "agent") throw waitsBelow(call);
       return describeWaiting(await withdrawCall(await stored!.contextOf(call), id));
     },
   };
@@ -151,13 +181,15 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
 export function createRunWaiting(
   {
     connections,
+    step,
     ...parts
   }: Pick<WaitingParts, "declared" | "principal" | "now"> & {
     readonly connections: readonly LiveConnection[];
+    readonly step: StepTime;
     readonly waiting?: WaitingSource | undefined;
   },
   find: (name: string) => LiveConnection,
-): RunWaiting {
+) {
   const own = (name: string) => connections.find((each) => each.name === name);
   const findOpen = (name: string) => own(name) && find(name);
   const { stored, ...uses } = createWaitingUses({
@@ -166,8 +198,25 @@ export function createRunWaiting(
     find: findOpen,
     emit: (name, event) => own(name)?.emit({ ...event, connection: name }),
   });
+  /** Fills in what is over. */
+  const fill = async <MESSAGE>(messages: readonly MESSAGE[], tools: ToolSet) => {
+    const places = placesIn(messages);
+    const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) =>
+      isAgentCall(call)
+        ? await resumeAgentCall(stored!, call, ...of, step.signal)
+        : await resumeParked({ stored: stored!, find: findOpen }, call, replayOf(of[1])?.tool),
+    );
+    const inOrder = filled.values();
+    return {
+      messages: fillIn(messages, () => inOrder.next().value),
+      over: places.filter((_, at) => filled[at] !== undefined).map(({ toolName }) => toolName),
+      stillWaiting: calls.filter((call) => isOpen({ call })),
+      resumed: calls.filter((call) => !isOpen({ call })),
+    };
+  };
 
-  return {
+  const repeats: RepeatedCalls = {};
+  const waiting: RunWaiting = {
     ...uses,
     async find(id) {
       const { answered } = await loadWaiting();
@@ -175,16 +224,32 @@ export function createRunWaiting(
       return found && answered(found.call);
     },
     async resume(messages, options) {
-      const { tools } = checkOptions(resumeSchema, options);
-      const { calls, filled } = await findResults(stored, tools, placesIn(messages), (...call) =>
-        resumeParked({ stored: stored!, find: findOpen }, ...call),
-      );
-      const inOrder = filled.values();
+      const { tools, whileWaiting: mode = "reply" } = checkOptions(resumeSchema, options);
+      let { over, ...resumed } = await fill(messages, tools);
+      const hasWritten = lastSpeaker(messages) === "user";
+      if (mode === "withdraw" && hasWritten && resumed.stillWaiting.length > 0) {
+        await Promise.all(
+          resumed.stillWaiting.map((call) => withdrawing(stored!, call).withdraw()),
+        );
+        ({ over, ...resumed } = await fill(messages, tools));
+      }
+      const { stillWaiting } = resumed;
+      if (stored)
+        joinRepeats(stored, mode === "reply" ? stillWaiting : [], { connections, repeats });
+      for (const call of stillWaiting)
+        currentToolCall()?.agents?.waiting.push({ call, ...withdrawing(stored!, call) });
+      const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";
+      const landing: UserMessage[] = isLanding
+        ? [{ role: "user", content: landingText(over) }]
+        : [];
+      const isOfPage = Array.isArray(ownField(resumed.messages.at(-1), "parts"));
       return {
-        messages: fillIn(messages, () => inOrder.next().value),
-        stillWaiting: calls.filter((call) => isOpen({ call })),
-        resumed: calls.filter((call) => !isOpen({ call })),
+        ...resumed,
+        messages: isOfPage ? resumed.messages : [...resumed.messages, ...(landing as never[])],
+        landing,
+        goesOn: stillWaiting.length === 0 || (mode !== "hold" && (hasWritten || isLanding)),
       };
     },
   };
+  return { waiting, stored, repeats };
 }

@@ -53,7 +53,7 @@ export async function pendingSignIn(
     if (required === undefined) return undefined;
     const { scopes, startUrl, askedAt } = required;
     const server = new URL(url).origin;
-    return { kind: "authorization", connection, server, scopes, startUrl, askedAt };
+    return { type: "sign-in", connection, server, scopes, startUrl, askedAt };
   } catch (cause) {
     if (McpSessionError.isInstance(cause)) throw cause;
     const field = "auth.authorizationFor";
@@ -100,13 +100,13 @@ export function withSignIn(
   if (!isAsked || principal === undefined) return connection;
   const { name, emit, sessionId } = connection;
   const url = endpointOf(definition);
-  const createPark = (source: WaitingSource): SignIn["park"] => {
+  const createPark = (source: WaitingSource): Pick<SignIn, "park" | "withdraw"> => {
     const stored = createStoredCalls({
       ...{ source, principal, now },
       limitsOf: () => pausingInput(definition.options),
       emit: (_, event) => emit({ ...event, connection: name }),
     });
-    return async (call) => {
+    const park: SignIn["park"] = async (call) => {
       const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
       const own = { connection: name, url: new URL(url), ...call };
       const parked = await parkCall(await stored.contextOf(own), own);
@@ -115,12 +115,17 @@ export function withSignIn(
       if (isOver) throw waitingFailure(parked);
       return waitingResult(describeWaiting(parked));
     };
+    const withdraw: SignIn["withdraw"] = async (id) => {
+      const { withdrawCall } = await loadWaiting();
+      return await withdrawCall(await stored.contextOf({ connection: name }), id);
+    };
+    return { park, withdraw };
   };
   const signIn: SignIn = {
     url,
     pending: async () =>
       await pendingSignIn(definition, { connection: name, principal, sessionId }),
-    park: waiting && createPark(waiting),
+    ...(waiting && createPark(waiting)),
   };
   return Object.assign(connection, { signIn });
 }

@@ -185,7 +185,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
     expect(JSON.stringify(second.messages)).toContain('{"durable-mcp":{"waiting":"wait-1"}}');
   });
 
-  test("a run on messages in which a call still waits says nothing, whoever wrote meanwhile", async () => {
+  test("a run on messages in which a call still waits answers the user, unless it is told to hold", async () => {
     const { tools } = shopTools();
     const first = await run(ai, {
       ...{ model: modelOfBoth(order), tools, messages: prompt },
@@ -193,10 +193,14 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
     });
     const stored = JSON.parse(JSON.stringify([...prompt, ...first.messages])) as ModelMessage[];
     const messages: ModelMessage[] = [...stored, { role: "user", content: "And?" }];
-    const model = modelOfBoth("Never said.");
+    const model = modelOfBoth("It waits.");
     const { finishReason } = await run(ai, { model, tools, messages, ...inTen });
-    expect(finishReason).toBe("other");
-    expect(callsOf(model)).toBe(0);
+    expect(finishReason).toBe("stop");
+    const hold = stopWhenWaiting({ whileWaiting: "hold" });
+    const held = await run(ai, { model, tools, messages, ...hold });
+    expect(held.finishReason).toBe("other");
+    expect(JSON.stringify(held.messages)).toContain("call of shop__order is done");
+    expect(callsOf(model)).toBe(1);
   });
 
   test("a run that was aborted before is no silent end", async () => {
@@ -332,8 +336,9 @@ test("what a user says while a call begins to wait is not lost with AI SDK 7", a
   for await (const message of readUIMessageStream({ stream })) {
     parts.splice(0, parts.length, ...message.parts);
   }
-  expect(model.doStreamCalls).toHaveLength(1);
-  expect(parts.slice(-2).map(({ type }) => type)).toEqual(["steering-message", "step-start"]);
+  expect(model.doStreamCalls).toHaveLength(2);
+  const types = parts.slice(-3).map(({ type }) => type);
+  expect(types).toEqual(["steering-message", "step-start", "text"]);
 });
 
 test("refuses a list in which not all are stop conditions", () => {

@@ -3,7 +3,8 @@ import type { LanguageModel, PrepareStepFunction, PrepareStepResult } from "ai";
 import * as z from "zod/mini";
 import { checkOptions, isFunction, optionalOptions, someFunction } from "../base/check-options.ts";
 import { ownField } from "../base/own-field.ts";
-import { findPlaceholders } from "./placeholders.ts";
+import { currentToolCall } from "../tools/tool-call-scope.ts";
+import { findPlaceholders, lastSpeaker } from "./placeholders.ts";
 
 /** What depends on an application's tools and, with AI SDK 7, on its contexts. */
 interface OfAnyTools {
@@ -20,8 +21,21 @@ type AnyPrepareStep = (
   options: Omit<Parameters<PrepareStepFunction<any>>[0], keyof OfAnyTools> & OfAnyTools,
 ) => PrepareStepResult<any> | PromiseLike<PrepareStepResult<any>>;
 
+/** What happens when the user writes while a call waits. */
+export type WhileWaiting = "reply" | "hold" | "withdraw";
+export const whileWaiting = z.literal(
+  ["reply", "hold", "withdraw"],
+  'must be "reply", "hold" or "withdraw"',
+);
+
 /** Options of `stopWhenWaiting`. */
 export interface StopWhenWaitingOptions {
+  /**
+   * What happens when the user writes while a call waits. `"reply"`: the model answers. `"hold"`: a text says that the
+   * call waits, and the model is not called. `"withdraw"`: as `"reply"`, once `resume` has taken the call back.
+   * @default "reply"
+   */
+  readonly whileWaiting?: WhileWaiting | undefined;
   /** The application's own conditions. @default AI SDK's: one step, and for an agent 20 */
   readonly stopWhen?: AnyStopCondition | readonly AnyStopCondition[] | undefined;
   /** The application's own `prepareStep`. It is not asked about a step in which the model says nothing. */
@@ -40,6 +54,7 @@ const isConditions = (value: unknown) => [value].flat().every(isFunction);
 const schema = optionalOptions({
   stopWhen: z.custom(isConditions, "must be a stop condition, or a list of stop conditions"),
   prepareStep: someFunction,
+  whileWaiting,
 });
 
 /**
@@ -60,11 +75,14 @@ const schema = optionalOptions({
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function stopWhenWaiting(options: StopWhenWaitingOptions = {}): StoppedWhenWaiting {
-  const { stopWhen, prepareStep } = checkOptions(schema, options);
+  const { stopWhen, prepareStep, whileWaiting: mode } = checkOptions(schema, options);
   return {
     ...(stopWhen && { stopWhen: [afterSilence, ...[stopWhen].flat()] as AnyStopCondition[] }),
-    prepareStep: async (step: Parameters<AnyPrepareStep>[0]) =>
-      callWaits(step.messages) ? silentStep : await prepareStep?.(step),
+    prepareStep: async (step: Parameters<AnyPrepareStep>[0]) => {
+      const failure = currentToolCall()?.failure;
+      if (failure !== undefined) throw failure;
+      return stepWhileWaiting(step.messages, mode) ?? (await prepareStep?.(step));
+    },
   };
 }
 
@@ -73,10 +91,25 @@ function afterSilence({ steps }: Pick<OfAnyTools, "steps">): boolean {
   return steps.slice(-1).some(isSilent);
 }
 
-/** Whether a call waits on whose result the next step would go on. */
-function callWaits(messages: readonly unknown[]): boolean {
+/** The step in which the model is not asked, because a call waits; `undefined` if it is asked. */
+export function stepWhileWaiting(messages: readonly unknown[], mode: WhileWaiting = "reply") {
+  const hasWritten = lastSpeaker(messages) === "user";
+  if (mode === "hold") {
+    const names = findPlaceholders(messages).map(({ toolName }) => toolName);
+    if (names.length === 0) return undefined;
+    return hasWritten ? stepWith(heldText(names)) : silentStep;
+  }
+  if (hasWritten) return undefined;
   const said = messages.findLastIndex((message) => ownField(message, "role") === "assistant");
-  return findPlaceholders(messages.slice(said + 1)).length > 0;
+  // The model shall say what it has to say about a call that it has made again.
+  return findPlaceholders(messages.slice(said + 1)).some(({ repeats }) => !repeats)
+    ? silentStep
+    : undefined;
+}
+
+/** For the user. */
+function heldText(toolNames: readonly string[]): string {
+  return `This conversation goes on when the call of ${[...new Set(toolNames)].join(", ")} is done, which waits for a person.`;
 }
 
 /** What it reads of a loop's steps, with any tools. */
@@ -96,10 +129,13 @@ export function isWaiting(): (options: { readonly steps: readonly Step[] }) => b
   return ({ steps }) => {
     const last = steps.at(-1);
     if (last === undefined) return false;
-    return (
-      isSilent(last) || last.toolResults.some(({ output }) => waitingCallOf(output) !== undefined)
-    );
+    return isSilent(last) || last.toolResults.some(({ output }) => isNewPlaceholder(output));
   };
+}
+
+function isNewPlaceholder(output: unknown): boolean {
+  const call = waitingCallOf(output);
+  return call !== undefined && call.repeats !== true;
 }
 
 /** A specification of language models that AI SDK 6 and 7 take. */
@@ -120,10 +156,10 @@ const usage = {
 const finishReason = { unified: "other", raw: "waiting" } as const;
 
 /**
- * A language model that says nothing, at once and at no cost. AI SDK calls the model after some tools without asking
+ * A language model that says nothing, or one text, at once and at no cost. AI SDK calls the model after some tools without asking
  * anybody, so a loop can only be stopped there by the model itself.
  */
-const silentModel: LanguageModelV3 = {
+const fixedModel = (text: string): LanguageModelV3 => ({
   specificationVersion: "v3",
   provider: "durable-mcp",
   modelId,
@@ -132,26 +168,35 @@ const silentModel: LanguageModelV3 = {
   async doGenerate({ abortSignal }) {
     // As any other model. For streams AI SDK looks itself.
     abortSignal?.throwIfAborted();
-    return { content: [], finishReason, usage, warnings: [] };
+    const content = text === "" ? [] : [{ type: "text", text } as const];
+    return { content, finishReason, usage, warnings: [] };
   },
   async doStream() {
     return {
       stream: new ReadableStream({
         start(controller) {
           controller.enqueue({ type: "stream-start", warnings: [] });
+          if (text !== "") {
+            controller.enqueue({ type: "text-start", id: "0" });
+            controller.enqueue({ type: "text-delta", id: "0", delta: text });
+            controller.enqueue({ type: "text-end", id: "0" });
+          }
           controller.enqueue({ type: "finish", finishReason, usage });
           controller.close();
         },
       }),
     };
   },
-};
+});
 
-/** What a `prepareStep` gives for a step in which the model says nothing. It cannot obey a tool choice. */
-export const silentStep: { readonly model: LanguageModel; readonly toolChoice: "auto" } = {
-  model: silentModel,
+/** What a `prepareStep` gives for a step in which the model says a text of ours. It cannot obey a tool choice. */
+const stepWith = (
+  text: string,
+): { readonly model: LanguageModel; readonly toolChoice: "auto" } => ({
+  model: fixedModel(text),
   toolChoice: "auto",
-};
+});
+export const silentStep = stepWith("");
 
 /** Whether the model of a step was the silent one. */
 function isSilent(step: { readonly response: { readonly modelId: string } }): boolean {

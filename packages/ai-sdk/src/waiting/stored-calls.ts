@@ -47,12 +47,16 @@ export function createStoredCalls(options: StoredCallsOptions) {
       const { calls } = await load();
       return (await calls.list()).map(({ call }) => call);
     },
-    /** The calls that wait or are being answered, those that were asked first are first. */
+    /**
+     * The calls that wait or are being answered, those that were asked first are first. Not those of tools in which
+     * agents run: what waits in them is there.
+     */
     async list(): Promise<WaitingCall[]> {
       const { calls, contextOf, upToDate, describeWaiting } = await load();
       const stored = await calls.list();
       const current = await Promise.all(stored.map((each) => upToDate(contextOf(each.call), each)));
-      return current.filter(isOpen).map(({ call }) => describeWaiting(call));
+      const listed = current.filter((each) => isOpen(each) && each.call.kind !== "agent");
+      return listed.map(({ call }) => describeWaiting(call));
     },
     /** A call in any state; `undefined` for an unknown id, and for another principal's. */
     async read(id: string): Promise<StoredCall | undefined> {

@@ -44,7 +44,14 @@ describe("waiting list", () => {
     const { inStore, json, call, server, row, origin } = await startAnswering();
     expect(json.calls).toMatchObject([
       {
-        ...{ row, state: "waiting", kind: "input", connection: "notes", tool: "order", round: 1 },
+        ...{
+          row,
+          state: "waiting",
+          type: "question",
+          connection: "notes",
+          tool: "order",
+          round: 1,
+        },
         ...{ todo: "Order it?", questions: { confirm: { method: "elicitation/create" } } },
       },
     ]);
@@ -145,7 +152,7 @@ describe("waiting answer", () => {
     const { json } = await runCliJson("waiting", "list", ...inStore);
     const todo =
       "the user signs in to work in the application, if that is not done; the next step then carries the call out";
-    expect(json.calls).toMatchObject([{ kind: "authorization", state: "waiting", todo }]);
+    expect(json.calls).toMatchObject([{ type: "call-waits-for-sign-in", state: "waiting", todo }]);
     const answer = ["waiting", "answer", json.calls[0].row, ...inStore, "--data", "{}"];
     const seen = await runCli(...answer, "--server", app.url);
     expect(seen).toMatchObject({ exitCode: 1 });

@@ -1,5 +1,5 @@
 import { oneLine } from "@durable-mcp/core/internal";
-import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import { describeWaiting, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
@@ -92,6 +92,7 @@ export function whatToDo(row: CallRow, now: number): string {
   }
   if (call.kind === "authorization")
     return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
+  if (call.kind === "agent") return "nothing: the calls of the agent in it are listed, too";
   const [first, ...others] = questionsOf(call);
   if (first === undefined) return "its server only wants the request again";
   const page = first.mode === "url" ? "a page to open: " : "";
@@ -103,7 +104,8 @@ export const pastItsTime = "past its time";
 /** The state of a call as it is by now. A look writes nothing, so time has not ended it in the store yet. */
 export function stateOf({ call, isSealed }: CallRow, now: number): string {
   if (isSealed || call === undefined) return isSealed ? "sealed" : "unreadable";
-  return call.state === "waiting" && call.expiresAt <= now ? pastItsTime : call.state;
+  const isLate = call.state === "waiting" && call.expiresAt <= now && call.kind !== "agent";
+  return isLate ? pastItsTime : call.state;
 }
 
 /** A call for `--json`, with its questions as the server asked them, and without anything secret. */
@@ -112,10 +114,11 @@ export function callJson(row: CallRow, now: number) {
   const common = { row: row.row, owner, agent, agentSession, state: stateOf(row, now) };
   const times = { lastUsedAt: printTime(lastUsedAt), bytes };
   if (call === undefined) return { ...common, ...times };
-  const { connection, kind, request, round, askedAt, expiresAt, requests, url } = call;
+  const { connection, type, server, method, tool, round } = describeWaiting(call);
+  const { askedAt, expiresAt, requests } = call;
   return {
-    ...{ ...common, connection, kind, server: new URL(url).origin, method: request.method },
-    ...{ tool: toolOf(call), round, askedAt: printTime(askedAt) },
+    ...{ ...common, connection, type, server, method },
+    ...{ tool, round, askedAt: printTime(askedAt) },
     ...{ expiresAt: printTime(expiresAt), ...times, todo: whatToDo(row, now), questions: requests },
   };
 }

@@ -5,7 +5,7 @@ import { sendClaimed, type Sent } from "./claim.ts";
 import { readCall } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import { type LegOptions, sendLeg } from "./send-leg.ts";
-import { askedElsewhere, needsSignIn, notWaiting } from "./waiting-failure.ts";
+import { askedElsewhere, needsSignIn, notWaiting, waitsBelow } from "./waiting-failure.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { waitingKinds } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
@@ -37,7 +37,8 @@ export async function answerCall(
   // Whoever noticed it first: all late answers are told the same.
   if (call.state === "expired") return call;
   const isOpen = call.state === "waiting" || call.state === "answering";
-  if (!waitingKinds[call.kind].takesAnswers && isOpen) throw needsSignIn(call);
+  if (!waitingKinds[call.kind].takesAnswers && isOpen)
+    throw call.kind === "agent" ? waitsBelow(call) : needsSignIn(call);
   const isRound = round === undefined || round === call.round;
   if (call.state !== "waiting" || !isRound) throw notWaiting(call.state);
   const isExpired = call.expiresAt <= context.now();

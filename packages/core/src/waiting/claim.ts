@@ -6,7 +6,18 @@ import { mayRunTwice, readCall } from "./current-call.ts";
 import type { LegOutcome } from "./send-leg.ts";
 import { notKept, notWaiting, sessionEnded } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { asks, claims, over, scrubAnswer, settles, settlesLost, unclaims } from "./waiting-life.ts";
+import type { AgentsWaiting } from "./keep-agent.ts";
+import {
+  asks,
+  claims,
+  isKeepable,
+  over,
+  scrubAnswer,
+  settles,
+  settlesLost,
+  unclaims,
+  waitsOn,
+} from "./waiting-life.ts";
 import { parseWaitingRecord, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
@@ -17,8 +28,11 @@ export interface Sent {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** The outcome of a leg, or that the fetch which sent it has kept that. */
-export type ClaimedOutcome = LegOutcome | { readonly type: "kept" };
+/** The outcome of a leg, that the fetch which sent it has kept that, or for what agents in a tool call wait now. */
+export type ClaimedOutcome =
+  | LegOutcome
+  | { readonly type: "kept" }
+  | ({ readonly type: "waits-on" } & AgentsWaiting);
 
 /**
  * Claims a call for one leg, and keeps its outcome.
@@ -82,6 +96,10 @@ async function takeBack({ calls }: WaitingContext, before: WaitingRecord, token:
   if (current?.call.claim?.token === token) await calls.replace(current, before);
 }
 
+/** Why a tool call in which agents run is over, although their calls wait. */
+export const tooLongToWait =
+  "The messages of the sub-agent are too long to be kept while its call waits. Keep them yourself: agentTool({ history }).";
+
 /** How often a server may ask for one call. */
 const maxRounds = 10;
 
@@ -105,6 +123,11 @@ async function note(
       return { call: await keepAnswer(context, claimed, outcome.answer) };
     case "expired":
       return await end(over(call, "expired"));
+    case "waits-on": {
+      const next = waitsOn(call, outcome);
+      if (isKeepable(next)) return await end(next);
+      return await end(settles(call, { error: { code: -32_603, message: tooLongToWait } }));
+    }
     case "kept":
       return { call: (await readCall(context, call.id)).call };
     default: {

@@ -18,6 +18,8 @@ export interface CallIdentity {
   readonly input: unknown;
   /** The model's id of the call; `undefined` for a call that is made once. */
   readonly toolCallId?: string | undefined;
+  /** The tool calls of agents around it, the root's first. @default none */
+  readonly path?: WaitingRecord["path"] | undefined;
   /** What else tells the call apart, such as the task of a graph that runs again. @default nothing */
   readonly scope?: string | undefined;
 }
@@ -46,9 +48,10 @@ export async function hasDigest(call: CallIdentity, expected: string): Promise<b
  */
 export async function callId(call: CallIdentity, turn: number): Promise<string> {
   if (!isNamed(call)) return randomToken();
-  const { connection, toolCallId = null, scope } = call;
-  const parts = [connection, toolCallId, await callDigest(call)];
+  const { connection, toolCallId = null, scope, path = [] } = call;
+  const parts: unknown[] = [connection, toolCallId, await callDigest(call)];
   if (scope !== undefined) parts.push(scope);
+  if (path.length > 0) parts.push(path.map((each) => each.toolCallId));
   const id = (await textDigest(JSON.stringify(parts))).slice(0, 32);
   return turn === 0 ? id : `${id}.${turn}`;
 }
@@ -98,11 +101,12 @@ export async function beginCall(
   identity: CallIdentity,
   { url, request }: { readonly url: URL; readonly request: WaitingRecord["request"] },
 ): Promise<WaitingRecord> {
-  const { connection, toolCallId } = identity;
+  const { connection, toolCallId, path } = identity;
   const askedAt = now();
   return {
     ...{ version: 1, kind, id: "", state: "waiting", connection, url: url.href },
     ...(toolCallId !== undefined && { toolCallId }),
+    ...(path !== undefined && { path }),
     ...{ digest: await callDigest(identity), request, round: 0, leg: randomToken() },
     ...{ requests: {}, askedAt, expiresAt: askedAt + limits.maxAgeMs },
   };
@@ -143,6 +147,8 @@ async function overdue(
   const { call } = stored;
   const { calls, claimMs, limits, now } = context;
   if (call.state === "waiting") {
+    // It is over when what it waits for is.
+    if (call.kind === "agent") return undefined;
     const asksAgain = waitingKinds[call.kind].takesAnswers && limits.onExpired === "ask-again";
     const isOver = call.expiresAt <= now() && !asksAgain;
     return isOver ? over(call, "expired") : undefined;
@@ -157,8 +163,10 @@ async function overdue(
 
 export function mayRunTwice(
   { limits: { safeTools = [] } }: WaitingContext,
-  { request }: WaitingRecord,
+  { kind, request }: WaitingRecord,
 ): boolean {
+  // Its agents go on from their histories.
+  if (kind === "agent") return true;
   return request.method !== "tools/call" || safeTools.includes(String(request.params["name"]));
 }
 

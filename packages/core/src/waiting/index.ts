@@ -11,14 +11,15 @@ export type {
   UrlQuestion,
 } from "./input-request.ts";
 export {
+  type AgentToolCall,
   type AskingMethod,
   type WaitingAuthorization,
   type WaitingCall,
   waitingCallOf,
   type WaitingEntry,
-  type WaitingKind,
   type WaitingResult,
   type WaitingState,
+  type WaitingType,
 } from "./waiting-call.ts";
 export {
   type AnsweredCall,

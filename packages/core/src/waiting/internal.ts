@@ -4,9 +4,10 @@
  */
 export { answerCall } from "./answer-call.ts";
 export { formProblem } from "./form-problem.ts";
-export { type ClaimedOutcome, sendClaimed, settleCall } from "./claim.ts";
+export { type ClaimedOutcome, sendClaimed, settleCall, tooLongToWait } from "./claim.ts";
+export { agentCall, keepAgentCall } from "./keep-agent.ts";
 export { parkCall } from "./park-call.ts";
-export { hasDigest, showCall, upToDate } from "./current-call.ts";
+export { callId, hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";
 export {
@@ -15,9 +16,10 @@ export {
   notPausing,
   notWaiting,
   waitingFailure,
+  waitsBelow,
 } from "./waiting-failure.ts";
 export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
-export { delivers } from "./waiting-life.ts";
+export { delivers, isRepeated } from "./waiting-life.ts";
 export {
   describeWaiting,
   parseWaitingRecord,

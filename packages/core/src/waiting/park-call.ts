@@ -14,6 +14,8 @@ interface ParkedCall {
   /** The input as the model gave it. What the application adds to it is not kept. */
   readonly input: unknown;
   readonly toolCallId: string;
+  /** The tool calls of agents around it, the root's first. @default none */
+  readonly path?: WaitingRecord["path"] | undefined;
   /** Whether it is the call of a stand-in for the connection's tools, which is never sent. @default false */
   readonly isStandIn?: boolean | undefined;
 }
@@ -27,7 +29,7 @@ interface ParkedCall {
  */
 export async function parkCall(
   context: WaitingContext,
-  { connection, url, tool, annotations, input = {}, toolCallId, isStandIn = false }: ParkedCall,
+  { connection, url, tool, annotations, input = {}, isStandIn = false, ...own }: ParkedCall,
 ): Promise<WaitingRecord | undefined> {
   if (!isPrintable(input)) return undefined;
   const method = "tools/call";
@@ -35,7 +37,8 @@ export async function parkCall(
   const args = JSON.parse(JSON.stringify(input)) as unknown;
   // A server may have a tool of the stand-in's name.
   const scope = isStandIn ? "stand-in" : undefined;
-  const identity = { connection, method, tool, input: args, toolCallId, scope };
+  const { toolCallId, path } = own;
+  const identity = { connection, method, tool, input: args, toolCallId, path, scope };
   const request = { method, params: { name: tool, arguments: args }, headers: {} } as const;
   const parked: WaitingRecord = {
     ...(await beginCall(context, "authorization", identity, { url, request })),

@@ -60,7 +60,12 @@ test("a call waits for a sign-in with one write, and shows what it waits for", a
   const call = describeWaiting(await park());
   expect(store.operations).toEqual(["put"]);
   expect(call).toEqual({
-    ...{ id: expect.any(String), kind: "authorization", state: "waiting", connection: "shop" },
+    ...{
+      id: expect.any(String),
+      type: "call-waits-for-sign-in",
+      state: "waiting",
+      connection: "shop",
+    },
     ...{ server: server.origin, method: "tools/call", tool: "order", toolCallId: "call 1" },
     ...{ round: 0, requests: {}, askedAt: time.now, expiresAt: time.now + 604_800_000 },
   });
@@ -178,7 +183,7 @@ test("the server may ask something after the sign-in: the same record has the qu
   await sendClaimed(context, await read(id), async (claimed) => {
     const fetch = createWaitingFetch(context, shop.fetch, { url: server, connection: "shop" });
     const { result } = await send((input, init) => fetch(input, init, { ...tea, claimed }));
-    expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, kind: "input" } } });
+    expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, type: "question" } } });
     return { type: "kept" };
   });
   expect((await read(id)).call).toMatchObject({ kind: "input", state: "waiting", round: 1 });
@@ -193,6 +198,8 @@ test("a step that runs again with a call that waits for a sign-in sends nothing"
   const shop = createAskingServer(() => asks("state"));
   const fetch = createWaitingFetch(open(), shop.fetch, { url: server, connection: "shop" });
   const { result } = await send((input, init) => fetch(input, init, tea));
-  expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, kind: "authorization" } } });
+  expect(result).toMatchObject({
+    _meta: { "durable-mcp/waiting": { id, type: "call-waits-for-sign-in" } },
+  });
   expect(shop.legs).toEqual([]);
 });

@@ -17,12 +17,7 @@ import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type InputResponses, isSafeQuestion } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { withoutMarks } from "./waiting-call.ts";
-import {
-  areRequests,
-  type WaitingAnswer,
-  type WaitingRecord,
-  withoutPrototype,
-} from "./waiting-record.ts";
+import { areRequests, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
 
 /** The outcome of a leg. */
 export type LegOutcome =
@@ -149,10 +144,9 @@ export function questionOf(result: unknown): Question | undefined {
   const requestState = result["requestState"] ?? undefined;
   if (!areRequests(inputRequests) || !Object.values(inputRequests).every(isSafeQuestion))
     return undefined;
-  const requests = withoutPrototype(inputRequests);
-  if (typeof requestState === "string") return { requests, requestState };
-  const asks = requestState === undefined && Object.keys(requests).length > 0;
-  return asks ? { requests } : undefined;
+  if (typeof requestState === "string") return { requests: inputRequests, requestState };
+  const asks = requestState === undefined && Object.keys(inputRequests).length > 0;
+  return asks ? { requests: inputRequests } : undefined;
 }
 
 /**

@@ -1,16 +1,22 @@
 import { isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
 
+/** Why a call waits, as records say it. */
+export type WaitingKind = "input" | "authorization" | "agent";
+
 /**
  * Why a call waits.
  *
- * - `input`: the server has answered it with questions.
- * - `authorization`: the user has to sign in first. It was not carried out.
+ * - `question`: the server has answered it with questions.
+ * - `call-waits-for-sign-in`: the user has to sign in first. It was not carried out.
+ * - `sub-agent`: a call of a sub-agent waits in a tool of the application. Only placeholders are of this type: what
+ *   waits is listed with its `path`.
  */
-export type WaitingKind = "input" | "authorization";
+export type WaitingType = "question" | "call-waits-for-sign-in" | "sub-agent";
 
 /** What is particular to the calls of a kind. */
 interface KindOfWaiting {
+  readonly type: WaitingType;
   /** Whether the call itself takes answers: then they are sent to its server. */
   readonly takesAnswers: boolean;
   /** What has to happen before the call goes on, for the model. */
@@ -24,6 +30,7 @@ interface KindOfWaiting {
 /** All kinds. A further one is an entry here, and a file that keeps its calls, such as `park-call.ts`. */
 export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
   input: {
+    type: "question",
     takesAnswers: true,
     waitsFor: (connection) =>
       `connection ${connection} asks a person something, and waits for the answer. It has not failed.`,
@@ -31,11 +38,20 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     expired: "nobody answered the server's question",
   },
   authorization: {
+    type: "call-waits-for-sign-in",
     takesAnswers: false,
     waitsFor: (connection) =>
       `the user has to sign in to connection ${connection} first. It was not carried out, and it has not failed. Ask the user to sign in.`,
     leg: "the step that made the call after the sign-in",
     expired: "the user did not sign in",
+  },
+  agent: {
+    type: "sub-agent",
+    takesAnswers: false,
+    waitsFor: (connection) =>
+      `a call of its sub-agent on connection ${connection} waits for a person. It has not failed.`,
+    leg: "the step in which the sub-agent went on",
+    expired: "nobody did what the sub-agent's call waits for",
   },
 };
 
@@ -60,11 +76,18 @@ export type WaitingState =
 /** The requests that a server may answer with questions (`input_required`). */
 export type AskingMethod = "tools/call" | "resources/read" | "prompts/get";
 
+/** A tool call of an agent, in which another agent runs. */
+export interface AgentToolCall {
+  /** The tool's name for the model. */
+  readonly toolName: string;
+  readonly toolCallId: string;
+}
+
 /** A call that waits for a person. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
 export interface WaitingCall {
   /** Names the call within its agent session and principal. */
   readonly id: string;
-  readonly kind: WaitingKind;
+  readonly type: WaitingType;
   readonly state: WaitingState;
   readonly connection: string;
   /** The origin of the server's URL. */
@@ -74,12 +97,13 @@ export interface WaitingCall {
   readonly tool: string;
   /** The model's id of the call. */
   readonly toolCallId?: string | undefined;
+  /** Of a sub-agent's call: the tool calls in which it was made, the root agent's first. */
+  readonly path?: readonly AgentToolCall[] | undefined;
+  /** Whether it repeats a call that waits: it was not sent, and gets the same result. */
+  readonly repeats?: true | undefined;
   /** Counts the server's questions, from 1; 0 before the first. */
   readonly round: number;
-  /**
-   * The server's questions by its keys, as it sent them: in an object without a prototype. Empty while the call waits
-   * for a sign-in.
-   */
+  /** The server's questions by its keys, as it sent them. Empty while the call waits for a sign-in. */
   readonly requests: Readonly<Record<string, InputRequest>>;
   /** When the questions of this round came, or when the call began to wait for a sign-in. */
   readonly askedAt: number;
@@ -89,7 +113,7 @@ export interface WaitingCall {
 
 /** A connection that waits until its user has signed in. It holds no secret. */
 export interface WaitingAuthorization {
-  readonly kind: "authorization";
+  readonly type: "sign-in";
   /** It is no call, and takes no answer. */
   readonly id?: undefined;
   /** The application's name of the server. */
@@ -168,7 +192,9 @@ export function placeholderResult(call: WaitingCall): Record<string, unknown> {
 }
 
 /** For the model. */
-function waitingText({ connection, kind }: WaitingCall): string {
-  const { waitsFor } = waitingKinds[kind];
+function waitingText({ connection, type }: WaitingCall): string {
+  // A placeholder may come from a browser.
+  const { waitsFor } =
+    Object.values(waitingKinds).find((kind) => kind.type === type) ?? waitingKinds.input;
   return `This call is not done yet: ${waitsFor(connection)} Do not make the call again; its result will take the place of this text.`;
 }

@@ -197,8 +197,8 @@ export function answered(call: WaitingRecord): AnsweredCall {
   return { call: describeWaiting(call), ...call.answer };
 }
 
-function isOpen({ state }: WaitingCall): boolean {
-  return state === "waiting" || state === "answering";
+function isOpen({ state, type }: WaitingCall): boolean {
+  return (state === "waiting" || state === "answering") && type !== "sub-agent";
 }
 
 /** @throws {McpSessionError} `NOT_WAITING` */

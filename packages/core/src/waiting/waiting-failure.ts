@@ -91,6 +91,13 @@ export function needsSignIn(
   );
 }
 
+/** A tool call that goes on when a call of its sub-agent has its result. */
+export function waitsBelow({ connection, state }: WaitingRecord): McpSessionError {
+  const message =
+    "A call of the sub-agent in this call waits, and takes the answer. The list of waiting calls has it, with its path. Nothing was sent.";
+  return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
+}
+
 /** The agent session was ended while a leg was under way. @param state the state that the leg has led to */
 export function sessionEnded(state: WaitingState): McpSessionError {
   const message = "The agent session was ended while the answer was under way.";

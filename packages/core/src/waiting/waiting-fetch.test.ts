@@ -33,7 +33,7 @@ test("gives the client a result that stands for the call", async () => {
   const { result } = await send(fetch);
   expect(result).toMatchObject({ resultType: "complete", isError: true });
   const call = {
-    ...{ kind: "input", state: "waiting", connection: "shop", server: "https://shop.example" },
+    ...{ type: "question", state: "waiting", connection: "shop", server: "https://shop.example" },
     ...{ method: "tools/call", tool: "order", round: 1, requests: { confirm } },
     ...{ askedAt: 1_000, expiresAt: 604_801_000 },
   };

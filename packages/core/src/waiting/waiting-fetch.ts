@@ -37,6 +37,8 @@ type Fetch = typeof globalThis.fetch;
 /** What the caller of a client knows of a call, and the client does not. */
 export interface CallNotes {
   readonly toolCallId?: string | undefined;
+  /** The tool calls of agents around it, the root's first. @default none */
+  readonly path?: WaitingRecord["path"] | undefined;
   /** What else tells the call apart, such as the task of a graph that runs again. */
   readonly scope?: string | undefined;
   /** The input as the model gave it. @default the arguments of the request */
@@ -161,10 +163,10 @@ function repeatable({ method, params = {} }: JsonRpcRequest, headers: Headers) {
 function identityOf(
   connection: string,
   { method, params = {} }: JsonRpcRequest,
-  { toolCallId, scope, input = params["arguments"] ?? {} }: CallNotes,
+  { toolCallId, path, scope, input = params["arguments"] ?? {} }: CallNotes,
 ): CallIdentity {
   const tool = String(params[method === "resources/read" ? "uri" : "name"]);
-  return { connection, method, tool, input, toolCallId, scope };
+  return { connection, method, tool, input, toolCallId, path, scope };
 }
 
 /** The id of a call, and its record if an earlier run of the step was asked for it and nobody has its result. */

@@ -88,13 +88,29 @@ export function over(
   before: WaitingRecord,
   state: "settled" | "expired" | "outcome-unknown" | "withdrawn",
 ): WaitingRecord {
-  const { requestState: _, ...call } = before;
+  const { requestState: _, histories: _histories, ...call } = before;
   return { ...call, state };
 }
 
 /** A graph shows the questions of the call's round in an interrupt. */
 export function shows(call: WaitingRecord, shown: ShownRound): WaitingRecord {
   return { ...call, shown: [...(call.shown ?? []), shown] };
+}
+
+/** Calls of the agents in a tool call wait, perhaps others than before. */
+export function waitsOn(
+  { histories: _, ...call }: WaitingRecord,
+  { histories, waitsFor }: Pick<WaitingRecord, "histories"> & { readonly waitsFor: string[] },
+): WaitingRecord {
+  // Messages are JSON once they are stored.
+  const kept = histories && (JSON.parse(JSON.stringify(histories)) as typeof histories);
+  const own = { ...call, waitsFor, ...(kept && { histories: kept }) };
+  return { ...own, state: "waiting", leg: randomToken() };
+}
+
+/** A model has made the call again while it waits. */
+export function isRepeated(call: WaitingRecord, toolCallId: string): WaitingRecord {
+  return { ...call, repeatedBy: [...(call.repeatedBy ?? []), toolCallId] };
 }
 
 /** The result is in a conversation. */

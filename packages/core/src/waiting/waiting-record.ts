@@ -53,6 +53,10 @@ const fields = {
   connection: z.string(),
   url: z.url(),
   toolCallId: z.optional(z.string()),
+  /** The tool calls of agents around it, the root's first. */
+  path: z.optional(z.array(z.strictObject({ toolName: z.string(), toolCallId: z.string() }))),
+  /** The ids of calls that repeat it, and get its result. */
+  repeatedBy: z.optional(z.array(z.string())),
   /** Of the method, the tool, and the input as the caller gave it. */
   digest: z.string(),
   /** The request of a call, as each of its legs repeats it. */
@@ -77,6 +81,10 @@ const fields = {
   answer: z.optional(answer),
   /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
   isStandIn: yes,
+  /** Of a tool in which agents run: the messages of each that began in it. */
+  histories: z.optional(z.array(z.array(record))),
+  /** The ids of the sub-agents' calls for which it waits. */
+  waitsFor: z.optional(z.array(z.string())),
   /** Of the tool, when the call began to wait for a sign-in. */
   annotations: z.optional(record),
   /** Whether a conversation has got the result. */
@@ -100,20 +108,15 @@ export function parseWaitingRecord(value: unknown): WaitingRecord | undefined {
 
 /** What an application sees of a record. */
 export function describeWaiting(stored: WaitingRecord): WaitingCall {
-  const { id, kind, state, connection, url, toolCallId, request, round, askedAt, expiresAt } =
+  const { id, kind, state, connection, url, toolCallId, path, request, round, askedAt, expiresAt } =
     stored;
   const { method, params } = request;
+  const { type } = waitingKinds[kind];
   return {
-    ...{ id, kind, state, connection, server: new URL(url).origin, method },
+    ...{ id, type, state, connection, server: new URL(url).origin, method },
     tool: String(params[method === "resources/read" ? "uri" : "name"]),
     ...(toolCallId !== undefined && { toolCallId }),
-    ...{ round, requests: withoutPrototype(stored.requests), askedAt, expiresAt },
+    ...(path !== undefined && { path }),
+    ...{ round, requests: stored.requests, askedAt, expiresAt },
   };
-}
-
-/** Keys from servers: `__proto__` is a key as any other. */
-export function withoutPrototype<T>(map: Readonly<Record<string, T>>): Record<string, T> {
-  const own: Record<string, T> = Object.create(null);
-  for (const [key, value] of Object.entries(map)) own[key] = value;
-  return own;
 }

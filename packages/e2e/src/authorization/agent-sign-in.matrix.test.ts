@@ -74,13 +74,13 @@ describe.for(kinds)(
       expect(await world.authorization.journal()).toEqual([]);
       const [door, call] = await ada.waiting();
       expect(door).toEqual({
-        ...{ kind: "authorization", connection: "notes", server: new URL(world.locked.url).origin },
+        ...{ type: "sign-in", connection: "notes", server: new URL(world.locked.url).origin },
         ...{ scopes: ["notes:read"], askedAt: expect.any(Number) },
         startUrl: expect.stringMatching(
           /:3999\/oauth\/start\?connection=notes&resource=\w+&chat=[\w-]+$/,
         ),
       });
-      expect(call).toMatchObject({ kind: "authorization", tool: "sign_in", state: "waiting" });
+      expect(call).toMatchObject({ type: "call-waits-for-sign-in", tool: "sign_in", state: "waiting" });
       const early = await ada.generate(first.messages!, "never");
       expect(early).toMatchObject({ ...stopped, model: { calls: 0 } });
 
@@ -110,7 +110,7 @@ describe.for(kinds)(
         expect(parked.requests).toEqual(["tools/call 401", "tools/call 401"]);
         expect((await refreshes()) - before).toBe(1);
         const [door, ...calls] = await ada.waiting();
-        const waits = { kind: "authorization", tool: "add_note", state: "waiting" };
+        const waits = { type: "call-waits-for-sign-in", tool: "add_note", state: "waiting" };
         expect(calls).toMatchObject([waits, waits]);
 
         await ada.signIn(door);
@@ -135,7 +135,7 @@ describe.for(kinds)(
         expect(asked.requests.at(-1)).toBe("tools/call 403");
         const [door] = await ada.waiting();
         const scopes: unknown = expect.arrayContaining(["notes:read", "notes:delete"]);
-        expect(door).toMatchObject({ kind: "authorization", scopes });
+        expect(door).toMatchObject({ type: "sign-in", scopes });
         expect(runs(reason)).toBe(0);
         await ada.signIn(door);
         const done = await ada.generate(asked.messages!, "Deleted.");

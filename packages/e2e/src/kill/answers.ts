@@ -116,7 +116,7 @@ async function openShop(
     for (let round = 0; round < 5; round += 1) {
       const shop = newProcess();
       const entries = await shop.waiting(sessionId, { principal });
-      const [call] = entries.filter((entry) => entry.id !== undefined);
+      const [call] = entries.filter((entry) => entry.type !== "sign-in");
       if (call === undefined) return "over";
       if (call.state !== "waiting") fault(`it is still ${call.state}, and its process is gone`);
       await answer(shop, sessionId, call);

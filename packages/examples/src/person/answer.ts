@@ -14,7 +14,7 @@ const { sessions, close } = await openShop(url, place, events);
 const lines: PersonLine[] = [];
 
 const [question] = await sessions.waiting(chatId, { principal });
-if (question?.id === undefined) throw new Error("Nothing waits for a person.");
+if (question?.type !== "question") throw new Error("Nothing waits for a person.");
 const { id } = question;
 let call: WaitingCall = question;
 while (call.state === "waiting") {

@@ -33,7 +33,7 @@ const turn = await sessions.run(chatId, { principal }, async (run) => {
 });
 
 const entries = await sessions.waiting(chatId, { principal });
-const [question] = entries.filter((entry) => entry.id !== undefined);
+const [question] = entries.filter((entry) => entry.type !== "sign-in");
 await close();
 const { calls = [], text = "" } = turn ?? {};
 printPersonReport({

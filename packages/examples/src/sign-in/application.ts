@@ -38,7 +38,7 @@ app.get("/", async (context) => {
   const { principal } = context.var;
   const waiting = await sessions.waiting(places.chatId, { principal });
   const links = waiting.flatMap((entry) =>
-    entry.id === undefined
+    entry.type === "sign-in"
       ? [
           html`<p>
             The agent waits. <a href="${entry.startUrl}">Sign in to ${entry.connection}</a>

@@ -137,7 +137,7 @@ async function goOn(
 
 /** The calls that wait. A connection whose user has to sign in is none. */
 async function openCalls({ waiting }: ConnectionRun) {
-  return (await waiting.list()).filter((entry) => entry.id !== undefined);
+  return (await waiting.list()).filter((entry) => entry.type !== "sign-in");
 }
 
 /** The call of a step that was interrupted after its server had asked. */

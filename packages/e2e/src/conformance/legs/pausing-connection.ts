@@ -40,7 +40,7 @@ export const openPausingConnection: OpenLegClient = async ({ url, storePath }) =
     },
     async waiting() {
       const entries = await sessions.waiting("suite", owner);
-      return entries.filter((entry) => entry.id !== undefined);
+      return entries.filter((entry) => entry.type !== "sign-in");
     },
     async answer(id, responses) {
       const call = await sessions.answer("suite", id, responses, owner);

@@ -1,0 +1,216 @@
+import type { FlexibleSchema, ModelMessage, Tool, UIMessage } from "ai";
+import { invalidOption } from "@durable-mcp/core/internal";
+import * as z from "zod/mini";
+import {
+  anything,
+  checkOptions,
+  flag,
+  optionalOptions,
+  someFunction,
+  someObject,
+} from "../base/check-options.ts";
+import { resultsInContext } from "../base/results-in-context.ts";
+import {
+  type ConnectionMode,
+  currentScope,
+  enterScope,
+  runNested,
+  type RunScope,
+} from "../run/run-scope.ts";
+import { currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
+import { loadWaiting } from "../waiting/stored-calls.ts";
+import { beginAgent, keepAgents } from "../waiting/sub-agents.ts";
+import { type Messages, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
+import { inRun, withPlaceholders } from "./bind-tools.ts";
+
+/** An agent of AI SDK 6 or 7, or of this package, with any tools and options. */
+interface AnyAgent {
+  readonly id?: string | undefined;
+  readonly tools: any;
+  generate(parameters: any): PromiseLike<{ readonly text: string }>;
+  stream(parameters: any): PromiseLike<object>;
+}
+
+/** What a tool call knows when it makes its agent. */
+interface AgentUse {
+  readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Options of `agentTool`. */
+export interface AgentToolOptions<INPUT> {
+  /** For the model of the agent that calls the tool. */
+  readonly description: string;
+  /** The sub-agent; or makes it for a call, in the run, where `currentConnections()` has its tools. */
+  readonly agent: AnyAgent | ((input: INPUT, use: AgentUse) => AnyAgent | PromiseLike<AnyAgent>);
+  /** The schema of the tool's input. @default an object with a text `prompt` */
+  readonly inputSchema?: FlexibleSchema<INPUT> | undefined;
+  /** What the sub-agent is told. @default `input.prompt` */
+  readonly prompt?: ((input: INPUT) => string | ModelMessage[]) | undefined;
+  /** The call options of the sub-agent, such as `{ sessionId, principal }` of a durable agent. @default none */
+  readonly options?: ((input: INPUT) => object) | undefined;
+  /** Which sessions the sub-agent shares, as `withConnections` has it. @default it inherits all */
+  readonly connections?: Readonly<Record<string, ConnectionMode>> | undefined;
+  /** Whether the tool streams the sub-agent's message to the page. Its last text is for the model. @default false */
+  readonly stream?: boolean | undefined;
+  /**
+   * Keeps the messages of a sub-agent while a call of it waits, under a key that names the tool call. A durable
+   * agent's are always kept beside the waiting call. @default beside the waiting call, up to 500,000 characters
+   */
+  readonly history?: AgentHistory | undefined;
+}
+
+/** The application's own place for the messages of sub-agents. */
+export interface AgentHistory {
+  load(key: string): Promise<ModelMessage[]>;
+  save(key: string, messages: ModelMessage[]): Promise<void>;
+}
+
+const schema = z.extend(
+  optionalOptions({
+    ...{ inputSchema: anything, prompt: someFunction, options: someFunction },
+    ...{ connections: someObject, stream: flag, history: someObject },
+  }),
+  {
+    description: z.string("must be a text"),
+    agent: z.union([someFunction, someObject], "must be an agent, or a function that makes one"),
+  },
+);
+
+/**
+ * Makes a tool of a sub-agent, for `generateText`, `streamText` and agents of AI SDK 6 and 7. While a call of the
+ * sub-agent waits for a person, the tool's result is a placeholder: the agent around stops or goes on as for any
+ * waiting call, and `sessions.waiting` lists the call with its `path`. `resume` executes the tool again. The sub-agent
+ * then goes on from its own messages, and its answer takes the place of the placeholder.
+ *
+ * @example
+ * const research = agentTool({ description: "Researches a topic.", agent: researcher });
+ * const result = await generateText({ model, messages, tools: { ...(await run.tools()), research } });
+ *
+ * @returns a tool whose output is the sub-agent's text; with `stream` its UI message
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ */
+export function agentTool<INPUT = { prompt: string }>(
+  options: AgentToolOptions<INPUT> & { readonly stream: true },
+): Tool<INPUT, UIMessage>;
+export function agentTool<INPUT = { prompt: string }>(
+  options: AgentToolOptions<INPUT>,
+): Tool<INPUT, string>;
+export function agentTool(given: AgentToolOptions<any>): Tool<any, any> {
+  const options = checkOptions(schema, given);
+  const { description, inputSchema = z.object({ prompt: z.string() }), stream } = options;
+  const execute = (input: unknown, use: AgentUse): unknown => {
+    const scope = currentScope();
+    const name = typeof options.agent === "object" ? options.agent.id : undefined;
+    const { toolCallId } = use;
+    const withStored = <T>(save: (stored: undefined) => Promise<T>) => save(undefined);
+    const call = { toolName: name ?? "agent", toolCallId, input, withStored };
+    return keepAgents({ ...call, ...(scope && inRun(scope)) }, () =>
+      stream ? streamed(options, input, use, scope) : generated(options, input, use, scope),
+    );
+  };
+  return withPlaceholders({
+    ...{ description, inputSchema, execute },
+    ...(stream && {
+      toModelOutput: ({ output }: { output: UIMessage | undefined }) => ({
+        type: "text" as const,
+        value: output?.parts.findLast((part) => part.type === "text")?.text ?? "",
+      }),
+    }),
+  } as Tool<any, any>);
+}
+
+type Options = AgentToolOptions<any>;
+type Scope = RunScope | undefined;
+
+async function generated(options: Options, input: unknown, use: AgentUse, scope: Scope) {
+  const work = async () => {
+    const call = await prepare(options, input, use);
+    if (call === undefined) return undefined;
+    const result = await call.agent.generate(call.parameters);
+    await call.keep(responseMessagesOf(result));
+    return result.text;
+  };
+  const { connections: modes } = options;
+  if (modes === undefined || scope === undefined) return await work();
+  return await runNested(scope, { modes, abortSignal: use.abortSignal }, work);
+}
+
+async function* streamed(options: Options, input: unknown, use: AgentUse, scope: Scope) {
+  const { connections: modes } = options;
+  const { abortSignal } = use;
+  const nested = modes && scope && (await scope.nest({ modes, abortSignal }));
+  const inNested = <T>(work: () => T) => (nested ? enterScope(nested, work) : work());
+  try {
+    const { readUIMessageStream } = await import("ai");
+    const call = await inNested(() => prepare(options, input, use));
+    if (call === undefined) return;
+    const result = (await inNested(() => call.agent.stream(call.parameters))) as {
+      toUIMessageStream(): ReadableStream;
+    };
+    const messages = messagesOfStream([], result);
+    yield* resultsInContext(inNested, readUIMessageStream({ stream: result.toUIMessageStream() }));
+    await call.keep(await messages);
+  } finally {
+    await nested?.run.dispose();
+  }
+}
+
+/** The sub-agent's call; `undefined` while it has nothing to go on with. */
+async function prepare(options: Options, input: any, { abortSignal, toolCallId }: AgentUse) {
+  const { agent: given, prompt = (asked) => asked.prompt, history } = options;
+  const agent =
+    typeof given === "function" ? await given(input, { abortSignal, toolCallId }) : given;
+  const own = { abortSignal, ...(options.options && { options: options.options(input) }) };
+  const asked = prompt(input);
+  const first = (
+    typeof asked === "string" ? [{ role: "user", content: asked }] : asked
+  ) as Messages;
+  // A durable agent keeps and resumes its own messages.
+  if ("waiting" in agent || "sessions" in agent) {
+    if (history)
+      throw invalidOption(
+        "history",
+        "cannot be given with a durable agent, which keeps its messages",
+      );
+    return { agent, parameters: { ...own, messages: first }, keep: async () => undefined };
+  }
+  const inTool = beginAgent();
+  const load = async () => (await history!.load(await keyOf(input))) as unknown as Messages;
+  const kept = inTool?.history ?? (inTool?.goesOn && history ? await load() : first);
+  const resumed = await currentScope()?.run.waiting.resume(kept, {
+    ...{ tools: agent.tools, whileWaiting: "hold" },
+  });
+  const messages = resumed?.messages ?? kept;
+  const keep = async (response: Messages) => {
+    const all = [...messages, ...response];
+    const waits = currentToolCall()?.agents?.waiting.length;
+    const own = waits ? withoutComment(all) : all;
+    inTool?.keep(own, history !== undefined);
+    if (waits || inTool?.goesOn) await history?.save(await keyOf(input), own as never);
+  };
+  if (resumed?.goesOn === false) {
+    await keep([]);
+    return undefined;
+  }
+  return { agent, parameters: { ...own, messages }, keep };
+}
+
+/** Names the tool call, whatever ids its model gives again. */
+async function keyOf(input: unknown): Promise<string> {
+  const { agentCall, callId } = await loadWaiting();
+  const scope = currentToolCall()!;
+  return await callId(
+    { ...agentCall, input, toolCallId: scope.toolCallId, path: pathOf(scope) },
+    0,
+  );
+}
+
+/** What a model has said of a placeholder is over when the result is there. */
+function withoutComment(messages: Messages): Messages {
+  const isComment = ({ role, content }: Messages[number]) =>
+    role === "assistant" &&
+    !(Array.isArray(content) && content.some(({ type }) => type === "tool-call"));
+  const last = messages.findLastIndex((message) => !isComment(message));
+  return messages.slice(0, last + 1);
+}

@@ -1,0 +1,125 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { waitingCallOf } from "@durable-mcp/core/internal";
+import type { AgentToolCall, WaitingCall } from "@durable-mcp/core/waiting";
+import { createAsyncContext } from "../base/async-context.ts";
+
+type Messages = readonly Readonly<Record<string, unknown>>[];
+
+/** The agents that run in a tool call whose result can come in a later step. */
+export interface AgentsInTool {
+  /** The messages of those that began in an earlier step, in the order in which they began. */
+  readonly histories: readonly Messages[];
+  /** Those that began in this step, and their messages afterwards. */
+  readonly begun: { messages?: PromiseLike<Messages> | Messages | undefined; isKept?: boolean }[];
+  /** Their calls that wait. */
+  readonly waiting: WaitingBelow[];
+}
+
+interface WaitingBelow {
+  readonly call: WaitingCall;
+  readonly withdraw: () => Promise<unknown>;
+}
+
+/** A tool call of an agent, for the code below it. */
+export interface ToolCallScope extends AgentToolCall {
+  readonly around: ToolCallScope | undefined;
+  /** Not there if no later step would bring a result to the call. */
+  readonly agents?: AgentsInTool | undefined;
+  /** Whether its tool is just being executed: until that returns a promise, or a generator. */
+  isStarting?: boolean;
+  /** Why the call must end: a call waits below it all the same. */
+  failure?: McpSessionError;
+}
+
+const toolCalls = createAsyncContext<ToolCallScope | undefined>("toolCalls");
+export const currentToolCall = toolCalls.current;
+export const enterToolCall = toolCalls.enter;
+
+/** The tool call in which an agent's call of a connection's tool is made; `undefined` for the root agent's. */
+function around(toolCallId: string | undefined): ToolCallScope | undefined {
+  const scope = toolCalls.current();
+  // AI SDK 7 tells of the call itself, too.
+  const isOwn = scope !== undefined && !scope.agents && scope.toolCallId === toolCallId;
+  return isOwn ? scope.around : scope;
+}
+
+/** The tool calls around a call, the root agent's first; `undefined` for the root agent's own. */
+export function pathAround(toolCallId: string | undefined): AgentToolCall[] | undefined {
+  return pathOf(around(toolCallId));
+}
+
+export function pathOf(scope: ToolCallScope | undefined): AgentToolCall[] | undefined {
+  const path: AgentToolCall[] = [];
+  for (let each = scope; each !== undefined; each = each.around) {
+    const { toolName, toolCallId } = each;
+    if (each.agents) path.unshift({ toolName, toolCallId });
+  }
+  return path.length > 0 ? path : undefined;
+}
+
+/**
+ * Has the tool calls around a call know that it waits.
+ *
+ * @param result of the call, which waits if it is a placeholder
+ * @throws {McpSessionError} `CONNECTION_INVALID` if the call waits, and its result would reach no agent; the call is
+ *   taken back then
+ */
+export async function waitBelow<T>(
+  result: T,
+  toolCallId: string | undefined,
+  withdraw: ((id: string) => Promise<unknown>) | undefined,
+): Promise<T> {
+  const call = waitingCallOf(result);
+  const scope = call && around(toolCallId);
+  if (scope === undefined || call === undefined) return result;
+  const below = { call, withdraw: async () => await withdraw?.(call.id) };
+  if (scope.agents) {
+    scope.agents.waiting.push(below);
+    return result;
+  }
+  await below.withdraw();
+  throw (scope.failure = notWrapped(scope, call));
+}
+
+/** A call waits in an agent to which no later step would bring its result. */
+export function notWrapped(
+  { toolName }: Pick<AgentToolCall, "toolName">,
+  { connection, tool }: Pick<WaitingCall, "connection" | "tool">,
+): McpSessionError {
+  const field = `tools.${toolName}`;
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    `${field} runs an agent whose call of ${tool} (connection ${connection}) waits for a person. Make the tool with agentTool({ agent }), so that the result gets back to it. The call was taken back. It was not carried out.`,
+    { data: { field, connection } },
+  );
+}
+
+/** The part of Node's `diagnostics_channel` that is used. */
+interface DiagnosticsChannel {
+  tracingChannel?(name: string): {
+    readonly start: {
+      bindStore(store: unknown, transform: (message: any) => ToolCallScope | undefined): void;
+    };
+  };
+}
+
+/** Has AI SDK 7 tell of the tool calls of all its agents, with its tracing channel. */
+export function followToolCalls(): void {
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?: (id: string) => DiagnosticsChannel | undefined };
+  };
+  const storage = toolCalls.storage();
+  let channels: DiagnosticsChannel | undefined;
+  try {
+    channels = process?.getBuiltinModule?.("node:diagnostics_channel");
+  } catch {
+    // Next's edge runtime has the function, and throws when it is called.
+  }
+  if (storage === undefined) return;
+  channels?.tracingChannel?.("ai:telemetry").start.bindStore(storage, ({ type, event }) => {
+    const outer = storage.getStore();
+    if (type !== "executeTool") return outer;
+    const { toolName, toolCallId } = event.toolCall as AgentToolCall;
+    return { toolName, toolCallId, around: outer };
+  });
+}
