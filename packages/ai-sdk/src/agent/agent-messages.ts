@@ -1,4 +1,4 @@
-import type { AgentInTool } from "../waiting/sub-agents.ts";
+import type { AgentInTool } from "../tools/tool-call-scope.ts";
 
 export type Messages = readonly Readonly<Record<string, unknown>>[];
 

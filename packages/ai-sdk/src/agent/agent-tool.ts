@@ -17,9 +17,9 @@ import {
   runNested,
   type RunScope,
 } from "../run/run-scope.ts";
-import { currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
+import { beginAgent, currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
 import { loadWaiting } from "../waiting/stored-calls.ts";
-import { beginAgent, keepAgents } from "../waiting/sub-agents.ts";
+import { keepAgents } from "../waiting/sub-agents.ts";
 import { type Messages, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
 import { inRun, withPlaceholders } from "./bind-tools.ts";
 
@@ -103,9 +103,8 @@ export function agentTool(given: AgentToolOptions<any>): Tool<any, any> {
     const scope = currentScope();
     const name = typeof options.agent === "object" ? options.agent.id : undefined;
     const { toolCallId } = use;
-    const withStored = <T>(save: (stored: undefined) => Promise<T>) => save(undefined);
-    const call = { toolName: name ?? "agent", toolCallId, input, withStored };
-    return keepAgents({ ...call, ...(scope && inRun(scope)) }, () =>
+    const call = { toolName: name ?? "agent", toolCallId, input, ...inRun(scope) };
+    return keepAgents(call, () =>
       stream ? streamed(options, input, use, scope) : generated(options, input, use, scope),
     );
   };
@@ -177,17 +176,17 @@ async function prepare(options: Options, input: any, { abortSignal, toolCallId }
   }
   const inTool = beginAgent();
   const load = async () => (await history!.load(await keyOf(input))) as unknown as Messages;
-  const kept = inTool?.history ?? (inTool?.goesOn && history ? await load() : first);
-  const resumed = await currentScope()?.run.waiting.resume(kept, {
+  const before = inTool?.history ?? (inTool?.goesOn && history ? await load() : first);
+  const resumed = await currentScope()?.run.waiting.resume(before, {
     ...{ tools: agent.tools, whileWaiting: "hold" },
   });
-  const messages = resumed?.messages ?? kept;
+  const messages = resumed?.messages ?? before;
   const keep = async (response: Messages) => {
     const all = [...messages, ...response];
     const waits = currentToolCall()?.agents?.waiting.length;
-    const own = waits ? withoutComment(all) : all;
-    inTool?.keep(own, history !== undefined);
-    if (waits || inTool?.goesOn) await history?.save(await keyOf(input), own as never);
+    const kept = waits ? withoutComment(all) : all;
+    inTool?.keep(kept, history !== undefined);
+    if (waits || inTool?.goesOn) await history?.save(await keyOf(input), kept as never);
   };
   if (resumed?.goesOn === false) {
     await keep([]);

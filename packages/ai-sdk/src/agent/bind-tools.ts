@@ -33,10 +33,10 @@ export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, to
 }
 
 /** What a call of a tool has of the run in which it is made. */
-export function inRun(scope: RunScope) {
-  const withStored = <T>(use: (stored: StoredCalls | undefined) => Promise<T>) =>
-    runInternalsOf(scope.run)(async ({ stored }) => await use(stored));
-  return { withStored, repeats: scope.repeats };
+export function inRun(scope: RunScope | undefined) {
+  const withStored = async <T>(use: (stored: StoredCalls | undefined) => Promise<T>) =>
+    await (scope ? runInternalsOf(scope.run)(({ stored }) => use(stored)) : use(undefined));
+  return { withStored, repeats: scope?.repeats };
 }
 
 /** A tool of the application's whose result may be a placeholder. */

@@ -22,8 +22,7 @@ import {
   type WhileWaiting,
 } from "../waiting/stop-when-waiting.ts";
 import { lastSpeaker } from "../waiting/placeholders.ts";
-import { type AgentInTool, beginAgent } from "../waiting/sub-agents.ts";
-import { currentToolCall } from "../tools/tool-call-scope.ts";
+import { type AgentInTool, beginAgent, currentToolCall } from "../tools/tool-call-scope.ts";
 import type { OpenDurableAgent, Resuming, RuntimeContext } from "./open-durable-agent.ts";
 
 /** The tools of a durable agent with a known type: its own, and the tools of connections with `schemas`. */

@@ -11,7 +11,7 @@ import { goingOn, messagesOfStream, responseMessagesOf } from "./agent-messages.
 import type { OpenRun } from "../sessions/open-run.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { WhileWaiting } from "../waiting/stop-when-waiting.ts";
-import { type AgentInTool, beginAgent } from "../waiting/sub-agents.ts";
+import { type AgentInTool, beginAgent } from "../tools/tool-call-scope.ts";
 
 export type RuntimeContext = Record<string, unknown>;
 

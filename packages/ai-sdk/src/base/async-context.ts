@@ -22,9 +22,9 @@ export function createAsyncContext<T>(name: string) {
     return holder[key];
   };
   return {
-    current: () => storage()?.getStore(),
+    current: (): T | undefined => storage()?.getStore(),
     /** Calls `use` so that it, and all it starts, finds the value; without `AsyncLocalStorage` just calls it. */
-    enter<R>(value: T, use: () => R): R {
+    enter: <R>(value: T, use: () => R): R => {
       const own = storage();
       return own === undefined ? use() : own.run(value, use);
     },

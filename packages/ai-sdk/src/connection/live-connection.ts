@@ -145,10 +145,7 @@ export interface LiveConnection {
   readonly pausing?: PausingCalls | undefined;
   /** Set if the connection's user signs in (`auth.authorizationFor`), where it has its own session or none. */
   readonly signIn?: SignIn | undefined;
-  /**
-   * Has a model's call join one that waits, which it repeats, and gives its placeholder; `undefined` for any other
-   * call. Set while the model goes on with calls of its messages that wait.
-   */
+  /** Has a model's call join one that waits, if it repeats it, and gives the placeholder. Set while such calls wait. */
   repeatOf?:
     | ((tool: string, input: unknown, toolCallId: string) => Promise<WaitingResult | undefined>)
     | undefined;

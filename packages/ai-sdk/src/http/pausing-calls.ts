@@ -29,10 +29,7 @@ export function createPausingCalls(parts: HttpParts) {
   const pausing: PausingCalls = {
     read: async (id) => (await stored.read(id))?.call,
     list: async () => await stored.all(),
-    async withdraw(id) {
-      const { withdrawCall } = await loadWaiting();
-      return await withdrawCall(await stored.contextOf({ connection }), id);
-    },
+    withdraw: stored.withdraw,
     async show(...shown) {
       const { showCall } = await loadWaiting();
       await showCall(await stored.contextOf({ connection }), ...shown);

@@ -7,7 +7,7 @@ import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
-import { createRunWaiting } from "../waiting/run-waiting.ts";
+import { createRunWaiting } from "../waiting/create-run-waiting.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";

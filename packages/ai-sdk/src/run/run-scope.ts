@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
-import type { WaitingResult } from "@durable-mcp/core/waiting";
 import { createAsyncContext } from "../base/async-context.ts";
+import type { RepeatedCalls } from "../waiting/repeats.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 
@@ -27,18 +27,6 @@ export interface NestOptions {
   /** @default the principal of the run around it */
   readonly principal?: Principal | undefined;
   readonly abortSignal?: AbortSignal | undefined;
-}
-
-/** The calls of the application's own tools that wait, while the model goes on. */
-export interface RepeatedCalls {
-  /** Has a call of the model join one that waits, which it repeats; `undefined` while none waits. */
-  find?:
-    | ((call: {
-        readonly toolName: string;
-        readonly toolCallId: string;
-        readonly input: unknown;
-      }) => Promise<WaitingResult | undefined>)
-    | undefined;
 }
 
 /** A run, for the code below it. */

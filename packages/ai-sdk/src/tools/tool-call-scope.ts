@@ -94,6 +94,27 @@ export function notWrapped(
   );
 }
 
+export type AgentInTool = ReturnType<typeof beginAgent>;
+
+/** An agent that begins in a tool call whose result can come in a later step; `undefined` for any other agent. */
+export function beginAgent() {
+  const agents = toolCalls.current()?.agents;
+  if (agents === undefined) return undefined;
+  const own: AgentsInTool["begun"][number] = {};
+  const history = agents.histories[agents.begun.length];
+  agents.begun.push(own);
+  return {
+    /** Whether it has begun in an earlier step. */
+    goesOn: history !== undefined,
+    /** Its messages of an earlier step, with which it goes on; `undefined` if the application keeps them. */
+    history: history && history.length > 0 ? history : undefined,
+    /** @param isKept whether the application keeps them */
+    keep(messages: AgentsInTool["begun"][number]["messages"], isKept = false) {
+      Object.assign(own, { messages, isKept });
+    },
+  };
+}
+
 /** The part of Node's `diagnostics_channel` that is used. */
 interface DiagnosticsChannel {
   tracingChannel?(name: string): {

@@ -1,8 +1,19 @@
 import { waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { RepeatedCalls } from "../run/run-scope.ts";
 import { type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+
+/** The calls of the application's own tools that wait, while the model goes on. */
+export interface RepeatedCalls {
+  /** Has a call of the model join one that waits, which it repeats; `undefined` while none waits. */
+  find?:
+    | ((call: {
+        readonly toolName: string;
+        readonly toolCallId: string;
+        readonly input: unknown;
+      }) => Promise<WaitingResult | undefined>)
+    | undefined;
+}
 
 /** Has calls of a model join the calls that they repeat, of those that wait in its messages. */
 export function joinRepeats(

@@ -8,27 +8,12 @@ import type {
 } from "@durable-mcp/core/waiting";
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
-import {
-  abortSignal,
-  checkOptions,
-  optionalOptions,
-  someObject,
-  wholeNumber,
-} from "../base/check-options.ts";
+import { abortSignal, checkOptions, optionalOptions, wholeNumber } from "../base/check-options.ts";
 import { pausingInput } from "../connection/define-connection.ts";
-import { ownField } from "../base/own-field.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
-import type { StepTime } from "../connection/step-time.ts";
-import { replayOf } from "../tools/connection-tools.ts";
-import type { RepeatedCalls } from "../run/run-scope.ts";
-import { currentToolCall } from "../tools/tool-call-scope.ts";
-import { findResults, placesIn } from "./find-results.ts";
-import { fillIn, lastSpeaker } from "./placeholders.ts";
-import { joinRepeats, landingText } from "./repeats.ts";
-import { pendingSignIns, resumeParked } from "./sign-in.ts";
-import { type WhileWaiting, whileWaiting } from "./stop-when-waiting.ts";
-import { isAgentCall, resumeAgentCall, withdrawing } from "./sub-agents.ts";
+import { pendingSignIns } from "./sign-in.ts";
+import type { WhileWaiting } from "./stop-when-waiting.ts";
 import { createStoredCalls, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
@@ -96,7 +81,7 @@ export interface AnswerOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-interface UserMessage {
+export interface UserMessage {
   readonly role: "user";
   readonly content: string;
 }
@@ -123,12 +108,11 @@ export interface ResumedMessages<MESSAGE> {
 
 export const answerFields = { round: wholeNumber(1, Number.MAX_SAFE_INTEGER), abortSignal };
 const answerSchema = optionalOptions(answerFields);
-const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
 
 /** The uses of waiting calls that a step and those outside of one have. */
 export type WaitingUses = Pick<RunWaiting, "list" | "answer" | "withdraw">;
 
-interface WaitingParts {
+export interface WaitingParts {
   readonly declared: Readonly<Connections>;
   readonly principal: Principal | undefined;
   /** Where calls wait; `undefined` if none can. */
@@ -169,87 +153,9 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
       return describeWaiting(await pausing.answer(call, responses, { round, signal }));
     },
     async withdraw(id) {
-      const { call } = await read(id);
-      const { describeWaiting, waitsBelow, withdrawCall } = await loadWaiting();
-      if (call.kind === "agent") throw waitsBelow(call);
-      return describeWaiting(await withdrawCall(await stored!.contextOf(call), id));
+      const { describeWaiting } = await loadWaiting();
+      await read(id);
+      return describeWaiting(await stored!.withdraw(id));
     },
   };
-}
-
-/** @param find finds a connection for a use */
-export function createRunWaiting(
-  {
-    connections,
-    step,
-    ...parts
-  }: Pick<WaitingParts, "declared" | "principal" | "now"> & {
-    readonly connections: readonly LiveConnection[];
-    readonly step: StepTime;
-    readonly waiting?: WaitingSource | undefined;
-  },
-  find: (name: string) => LiveConnection,
-) {
-  const own = (name: string) => connections.find((each) => each.name === name);
-  const findOpen = (name: string) => own(name) && find(name);
-  const { stored, ...uses } = createWaitingUses({
-    ...parts,
-    source: parts.waiting,
-    find: findOpen,
-    emit: (name, event) => own(name)?.emit({ ...event, connection: name }),
-  });
-  /** Fills in what is over. */
-  const fill = async <MESSAGE>(messages: readonly MESSAGE[], tools: ToolSet) => {
-    const places = placesIn(messages);
-    const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) =>
-      isAgentCall(call)
-        ? await resumeAgentCall(stored!, call, ...of, step.signal)
-        : await resumeParked({ stored: stored!, find: findOpen }, call, replayOf(of[1])?.tool),
-    );
-    const inOrder = filled.values();
-    return {
-      messages: fillIn(messages, () => inOrder.next().value),
-      over: places.filter((_, at) => filled[at] !== undefined).map(({ toolName }) => toolName),
-      stillWaiting: calls.filter((call) => isOpen({ call })),
-      resumed: calls.filter((call) => !isOpen({ call })),
-    };
-  };
-
-  const repeats: RepeatedCalls = {};
-  const waiting: RunWaiting = {
-    ...uses,
-    async find(id) {
-      const { answered } = await loadWaiting();
-      const found = await stored?.read(id);
-      return found && answered(found.call);
-    },
-    async resume(messages, options) {
-      const { tools, whileWaiting: mode = "reply" } = checkOptions(resumeSchema, options);
-      let { over, ...resumed } = await fill(messages, tools);
-      const hasWritten = lastSpeaker(messages) === "user";
-      if (mode === "withdraw" && hasWritten && resumed.stillWaiting.length > 0) {
-        await Promise.all(
-          resumed.stillWaiting.map((call) => withdrawing(stored!, call).withdraw()),
-        );
-        ({ over, ...resumed } = await fill(messages, tools));
-      }
-      const { stillWaiting } = resumed;
-      if (stored)
-        joinRepeats(stored, mode === "reply" ? stillWaiting : [], { connections, repeats });
-      for (const call of stillWaiting)
-        currentToolCall()?.agents?.waiting.push({ call, ...withdrawing(stored!, call) });
-      const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";
-      const landing: UserMessage[] = isLanding
-        ? [{ role: "user", content: landingText(over) }]
-        : [];
-      const isOfPage = Array.isArray(ownField(resumed.messages.at(-1), "parts"));
-      return {
-        ...resumed,
-        messages: isOfPage ? resumed.messages : [...resumed.messages, ...(landing as never[])],
-        landing,
-        goesOn: stillWaiting.length === 0 || (mode !== "hold" && (hasWritten || isLanding)),
-      };
-    },
-  };
-  return { waiting, stored, repeats };
 }

@@ -22,7 +22,7 @@ import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
-import { createStoredCalls, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { createStoredCalls, loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
 type AuthorizationSource = GetToken & Required<Pick<GetToken, "authorizationFor">>;
@@ -115,11 +115,7 @@ export function withSignIn(
       if (isOver) throw waitingFailure(parked);
       return waitingResult(describeWaiting(parked));
     };
-    const withdraw: SignIn["withdraw"] = async (id) => {
-      const { withdrawCall } = await loadWaiting();
-      return await withdrawCall(await stored.contextOf({ connection: name }), id);
-    };
-    return { park, withdraw };
+    return { park, withdraw: stored.withdraw };
   };
   const signIn: SignIn = {
     url,
@@ -176,9 +172,7 @@ export async function resumeParked(
       const allowed = whileAllowed(connection, before, call);
       const send = async (claimed: StoredCall) => await carryOutCall(connection, claimed, allowed);
       // Nothing is sent if another process was first.
-      await sendClaimed(context, parked, send).catch((error: unknown) => {
-        if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
-      });
+      await sendClaimed(context, parked, send).catch(unlessOver);
     }
   }
   return (await stored.read(id)) ?? parked;

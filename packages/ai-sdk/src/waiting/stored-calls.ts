@@ -1,4 +1,4 @@
-import { type Principal, principalParts } from "@durable-mcp/core";
+import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
 import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
 import type { StoredCall, WaitingRecord, WaitingContext } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
@@ -38,7 +38,17 @@ export function createStoredCalls(options: StoredCallsOptions) {
     return { ...waiting, calls, contextOf };
   });
 
+  /** Takes a call back, and what waits in it. @throws {McpSessionError} `NOT_WAITING` */
+  const withdraw = async (id: string): Promise<WaitingRecord> => {
+    const { calls, contextOf, notWaiting, withdrawCall } = await load();
+    const found = await calls.read(id);
+    if (found === undefined) throw notWaiting(undefined);
+    for (const below of found.call.waitsFor ?? []) await withdraw(below).catch(unlessOver);
+    return await withdrawCall(contextOf(found.call), id);
+  };
+
   return {
+    withdraw,
     /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
     contextOf: async (of: Pick<WaitingCall, "connection">): Promise<WaitingContext> =>
       (await load()).contextOf(of),
@@ -71,6 +81,11 @@ export function createStoredCalls(options: StoredCallsOptions) {
       return (await calls.replace(stored, delivers(stored.call))) !== undefined;
     },
   };
+}
+
+/** Goes on where a call that should be taken back, or claimed, is over or another process's. */
+export function unlessOver(error: unknown): undefined {
+  if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
 }
 
 /** Whether a call waits or is being answered. */

@@ -1,6 +1,5 @@
 /** The tool calls in which agents run: how they wait with their agents' calls, and how they go on. */
 
-import { McpSessionError } from "@durable-mcp/core";
 import { invalid, isRecord, waitingResult } from "@durable-mcp/core/internal";
 import type { AgentToolCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
@@ -14,9 +13,9 @@ import {
   pathOf,
   type ToolCallScope,
 } from "../tools/tool-call-scope.ts";
-import type { RepeatedCalls } from "../run/run-scope.ts";
+import type { RepeatedCalls } from "./repeats.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
-import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { isOpen, loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 
 /** A call of one of the application's tools, in a run. */
 interface OwnToolCall extends AgentToolCall {
@@ -55,12 +54,12 @@ export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
 
 /** Has a call of the model join one that it repeats. */
 async function* unlessRepeated(
-  { repeats: _, ...call }: OwnToolCall,
+  call: OwnToolCall,
   find: NonNullable<RepeatedCalls["find"]>,
   execute: () => unknown,
 ) {
   const repeated = await find(call);
-  const result = repeated ?? keepAgents(call, execute);
+  const result = repeated ?? keepAgents({ ...call, repeats: undefined }, execute);
   if (isAsyncIterable(result)) yield* result;
   else yield await result;
 }
@@ -128,7 +127,7 @@ async function keep(
     throw stored ? invalid(`tools.${toolName}`, tooLongToWait) : notWrapped(scope, call);
   }
   const described = describeWaiting(kept);
-  const { withdraw } = withdrawing(stored!, kept);
+  const withdraw = () => stored!.withdraw(kept.id);
   scope.around?.agents?.waiting.push({ call: described, withdraw });
   return waitingResult(described);
 }
@@ -151,28 +150,12 @@ async function whatWaits({ toolName, agents }: OwnScope) {
   // Those that the application keeps are not kept twice.
   const histories = all.map((messages, at) => (begun[at]!.isKept ? [] : messages));
   const waitsFor = [...new Set(waiting.map(({ call }) => call.id))];
-  return { histories: histories as WaitingRecord["histories"], waitsFor };
+  return { histories: histories, waitsFor };
 }
 
 /** Takes back what waits in a tool call that fails: no later step would bring a result to it. */
 async function withdrawAll({ waiting }: AgentsInTool): Promise<void> {
-  await Promise.all(waiting.map(async ({ withdraw }) => await withdraw()));
-}
-
-/** Takes a call back, and the calls of its agents. What is over, or is being answered, stays. */
-export function withdrawing(stored: StoredCalls, { id }: Pick<WaitingRecord, "id">) {
-  const withdraw = async (each: string): Promise<WaitingRecord | undefined> => {
-    const found = await stored.read(each);
-    if (found === undefined) return undefined;
-    for (const below of found.call.waitsFor ?? []) await withdraw(below).catch(isOver);
-    const { withdrawCall } = await loadWaiting();
-    return await withdrawCall(await stored.contextOf(found.call), each);
-  };
-  return { withdraw: async () => await withdraw(id).catch(isOver) };
-}
-
-function isOver(error: unknown): undefined {
-  if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
+  await Promise.all(waiting.map(({ withdraw }) => withdraw().catch(unlessOver)));
 }
 
 /** Whether a call is that of a tool in which agents run, and waits. */
@@ -226,7 +209,7 @@ export async function resumeAgentCall(
     }
   };
   // Nothing is done if another process was first.
-  await sendClaimed(await stored.contextOf(call), parked, run).catch(isOver);
+  await sendClaimed(await stored.contextOf(call), parked, run).catch(unlessOver);
   abortSignal?.throwIfAborted();
   return (await stored.read(call.id)) ?? parked;
 }
@@ -255,25 +238,4 @@ async function lastOf(scope: OwnScope, results: AsyncIterable<unknown>): Promise
 /** The output of a tool in which agents ran. */
 export function agentOutput(result: unknown): unknown {
   return isRecord(result) ? result["output"] : undefined;
-}
-
-export type AgentInTool = ReturnType<typeof beginAgent>;
-
-/** An agent that begins in a tool call whose result can come in a later step; `undefined` for any other agent. */
-export function beginAgent() {
-  const agents = currentToolCall()?.agents;
-  if (agents === undefined) return undefined;
-  const own: AgentsInTool["begun"][number] = {};
-  const history = agents.histories[agents.begun.length];
-  agents.begun.push(own);
-  return {
-    /** Whether it has begun in an earlier step. */
-    goesOn: history !== undefined,
-    /** Its messages of an earlier step, with which it goes on; `undefined` if the application keeps them. */
-    history: history && history.length > 0 ? history : undefined,
-    /** @param isKept whether the application keeps them */
-    keep(messages: AgentsInTool["begun"][number]["messages"], isKept = false) {
-      Object.assign(own, { messages, isKept });
-    },
-  };
 }

@@ -6,8 +6,8 @@ import type { WaitingRecord } from "./waiting-record.ts";
 
 /** What a tool call waits for, in which agents run. */
 export interface AgentsWaiting {
-  /** The messages of each agent that began in the call; not there if the application keeps them. */
-  readonly histories?: WaitingRecord["histories"] | undefined;
+  /** The messages of each agent that began in the call; empty if the application keeps them. */
+  readonly histories: NonNullable<WaitingRecord["histories"]>;
   /** The ids of the calls that wait in them. */
   readonly waitsFor: string[];
 }

@@ -99,13 +99,12 @@ export function shows(call: WaitingRecord, shown: ShownRound): WaitingRecord {
 
 /** Calls of the agents in a tool call wait, perhaps others than before. */
 export function waitsOn(
-  { histories: _, ...call }: WaitingRecord,
-  { histories, waitsFor }: Pick<WaitingRecord, "histories"> & { readonly waitsFor: string[] },
+  call: WaitingRecord,
+  { histories, waitsFor }: Required<Pick<WaitingRecord, "histories" | "waitsFor">>,
 ): WaitingRecord {
   // Messages are JSON once they are stored.
-  const kept = histories && (JSON.parse(JSON.stringify(histories)) as typeof histories);
-  const own = { ...call, waitsFor, ...(kept && { histories: kept }) };
-  return { ...own, state: "waiting", leg: randomToken() };
+  const kept = JSON.parse(JSON.stringify(histories)) as typeof histories;
+  return { ...call, state: "waiting", leg: randomToken(), histories: kept, waitsFor };
 }
 
 /** A model has made the call again while it waits. */
