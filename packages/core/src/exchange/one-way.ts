@@ -29,7 +29,10 @@ export async function exchangeOneWay(
     const sending = sendOn(context, session, { ...request, body, signal }, methodOf(message));
     const response = await answerOrReason(sending, signal);
     if (!response.ok) {
-      return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
+      return await abortable(
+        bufferAnswer(response, session, context.recovery.classifyLoss),
+        signal,
+      );
     }
     const followed = followNamed(context, session, method, response, request);
     if (followed === undefined) noteAnswered(state, session);
@@ -39,7 +42,7 @@ export async function exchangeOneWay(
   if (answer instanceof Response) return answer;
   if (answer.loss === "none" || answer.isOfVersion) return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
-  const isSure = answer.loss === "definite" && context.onLoss !== "retry";
+  const isSure = answer.loss === "definite" && context.recovery.onLoss !== "retry";
   if (isSure) lose(context, session, method, answer.status);
   return emptyAnswer(202);
 }

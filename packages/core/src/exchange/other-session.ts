@@ -62,12 +62,12 @@ function goOnIn(
   lost: { readonly session: LiveSession; readonly method: string; readonly status: number },
   { headers, init }: OwnRequest,
 ): () => void {
-  const { state, emit, onLoss } = context;
+  const { state, emit, recovery } = context;
   const { session, method, status } = lost;
   const isFirst = compareAndClear(state, session, named);
   if (isFirst) emit({ type: "lost", method, status });
   // Only the next request waits for it.
-  const isReplaced = isFirst && onLoss !== "report";
+  const isReplaced = isFirst && recovery.onLoss !== "report";
   const ensured = isReplaced ? ensureSession(context, { headers, init }) : undefined;
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const endUnlessUsed = async () => {

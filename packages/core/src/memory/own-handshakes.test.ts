@@ -51,7 +51,7 @@ describe("a later step", () => {
 
   test.each([
     ["toolList.maxAgeMs", { toolList: { maxAgeMs: 10 } }],
-    ["pinMs", { memory: createServerMemory({ pinMs: 10 }) }],
+    ["pinMs", { memory: createServerMemory({ pinMs: 10, session: "stateless" }) }],
   ])("makes the handshake after %s", async (_, limits) => {
     let now = 0;
     const options = { ...limits, now: () => now };
