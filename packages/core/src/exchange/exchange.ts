@@ -23,7 +23,7 @@ import {
   sessionRefused,
 } from "../session/session-errors.ts";
 import { namedSession, nameSession } from "../session/session-headers.ts";
-import { liveSession, lostSession, noteAnswered } from "../session/session-life.ts";
+import { liveSession, lostSession } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import {
   isRequest,
@@ -172,13 +172,12 @@ async function sendOnce(
       const isOwnNow = context.session === "stateless" && namedSession(read) !== undefined;
       if (isOwnNow) lose(context, session, method, read.status);
       const followed = followNamed(context, session, method, read, request);
-      if (followed === undefined) noteAnswered(context.state, session);
-      carriedOutIn = followed?.session ?? session;
+      carriedOutIn = followed.session;
       return openAnswer(context, read, {
         ...{ pending, session: carriedOutIn, request, timeout },
         settle() {
           settle();
-          followed?.whenOver();
+          followed.whenOver();
         },
       });
     }

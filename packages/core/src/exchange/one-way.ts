@@ -2,7 +2,7 @@ import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
 import { bufferAnswer, responseForClient, toResponse } from "../session/buffered-answer.ts";
 import { lose, sendOn, type SessionContext } from "../session/session-context.ts";
-import { liveSession, noteAnswered } from "../session/session-life.ts";
+import { liveSession } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import { followNamed } from "./other-session.ts";
@@ -34,9 +34,7 @@ export async function exchangeOneWay(
         signal,
       );
     }
-    const followed = followNamed(context, session, method, response, request);
-    if (followed === undefined) noteAnswered(state, session);
-    else followed.whenOver();
+    followNamed(context, session, method, response, request).whenOver();
     return responseForClient(response);
   });
   if (answer instanceof Response) return answer;
