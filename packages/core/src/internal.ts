@@ -57,12 +57,5 @@ export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { mayMention, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
-export {
-  isEventStream,
-  letGo,
-  MAX_MESSAGE_BYTES,
-  readRefusal,
-  readText,
-  rewriteRefusal,
-} from "./wire/read-answer.ts";
+export { isEventStream, letGo, readRefusal, readText, rewriteRefusal } from "./wire/read-answer.ts";
 export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";
