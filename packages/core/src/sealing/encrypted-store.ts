@@ -1,4 +1,4 @@
-import { checkedLater, checkFunction, checkMethods, checkOptions } from "../base/check-option.ts";
+import { checkedLater, checkFunction, checkOptions } from "../base/check-option.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type {
   JsonValue,
@@ -8,7 +8,7 @@ import type {
   StoredRecord,
   StoredValue,
 } from "../stores/session-store.ts";
-import { isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
+import { checkStore, isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
 import {
   createFingerprint,
   type Fingerprint,
@@ -61,7 +61,7 @@ const maxDecompressedLength = 5_000_000;
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
-  checkStore(store);
+  checkStore(store, "store");
   checkOptions(options, { ...valueChecks, fingerprintKey: checkedLater });
   checkKeys(options.keys);
   keyBytes(options.fingerprintKey, "fingerprintKey");
@@ -78,17 +78,13 @@ export function encryptValues(
   store: SessionStore,
   options: Omit<EncryptStoreOptions, "fingerprintKey">,
 ): SessionStore {
-  checkStore(store);
+  checkStore(store, "store");
   checkOptions(options, valueChecks);
   checkKeys(options.keys);
   return createEncryptedStore(store, options, undefined);
 }
 
 const valueChecks = { keys: checkedLater, onUnreadable: checkFunction };
-
-function checkStore(store: SessionStore): void {
-  checkMethods(store, "store", ["get", "put", "touch", "delete", "list"], "a SessionStore");
-}
 
 function createEncryptedStore(
   store: SessionStore,
