@@ -199,6 +199,11 @@ const anyMemory = mustBe(
   (value) => isRecord(value) && value["feature"] === "ServerMemory",
 );
 
+const anyWaiting = mustBe(
+  "from createWaitingCalls",
+  (value) => isRecord(value) && typeof value["wrap"] === "function",
+);
+
 const exceptChecks = group<SecondSession>({ slot: checkedLater, matches: checkFunction });
 const anyException: OptionCheck = (value, field) => {
   exceptChecks(value, field);
@@ -223,7 +228,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0), beforeSave: flag }),
   onStart: checkFunction,
   onSession: checkFunction,
-  waiting: checkedLater,
+  waiting: anyWaiting,
   memory: anyMemory,
   onEvent: checkFunction,
   now: checkFunction,
