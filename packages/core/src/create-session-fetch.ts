@@ -140,13 +140,13 @@ function createContext(
   const url = parseEndpointUrl(options.url);
   // The checks of the options let no other in.
   const memory = options.memory as MemoryParts | undefined;
-  const session = memory?.session ?? "stateful";
-  const isOwn = session === "stateful";
-  const base = refusingTasks(bare, url, options.slot, !isOwn);
+  const { session = "stateful", pinMs } = memory ?? {};
+  const isStateless = session === "stateless";
+  const base = refusingTasks(bare, url, options.slot, isStateless);
   const state = slotState(options.slot);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
-  const pinned = !isOwn && memory?.pinMs !== undefined && { maxAgeMs: memory.pinMs };
+  const pinned = isStateless && pinMs !== undefined && { maxAgeMs: pinMs };
   const toolList = { ...options.toolList, ...pinned };
   const waiting = options.waiting?.wrap(base) ?? base;
   return {
