@@ -60,8 +60,9 @@ describe("recovery.around", () => {
   test("does not run when a lost session is not to be replaced", async () => {
     const { recoveries, around } = watchRecoveries();
     const { client } = await startLostStep({ recovery: { around, onLoss: "report" } });
+    const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
     await expect(client.request("tools/call", {})).rejects.toMatchObject({ code: "SESSION_LOST" });
-    await expect(client.request("tools/call", {})).rejects.toMatchObject({ code: "SESSION_LOST" });
+    await expect(client.post(initialized)).rejects.toMatchObject({ code: "SESSION_LOST" });
     expect(recoveries).toEqual([]);
   });
 
