@@ -46,11 +46,8 @@ export type {
   SessionUse,
   SharedId,
 } from "./sessions/durable-sessions.ts";
-export type {
-  DurableSessionsAdmin,
-  SessionOwner,
-  SweepAuthorization,
-} from "./sessions/sessions-admin.ts";
+export type { SessionAuthorization, SessionOwner } from "./sessions/record-use.ts";
+export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
 export type {
   EndedSession,
   SessionPage,

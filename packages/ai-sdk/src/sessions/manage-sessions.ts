@@ -4,7 +4,6 @@ import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
-import { pingSession } from "../http/end-mcp-session.ts";
 import type { EndMode } from "../slots/kept-session.ts";
 import type { EndedSession, SelectionInTime, SessionSelection } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
@@ -22,7 +21,6 @@ import {
   checkSessionId,
   describeRecord,
   type ListedRecord,
-  parseRecord,
   recordOwner,
   recordPrefix,
 } from "../records/slot-record.ts";
@@ -32,6 +30,7 @@ import {
   selectionInTimeSchema,
   selectionSchema,
 } from "./option-schemas.ts";
+import { askRecord, recordUses } from "./record-use.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { deleteCalls } from "../waiting/waiting-records.ts";
 
@@ -39,51 +38,37 @@ import { deleteCalls } from "../waiting/waiting-records.ts";
 export function createManagement(
   context: SessionsContext,
 ): Pick<DurableSessions<any>, "list" | "status" | "restart" | "clearTools" | "end" | "endAll"> {
-  const { provider, store, agent, now } = context;
+  const { store } = context;
+  const findOf = async (of: string | SharedId, selected: SessionSelection) =>
+    await findSelected(context, of, selected, recordOwner(selected.principal));
   return {
     async list(query) {
-      const { sessionId, limit = 100, ...selected } = checkOptions(listSchema, query);
-      const { principal, ...page } = selected;
-      const ofAll = { prefix: recordPrefix(agent) };
-      const of = sessionId === undefined ? ofAll : recordsOf(context, sessionId, page.name);
-      const found = await listRecords(store, {
-        ...page,
-        owner: recordOwner(principal),
-        limit,
-        ...of,
-      });
-      const records = onlyDeclared(context, selected, found.records);
-      return { sessions: records.map(describeRecord), cursor: found.cursor };
+      const selected = checkOptions(listSchema, query);
+      const owner = recordOwner(selected.principal);
+      const { records, cursor } = await listSelected(context, selected, owner);
+      return { sessions: records.map(describeRecord), cursor };
     },
     async status(of, selection) {
-      const { timeoutMs = 5_000, ...selected } = checkOptions(selectionInTimeSchema, selection);
-      const { principal } = selected;
-      const { records } = await findSelected(context, of, selected);
-      const declared = clientConnections(provider.declaredFor(principal));
-      return await inParallel(records, async ({ of: { connection, name, shared }, value }) => {
-        const definition = findDeclared(declared, connection);
-        const snapshot = parseRecord(value)?.snapshot;
-        const session = { definition, connection, principal, snapshot };
-        const status = await pingSession({ ...session, timeoutMs, now });
-        const named = name === undefined ? {} : { name };
-        return { ...status, ...named, ...(shared !== undefined && { shared }) };
-      });
+      const selected = checkOptions(selectionInTimeSchema, selection);
+      const { records } = await findOf(of, selected);
+      const useOf = recordUses(context, selected);
+      return await inParallel(records, (stored) => askRecord(context, stored, useOf(stored)));
     },
     async restart(of, selection) {
       const selected = checkOptions(selectionInTimeSchema, selection);
-      const { records } = await findSelected(context, of, selected);
+      const { records } = await findOf(of, selected);
       return await endFound(context, of, selected, records, "restart");
     },
     async clearTools(of, selection) {
       const selected = checkOptions(selectionSchema, selection);
-      const { records } = await findSelected(context, of, selected);
+      const { records } = await findOf(of, selected);
       await inParallel(records, async (stored) => {
         await forgetToolList(store, stored.of, stored, selected.principal);
       });
     },
     async end(of, selection) {
       const selected = checkOptions(selectionInTimeSchema, selection);
-      const found = await findSelected(context, of, selected);
+      const found = await findOf(of, selected);
       const [ended] = await Promise.all([
         endFound(context, of, selected, found.records, "end"),
         deleteCalls(context, found.waiting, selected.principal),
@@ -109,22 +94,37 @@ export function createManagement(
 }
 
 /**
+ * A page of the records that a query selects.
+ *
+ * @param owner as of `findSelected`
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
+ */
+export async function listSelected(
+  context: SessionsContext,
+  query: Partial<Parameters<DurableSessions["list"]>[0]>,
+  owner: string | undefined,
+) {
+  const { sessionId, principal: _, limit = 100, ...page } = query;
+  const ofAll = { prefix: recordPrefix(context.agent) };
+  const of = sessionId === undefined ? ofAll : recordsOf(context, sessionId, page.name);
+  const found = await listRecords(context.store, { ...page, owner, limit, ...of });
+  return { ...found, records: onlyDeclared(context, query, found.records) };
+}
+
+/**
  * The records that a selection names: of sessions, and of waiting calls.
  *
- * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
+ * @param owner whose; `undefined` only for an operator, who may select those of all
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
  */
-async function findSelected(
+export async function findSelected(
   context: SessionsContext,
   of: string | SharedId,
-  selected: SessionSelection,
+  selected: Partial<SessionSelection>,
+  owner: string | undefined,
 ): Promise<Pick<FoundRecords, "records" | "seen" | "waiting">> {
-  const { principal, connection, name } = selected;
-  const query = {
-    ...recordsOf(context, of, name),
-    owner: recordOwner(principal),
-    connection,
-    name,
-  };
+  const { connection, name } = selected;
+  const query = { ...recordsOf(context, of, name), owner, connection, name };
   const { records, seen, waiting } = await listAll(context.store, query);
   return { records: onlyDeclared(context, selected, records, waiting), seen, waiting };
 }
@@ -137,7 +137,7 @@ async function findSelected(
  */
 function onlyDeclared(
   { provider, carried }: SessionsContext,
-  { principal, connection }: SessionSelection,
+  { principal, connection }: Partial<SessionSelection>,
   records: readonly ListedRecord[],
   others: readonly unknown[] = [],
 ): readonly ListedRecord[] {
@@ -201,15 +201,14 @@ async function endKept(
 async function endRecords(
   context: SessionsContext,
   records: readonly ListedRecord[],
-  { principal, timeoutMs }: SelectionInTime,
+  selected: SelectionInTime,
   mode: EndMode,
 ): Promise<EndedSession[]> {
-  const declared = clientConnections(context.provider.declaredFor(principal));
-  const ended = await inParallel(records, async (stored) => {
-    const definition = findDeclared(declared, stored.of.connection);
-    const use = { definition, principal, mode, timeoutMs };
-    return await endRecord(context, stored.of, stored, use);
-  });
+  const useOf = recordUses(context, selected);
+  const ended = await inParallel(
+    records,
+    async (stored) => await endRecord(context, stored.of, stored, { ...useOf(stored), mode }),
+  );
   return ended.filter((result) => result !== undefined);
 }
 
