@@ -140,6 +140,11 @@ describe("a shared session", () => {
     expect(await sessions.status("1", use)).toEqual([]);
     await sessions.end("1", use);
     expect(await records()).toHaveLength(2);
+    expect(await sessions.admin.end("2")).toEqual([]);
+    expect(await records()).toHaveLength(1);
+    expect(await sessions.admin.status({ shared: "inventory" })).toMatchObject([
+      { ...inventory, alive: true },
+    ]);
     pass(hour);
     const { sessions: swept } = await sessions.admin.sweep({ idleForMs: hour });
     expect(swept).toHaveLength(1);
