@@ -87,7 +87,7 @@ describe("the verbs of an operator", () => {
       { ...alive, owner: ofBob },
     ]);
     const tokens = server.requests.map(({ headers }) => headers.authorization);
-    expect(tokens.toSorted()).toEqual(["Bearer alice", "Bearer bob"]);
+    expect(new Set(tokens)).toEqual(new Set(["Bearer alice", "Bearer bob"]));
 
     expect(await sessions.admin.clearTools("chat")).toEqual([
       { ...one, owner: ofAlice, cleared: true },
@@ -203,12 +203,10 @@ describe("the verbs of an operator", () => {
     const [{ key, value, owner, revision }] = (await store.list({ limit: 1 })).records as any;
     await store.put(key, { ...value, version: 2 }, revision, { owner });
     const newer = { ended: false, reason: "newer", removed: false };
-    const authorize = () => undefined;
-    for (const selection of [{}, { authorize }]) {
-      expect(await sessions.admin.end("chat", { ...selection, principal: alice })).toMatchObject([
-        newer,
-      ]);
-    }
+    const { admin } = sessions;
+    expect(await admin.end("chat", { principal: alice })).toMatchObject([newer]);
+    const ofNobody = { principal: alice, authorize: () => undefined };
+    expect(await admin.end("chat", ofNobody)).toMatchObject([newer]);
   });
 });
 
