@@ -140,7 +140,9 @@ describe.each(Object.entries(entries))("%s", (_, [give, valid]) => {
 
   test("refuses each option of a wrong type, unknown options, and what is no object", async () => {
     const { schema } = await check();
-    for (const { value, path, reason } of wrongValues(schema)) {
+    const wrong = wrongValues(schema);
+    expect(wrong.at(-1), "an unknown option").toMatchObject({ reason: "is not" });
+    for (const { value, path, reason } of wrong) {
       const field = path.join(".") || "options";
       const error = await refusalOf(give, value);
       expect.soft(error, `${field}: ${String(value)}`).toMatchObject({
