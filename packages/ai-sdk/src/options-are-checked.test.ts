@@ -22,7 +22,8 @@ import {
 import { openTelemetry } from "./opentelemetry/index.ts";
 import { defineMcpStdioConnection } from "./stdio/index.ts";
 
-// Only to see with which schema each function checks its options.
+// Only to see with which schema each function checks its options. Test files share modules, so this one loads its own.
+vi.hoisted(() => vi.resetModules());
 vi.mock("./base/check-options.ts", async (load) => {
   const original = await load<typeof import("./base/check-options.ts")>();
   const { checkOptions: check, checkOwnOptions: checkOwn } = original;
@@ -32,6 +33,7 @@ vi.mock("./base/check-options.ts", async (load) => {
     checkOwnOptions: vi.fn<typeof checkOwn>(checkOwn),
   };
 });
+afterAll(() => void vi.resetModules());
 
 const url = "http://127.0.0.1:1/mcp";
 const description = "A notebook.";
@@ -135,7 +137,8 @@ describe.each(Object.entries(entries))("%s", (_, [give, valid]) => {
     checks.forEach((each) => each.mockClear());
     const refusal = await refusalOf(give, valid);
     const [used] = checks.flatMap(({ mock }) => mock.calls.filter(([, given]) => given === valid));
-    return { schema: used![0], refusal };
+    if (used === undefined) throw new Error("Nothing checks these options.");
+    return { schema: used[0], refusal };
   };
 
   test("refuses each option of a wrong type, unknown options, and what is no object", async () => {
