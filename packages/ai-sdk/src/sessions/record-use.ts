@@ -77,28 +77,31 @@ export type AuthorizeSession = (
 /**
  * The use of a record that `authorize` allows; `undefined` if it allows none.
  *
+ * @returns `"changed"` if the record is not the listed one any more
  * @throws {McpSessionError} `CONNECTION_INVALID` for the principal of another record
  */
 export async function authorizeRecord(
   context: SessionsContext,
   stored: ListedRecord,
   authorize: AuthorizeSession | undefined,
-): Promise<RecordUse | undefined> {
-  const { key: listedKey, owner, of } = stored;
+): Promise<RecordUse | "changed" | undefined> {
+  const { key: listedKey, owner, of, revision } = stored;
   const named = parseRecordOwner(owner);
   const authorized = await authorize?.({ owner, principal: named, ...whoseRecord(of) });
   if (authorized === undefined) return undefined;
   const { principal, headers } = authorized;
   const key = recordKey(of, principal);
-  // A store may keep a fingerprint in the principal's place, so that only the store can tell.
-  const isOfPrincipal =
-    key === listedKey || (named === undefined && (await context.store.get(key)) !== undefined);
-  if (!isOfPrincipal) {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      "authorize must return the principal of the session that it was given, or nothing.",
-      { data: { field: "authorize", connection: of.connection } },
-    );
+  if (key !== listedKey) {
+    // A store may keep a fingerprint in the principal's place, so that only the store can tell.
+    const found = named === undefined ? await context.store.get(key) : undefined;
+    if (found === undefined) {
+      throw new McpSessionError(
+        "CONNECTION_INVALID",
+        "authorize must return the principal of the session that it was given, or nothing.",
+        { data: { field: "authorize", connection: of.connection } },
+      );
+    }
+    if (found.revision !== revision) return "changed";
   }
   const use = recordUses(context, { principal })(stored);
   return { ...use, definition: use.definition && withHeaders(use.definition, headers) };

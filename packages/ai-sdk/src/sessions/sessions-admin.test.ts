@@ -191,6 +191,11 @@ describe("the verbs of an operator", () => {
     expect(server.log).toEqual(["POST ping", "DELETE"]);
     for (const { headers } of server.requests)
       expect(headers.authorization).toBe("Bearer operator");
+    for (const verb of ["status", "clearTools", "end"] as const) {
+      const ofBob = await admin[verb]("chat", { authorize: () => ({ principal: bob }) });
+      expect(ofBob.map(({ owner }) => owner)).not.toContain(hidden);
+    }
+    expect((await admin.list()).sessions).toMatchObject([{ owner: hidden, kind: "lost" }]);
     const eve = { ...alice, id: "eve" };
     for (const verb of verbs) {
       const act = admin[verb]("chat", { authorize: () => ({ principal: eve }) });

@@ -117,6 +117,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
     ): Promise<Owned<RESULT>[]> => {
       const results = await inParallel(found.records, async (stored) => {
         const use = await authorizeRecord(context, stored, authorize);
+        if (use === "changed") return [];
         const result = await work(stored, use && { ...use, timeoutMs });
         return result ? [{ ...result, owner: stored.owner }] : [];
       });
@@ -199,6 +200,7 @@ async function sweep(
   const [swept, waitingCalls] = await Promise.all([
     inParallel(sweeping, async (stored) => {
       const use = await authorizeRecord(context, stored, authorize);
+      if (use === "changed") return [];
       const ended = await endIfUsable(context, stored, use, isByName ? "idle" : "sweep");
       return ended ? [{ owner: stored.owner, ...ended }] : [];
     }),
