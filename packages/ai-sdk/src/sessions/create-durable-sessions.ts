@@ -1,7 +1,8 @@
 import { invalidOption, within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { DurableSessions, DurableSessionsOptions, SharedId } from "./durable-sessions.ts";
+import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
+import type { SharedId } from "../slots/session-reports.ts";
 import { createManagement } from "./manage-sessions.ts";
 import { durableSessionsSchema, shutdownSchema, useSchema } from "./option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";

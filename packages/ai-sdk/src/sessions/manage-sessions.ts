@@ -1,36 +1,32 @@
 import type { Principal } from "@durable-mcp/core";
-import { invalidOption, oauthKey } from "@durable-mcp/core/internal";
+import { oauthKey } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
-import { checkSessionName } from "../base/session-name.ts";
-import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
+import { clientConnections } from "../connection/mcp-connection.ts";
 import type { EndMode } from "../slots/kept-session.ts";
-import type { EndedSession, SelectionInTime, SessionSelection } from "../slots/session-reports.ts";
+import type {
+  EndedSession,
+  SelectionInTime,
+  SessionSelection,
+  SharedId,
+} from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import type { DurableSessions, SharedId } from "./durable-sessions.ts";
+import type { DurableSessions } from "./durable-sessions.ts";
 import { endRecord } from "../records/end-record.ts";
 import {
   deleteSeen,
-  type FoundRecords,
   forgetToolList,
   listAll,
   type ListedGrant,
-  listRecords,
 } from "../records/stored-records.ts";
-import {
-  checkSessionId,
-  describeRecord,
-  type ListedRecord,
-  recordOwner,
-  recordPrefix,
-} from "../records/slot-record.ts";
+import { describeRecord, type ListedRecord, recordOwner } from "../records/slot-record.ts";
 import {
   listSchema,
   principalSchema,
   selectionInTimeSchema,
   selectionSchema,
 } from "./option-schemas.ts";
-import { askRecord, recordUses } from "./record-use.ts";
+import { askRecord, findSelected, listSelected, recordUses } from "./selected-records.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { deleteCalls } from "../waiting/waiting-records.ts";
 
@@ -91,80 +87,6 @@ export function createManagement(
       return [...ended, ...processes];
     },
   };
-}
-
-/**
- * A page of the records that a query selects.
- *
- * @param owner as of `findSelected`
- * @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
- */
-export async function listSelected(
-  context: SessionsContext,
-  query: Partial<Parameters<DurableSessions["list"]>[0]>,
-  owner: string | undefined,
-) {
-  const { sessionId, principal: _, limit = 100, ...page } = query;
-  const ofAll = { prefix: recordPrefix(context.agent) };
-  const of = sessionId === undefined ? ofAll : recordsOf(context, sessionId, page.name);
-  const found = await listRecords(context.store, { ...page, owner, limit, ...of });
-  return { ...found, records: onlyDeclared(context, query, found.records) };
-}
-
-/**
- * The records that a selection names: of sessions, and of waiting calls.
- *
- * @param owner whose; `undefined` only for an operator, who may select those of all
- * @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
- */
-export async function findSelected(
-  context: SessionsContext,
-  of: string | SharedId,
-  selected: Partial<SessionSelection>,
-  owner: string | undefined,
-): Promise<Pick<FoundRecords, "records" | "seen" | "waiting">> {
-  const { connection, name } = selected;
-  const query = { ...recordsOf(context, of, name), owner, connection, name };
-  const { records, seen, waiting } = await listAll(context.store, query);
-  return { records: onlyDeclared(context, selected, records, waiting), seen, waiting };
-}
-
-/**
- * The records without those that are left alone: in a state, of undeclared connections. A name of no connection is
- * an error, unless a store has something of it.
- *
- * @throws {McpSessionError} `CONNECTION_INVALID`
- */
-function onlyDeclared(
-  { provider, carried }: SessionsContext,
-  { principal, connection }: Partial<SessionSelection>,
-  records: readonly ListedRecord[],
-  others: readonly unknown[] = [],
-): readonly ListedRecord[] {
-  const declared = provider.declaredFor(principal);
-  const isEmpty = records.length + others.length === 0;
-  const isMissing = connection !== undefined && !Object.hasOwn(declared, connection);
-  if (isMissing && (isEmpty || carried !== undefined)) {
-    throw notDeclared(connection, Object.keys(declared), "connection");
-  }
-  if (carried === undefined) return records;
-  return records.filter(({ of }) => findDeclared(declared, of.connection) !== undefined);
-}
-
-/** Selects the records of an agent session, or of a shared id. @throws {McpSessionError} `CONNECTION_INVALID` */
-function recordsOf(
-  { agent, carried }: SessionsContext,
-  of: string | SharedId,
-  name: string | undefined,
-) {
-  if (typeof of === "object" && of !== null) {
-    checkSessionName(of.shared, "shared");
-    if (name !== undefined)
-      throw invalidOption("name", "is none of a shared session, which has an id");
-    return { prefix: recordPrefix(agent, null), shared: of.shared };
-  }
-  if (carried === undefined) checkSessionId(of);
-  return { prefix: recordPrefix(agent, of) };
 }
 
 /** Ends the sessions on their servers, and the processes in a pool. */

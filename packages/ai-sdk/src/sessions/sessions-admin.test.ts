@@ -192,8 +192,8 @@ describe("the verbs of an operator", () => {
     for (const { headers } of server.requests)
       expect(headers.authorization).toBe("Bearer operator");
     for (const verb of ["status", "clearTools", "end"] as const) {
-      const ofBob = await admin[verb]("chat", { authorize: () => ({ principal: bob }) });
-      expect(ofBob.map(({ owner }) => owner)).not.toContain(hidden);
+      const acts = await admin[verb]("chat", { authorize: () => ({ principal: bob }) });
+      expect(acts.map(({ owner }) => owner)).not.toContain(hidden);
     }
     expect((await admin.list()).sessions).toMatchObject([{ owner: hidden, kind: "lost" }]);
     const eve = { ...alice, id: "eve" };

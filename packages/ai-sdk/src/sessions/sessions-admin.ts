@@ -17,22 +17,25 @@ import { isNewerEntry } from "../slots/kept-session.ts";
 import type {
   EndedSession,
   SelectionInTime,
+  SessionListQuery,
   SessionPage,
+  SessionSelection,
   SessionStatus,
+  SharedId,
   StoredSession,
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import { deleteCalls, deleteUnusedCalls, type ListedCall } from "../waiting/waiting-records.ts";
-import type { DurableSessions, SharedId } from "./durable-sessions.ts";
-import { findSelected, listSelected } from "./manage-sessions.ts";
 import { listSchema, operatorSchema, sweepSchema } from "./option-schemas.ts";
 import {
   askRecord,
   type AuthorizeSession,
   authorizeRecord,
+  findSelected,
+  listSelected,
   type RecordUse,
   type SessionOwner,
-} from "./record-use.ts";
+} from "./selected-records.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 
 /** Selects sessions of an operator's agent, of all principals or of one. */
@@ -64,7 +67,7 @@ interface SweepOptions {
 export interface DurableSessionsAdmin {
   /** Describes stored sessions of this agent, as `list` of the sessions does. */
   list(
-    query?: Partial<Parameters<DurableSessions["list"]>[0]>,
+    query?: Partial<SessionSelection> & SessionListQuery,
   ): Promise<SessionPage<Owned<StoredSession> & Pick<SessionOwner, "principal">>>;
   /**
    * This and the next three do what the sessions' own do, to the records of all principals of an agent session or of

@@ -1,6 +1,6 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
 import { createMemoryStore } from "@durable-mcp/core";
-import type { SharedId } from "./durable-sessions.ts";
+import type { SharedId } from "../slots/session-reports.ts";
 import { describe, expect, test } from "vitest";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";

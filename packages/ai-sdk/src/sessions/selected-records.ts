@@ -1,22 +1,107 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
-import { clientConnections, findDeclared } from "../connection/mcp-connection.ts";
-import { pingSession } from "../http/end-mcp-session.ts";
-import type { EndUse } from "../slots/kept-session.ts";
-import type { SelectionInTime, SessionStatus } from "../slots/session-reports.ts";
+import { invalidOption } from "@durable-mcp/core/internal";
+import { checkSessionName } from "../base/session-name.ts";
 import type { ConnectionHeaders } from "../connection/credential-options.ts";
 import {
   defineMcpClientConnection,
   type McpClientConnection,
 } from "../connection/define-connection.ts";
+import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
+import { pingSession } from "../http/end-mcp-session.ts";
 import {
+  checkSessionId,
   type ListedRecord,
   parseRecord,
   parseRecordOwner,
   recordKey,
+  recordPrefix,
   whoseRecord,
 } from "../records/slot-record.ts";
+import { type FoundRecords, listAll, listRecords } from "../records/stored-records.ts";
+import type { EndUse } from "../slots/kept-session.ts";
+import type {
+  SelectionInTime,
+  SessionListQuery,
+  SessionSelection,
+  SessionStatus,
+  SharedId,
+} from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { SessionsContext } from "./sessions-context.ts";
+
+/**
+ * A page of the records that a query selects.
+ *
+ * @param owner as of `findSelected`
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
+ */
+export async function listSelected(
+  context: SessionsContext,
+  query: Partial<SessionSelection> & SessionListQuery,
+  owner: string | undefined,
+) {
+  const { sessionId, principal: _, limit = 100, ...page } = query;
+  const ofAll = { prefix: recordPrefix(context.agent) };
+  const of = sessionId === undefined ? ofAll : recordsOf(context, sessionId, page.name);
+  const found = await listRecords(context.store, { ...page, owner, limit, ...of });
+  return { ...found, records: onlyDeclared(context, query, found.records) };
+}
+
+/**
+ * The records that a selection names: of sessions, and of waiting calls.
+ *
+ * @param owner whose; `undefined` only for an operator, who may select those of all
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none, `STORE_FAILED`
+ */
+export async function findSelected(
+  context: SessionsContext,
+  of: string | SharedId,
+  selected: Partial<SessionSelection>,
+  owner: string | undefined,
+): Promise<Pick<FoundRecords, "records" | "seen" | "waiting">> {
+  const { connection, name } = selected;
+  const query = { ...recordsOf(context, of, name), owner, connection, name };
+  const { records, seen, waiting } = await listAll(context.store, query);
+  return { records: onlyDeclared(context, selected, records, waiting), seen, waiting };
+}
+
+/**
+ * The records without those that are left alone: in a state, of undeclared connections. A name of no connection is
+ * an error, unless a store has something of it.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+function onlyDeclared(
+  { provider, carried }: SessionsContext,
+  { principal, connection }: Partial<SessionSelection>,
+  records: readonly ListedRecord[],
+  others: readonly unknown[] = [],
+): readonly ListedRecord[] {
+  const declared = provider.declaredFor(principal);
+  const isEmpty = records.length + others.length === 0;
+  const isMissing = connection !== undefined && !Object.hasOwn(declared, connection);
+  if (isMissing && (isEmpty || carried !== undefined)) {
+    throw notDeclared(connection, Object.keys(declared), "connection");
+  }
+  if (carried === undefined) return records;
+  return records.filter(({ of }) => findDeclared(declared, of.connection) !== undefined);
+}
+
+/** Selects the records of an agent session, or of a shared id. @throws {McpSessionError} `CONNECTION_INVALID` */
+function recordsOf(
+  { agent, carried }: SessionsContext,
+  of: string | SharedId,
+  name: string | undefined,
+) {
+  if (typeof of === "object" && of !== null) {
+    checkSessionName(of.shared, "shared");
+    if (name !== undefined)
+      throw invalidOption("name", "is none of a shared session, which has an id");
+    return { prefix: recordPrefix(agent, null), shared: of.shared };
+  }
+  if (carried === undefined) checkSessionId(of);
+  return { prefix: recordPrefix(agent, of) };
+}
 
 /** The owner of a stored session, as the store has it. */
 export interface SessionOwner extends SlotName {
