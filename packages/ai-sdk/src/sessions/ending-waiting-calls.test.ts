@@ -86,6 +86,9 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     expect(await planner.waiting("chat", use)).toHaveLength(1);
     // A session and a call of each of the three.
     expect(await size()).toBe(6);
+    await sessions.admin.end("chat");
+    expect(await sessions.waiting("chat", { principal: bob })).toEqual([]);
+    expect(await size()).toBe(4);
   });
 
   test("are deleted with all of a principal's agents and agent sessions", async () => {

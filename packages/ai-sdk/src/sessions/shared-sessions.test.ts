@@ -1,6 +1,6 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
 import { createMemoryStore } from "@durable-mcp/core";
-import type { SharedId } from "./durable-sessions.ts";
+import type { SharedId } from "../slots/session-reports.ts";
 import { describe, expect, test } from "vitest";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
@@ -140,6 +140,11 @@ describe("a shared session", () => {
     expect(await sessions.status("1", use)).toEqual([]);
     await sessions.end("1", use);
     expect(await records()).toHaveLength(2);
+    expect(await sessions.admin.end("2")).toEqual([]);
+    expect(await records()).toHaveLength(1);
+    expect(await sessions.admin.status({ shared: "inventory" })).toMatchObject([
+      { ...inventory, alive: true },
+    ]);
     pass(hour);
     const { sessions: swept } = await sessions.admin.sweep({ idleForMs: hour });
     expect(swept).toHaveLength(1);

@@ -73,8 +73,9 @@ export type WaitingState =
   | "outcome-unknown"
   | "withdrawn";
 
+export const askingMethods = ["tools/call", "resources/read", "prompts/get"] as const;
 /** The requests that a server may answer with questions (`input_required`). */
-export type AskingMethod = "tools/call" | "resources/read" | "prompts/get";
+export type AskingMethod = (typeof askingMethods)[number];
 
 /** A tool call of an agent, in which another agent runs. */
 export interface AgentToolCall {

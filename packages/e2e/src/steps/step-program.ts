@@ -81,8 +81,8 @@ function openSession(): StepSession {
     input.snapshot === undefined ? undefined : parseSessionSnapshot(input.snapshot),
   );
   const remembering = () => {
-    const memory = createServerMemory();
-    return createSessionFetch({ url: input.url, slot, session: "stateless", memory, onEvent });
+    const memory = createServerMemory({ session: "stateless" });
+    return createSessionFetch({ url: input.url, slot, memory, onEvent });
   };
   const keeping = () =>
     createSessionFetch({
