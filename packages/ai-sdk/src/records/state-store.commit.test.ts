@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
 import {
   aliceKey,
   deepFreeze,
@@ -94,32 +94,6 @@ describe("commit", () => {
     const committed = application.provider.commit(registry, { state: { mcpSessions } });
     expect(slotsOf(committed)[aliceKey]).toBe("written meanwhile");
     expect(server.sessionIds).toHaveLength(3);
-  });
-
-  test("remembers that a session was lost and not replaced", async () => {
-    const { server, application, session } = await startSaved();
-    server.forgetSessions();
-    server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
-    const withCart = { state: { ...(session.state as object), cart: 1 } };
-    const registry = application.provider.create({ state: withCart.state, principal: alice });
-    await expect(list(registry)).rejects.toThrow(/503/);
-    await registry.dispose();
-    expect(application.provider.commit(registry, withCart)).toEqual({
-      state: {
-        cart: 1,
-        mcpSessions: { [aliceKey]: { version: 1, kind: "sessionless", url: server.url, lost: {} } },
-      },
-    });
-  });
-
-  test("works after an error, and keeps the session", async () => {
-    const { server, application, session } = await startSaved();
-    const registry = application.provider.create({ principal: alice });
-    server.intercept(on("tools/call", (_, response) => void response.destroy()));
-    await expect(list(registry)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
-    const committed = application.provider.commit(registry, session);
-    expect(slotsOf(committed)[aliceKey]).toMatchObject({ sessionId: server.sessionIds[1] });
-    await registry.dispose();
   });
 });
 

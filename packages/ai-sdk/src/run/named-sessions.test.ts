@@ -4,16 +4,17 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { describe, expect, test, vi } from "vitest";
 import {
   addNote,
+  backends,
   callForModel,
-  type Kept,
   listNotes,
-  startAgent,
+  startNotebook,
+  startNotebooks,
   touchIntervalMs,
 } from "../../test/agent-session.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob } from "../../test/step.ts";
-import { createConnectionProvider, currentConnections, withConnections } from "../index.ts";
+import { currentConnections, withConnections } from "../index.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 
@@ -23,13 +24,15 @@ const idleTimeoutMs = 3 * touchIntervalMs;
 const gone = expect.stringContaining("the server had lost the session");
 const noSuch = { code: "CONNECTION_INVALID", data: { field: "name" } };
 
-describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
+describe.each(backends)("named sessions in %s", (backend) => {
+  const isStore = backend !== "carried state";
+
   test("are made by name and last with the agent session", async () => {
-    const { step, server, cart, clearLogs } = await startAgent(kept);
+    const { step, server, cart, clearLogs } = await startNotebooks(backend);
     await step(async (registry) => {
       await registry.named.create("research", { connections: ["notes"] });
       expect(server.log).toContain("POST initialize");
-      expect(cart.liveSessions()).toBe(kept === "store" ? 1 : 0);
+      expect(cart.liveSessions()).toBe(1);
       await registry.named.run("research", (own) => addNote(own, "found"));
       await addNote(registry, "milk");
     });
@@ -42,7 +45,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are the ones that withConnections finds and makes", async () => {
-    const { step } = await startAgent(kept);
+    const { step } = await startNotebooks(backend);
     await step(() => withConnections({ notes: { named: "research" } }, (own) => addNote(own, "a")));
     await step(async (registry) => {
       expect(await registry.named.run("research", (own) => addNote(own, "b"))).toBe("2 notes");
@@ -55,7 +58,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are described without ids, those of this step too", async () => {
-    const { step, server, cart, now, pass } = await startAgent(kept);
+    const { step, server, cart, now, pass } = await startNotebooks(backend);
     const startedAt = now();
     const described = (connection: string) => ({
       connection,
@@ -92,7 +95,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are made once, also by two at a time", async () => {
-    const { step, cart } = await startAgent(kept);
+    const { step, cart } = await startNotebooks(backend);
     await step(async ({ named }) => {
       const only = { connections: ["cart"] };
       const before = cart.sessionIds.length;
@@ -113,7 +116,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are made as a whole or not at all", async () => {
-    const { step, server, cart, events } = await startAgent(kept);
+    const { step, server, cart, events } = await startNotebooks(backend);
     await step(() => undefined);
     const alive = [server.liveSessions(), cart.liveSessions()];
     cart.intercept(on("initialize", (_, response) => void response.writeHead(500).end()));
@@ -130,28 +133,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     expect(events.filter(({ type }) => type === "store-failed")).toEqual([]);
   });
 
-  test.each([
-    ["an empty name", "", {}, "name"],
-    ["a long name", "n".repeat(257), {}, "name"],
-    ["a name that is no text", 7, {}, "name"],
-    ["an unknown connection", "a", { connections: ["unknown"] }, "connections"],
-    ["a stateless connection", "a", { connections: ["plain"] }, "connections"],
-    ["no connection", "a", { connections: [] }, "connections"],
-    ["an idle time-out of nothing", "a", { idleTimeoutMs: 0 }, "idleTimeoutMs"],
-    ["half a millisecond", "a", { idleTimeoutMs: 0.5 }, "idleTimeoutMs"],
-  ])("are not made with %s", async (_, name, options, field) => {
-    const { step } = await startAgent(kept);
-    await step(async ({ named }) => {
-      await expect(named.create(name as string, options)).rejects.toMatchObject({
-        code: "CONNECTION_INVALID",
-        data: { field },
-      });
-      expect(await named.list()).toEqual([]);
-    });
-  });
-
   test("run with their connections and inherit the others", async () => {
-    const { step } = await startAgent(kept);
+    const { step } = await startNotebooks(backend);
     await step(async (registry) => {
       await addNote(registry, "milk");
       await addNote(registry, "bread", "cart");
@@ -168,7 +151,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("have one live connection for all runs of a step", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     await step(async ({ named }) => {
       await named.create("research", { connections: ["notes"] });
       const before = server.sessionIds.length;
@@ -182,7 +165,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("go on, in runs under way too, in a new session after a restart", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     await step(async ({ named }) => {
       await named.create("research", { connections: ["notes"], idleTimeoutMs });
       await named.run("research", async (own) => {
@@ -217,7 +200,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("take other packages' clients along when they are restarted", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     await step(async ({ named }) => {
       await named.create("research", { connections: ["notes"] });
       await named.run("research", async (own) => {
@@ -237,7 +220,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("list their tools anew when those are cleared", async () => {
-    const { step, server, clearLogs } = await startAgent(kept);
+    const { step, server, clearLogs } = await startNotebooks(backend);
     await step(async ({ named }) => {
       await named.create("research", { connections: ["notes"] });
       await named.run("research", async (own) => {
@@ -265,7 +248,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are ended and forgotten when they are ended by name", async () => {
-    const { step, server, cart } = await startAgent(kept);
+    const { step, server, cart } = await startNotebooks(backend);
     await step(() => undefined);
     const alive = server.liveSessions() + cart.liveSessions();
     await step(async ({ named }) => {
@@ -297,7 +280,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are kept when they could not be ended, to be ended once more", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     await step(({ named }) => named.create("research", { connections: ["notes"] }));
     server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
     await step(async ({ named }) => {
@@ -308,7 +291,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
           ended: false,
           reason: "refused",
           status: 500,
-          ...(kept === "store" && { sessionId: "chat" }),
+          ...(isStore && { sessionId: "chat" }),
           removed: false,
         },
       ]);
@@ -324,7 +307,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("fail the calls under way when they are restarted, and no others", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     await step(async (registry) => {
       await registry.named.create("research", { connections: ["notes"] });
       await registry.named.run("research", async (own) => {
@@ -341,7 +324,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are not made in a step that is over", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     const { named } = await step((registry) => registry);
     const before = server.sessionIds.length;
     await expect(named.create("research")).rejects.toMatchObject({
@@ -352,7 +335,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are each principal's own", async () => {
-    const { step, server, now } = await startAgent(kept);
+    const { step, server, now } = await startNotebooks(backend);
     await step(async (registry) => {
       await registry.named.create("research", { connections: ["notes"] });
       await registry.named.run("research", (own) => addNote(own, "alice's"));
@@ -374,7 +357,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       },
       { principal: bob },
     );
-    expect(server.liveSessions()).toBe(live + (kept === "store" ? 1 : 0));
+    expect(server.liveSessions()).toBe(live + 1);
     await step(async ({ named }) => {
       expect(await named.run("research", (own) => listNotes(own))).toBe("alice's");
     });
@@ -382,7 +365,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are each agent's and each agent session's own", async () => {
-    const { step } = await startAgent(kept);
+    const { step } = await startNotebooks(backend);
     await step(({ named }) => named.create("research"));
     for (const other of [{ agent: "planner" }, { chat: "other" }, { principal: bob }]) {
       await step(async ({ named }) => {
@@ -397,12 +380,48 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       expect(await named.run("research", (own) => listNotes(own))).toBe("");
     });
   });
+
+  test("that do not parse are replaced, with an event", async () => {
+    const { step, change, events, server } = await startNotebooks(backend);
+    const only = { connections: ["notes"] };
+    await step(({ named }) => named.create("research", { ...only, idleTimeoutMs }));
+    const before = server.sessionIds.length;
+    await change((kept) => ({ ...kept, idleTimeoutMs: "soon" }), "notes", "research");
+    events.length = 0;
+    await step(async ({ named }) => {
+      const [invalid] = (await named.find("research"))!.connections;
+      expect(invalid).toMatchObject({ connection: "notes", kind: "invalid" });
+      expect(await named.run("research", (own) => addNote(own, "a"))).toBe("1 notes");
+    });
+    const discarded = { type: "discarded", connection: "notes", name: "research" };
+    expect(events).toContainEqual({ ...discarded, reason: "invalid" });
+    expect(server.sessionIds).toHaveLength(before + 1);
+  });
+
+  test("of no connection that is still declared are refused, and can be closed", async () => {
+    const { step, as, kept } = await startNotebooks(backend);
+    await step(({ named }) => named.create("research", { connections: ["notes"] }));
+    await as({}).step(async ({ named }) => {
+      await expect(named.run("research", () => undefined)).rejects.toThrow("declared");
+      const undeclared = { connection: "notes", ended: false, reason: "undeclared" };
+      expect(await named.end("research")).toMatchObject([{ ...undeclared, removed: true }]);
+    });
+    expect(await kept("notes", "research")).toBeUndefined();
+  });
+
+  test("keep their names when they are restarted on a server that names no session", async () => {
+    const agent = await startNotebook(backend, { isSessionless: true });
+    const a = { connection: "notes", name: "a" };
+    await agent.step(({ named }) => named.create("a"));
+    expect(await agent.restart({ name: "a" })).toEqual([{ ...a, ended: true, removed: false }]);
+    expect(await agent.list({ name: "a" })).toMatchObject([{ ...a, kind: "sessionless" }]);
+  });
 });
 
 /** Those in a store are ended by a sweep. */
 describe("named sessions in a state that are idle", () => {
   test("are ended when the agent session is used next, by whatever name", async () => {
-    const { step, server, pass, clearLogs, events } = await startAgent("state");
+    const { step, server, pass, clearLogs, events } = await startNotebooks("carried state");
     await step(async (registry) => {
       await addNote(registry, "milk");
       await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
@@ -437,7 +456,7 @@ describe("named sessions in a state that are idle", () => {
   });
 
   test("are not gone on with, when they are the first that is used", async () => {
-    const { step, server, pass } = await startAgent("state");
+    const { step, server, pass } = await startNotebooks("carried state");
     const named = { notes: { named: "research" } } as const;
     await step(async (registry) => {
       await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
@@ -457,9 +476,15 @@ describe("named sessions in a state that are idle", () => {
     );
   });
 
-  test("were used as long as a step had them", async () => {
-    const { step, server, pass } = await startAgent("state");
-    await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
+  test("were used until the end of the step that used them", async () => {
+    const { step, server, pass, now } = await startNotebooks("carried state");
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"], idleTimeoutMs });
+      pass(2 * idleTimeoutMs);
+      await named.run("research", (own) => listNotes(own));
+    });
+    const lastUsedAt = now();
+    expect(await step(({ named }) => named.find("research"))).toMatchObject({ lastUsedAt });
     for (let round = 0; round < 3; round += 1) {
       pass(idleTimeoutMs - 1);
       await step(async ({ named }) => {
@@ -473,12 +498,12 @@ describe("named sessions in a state that are idle", () => {
   });
 
   test("are ended for this principal alone", async () => {
-    const { step, server, pass } = await startAgent("state");
+    const { step, server, pass } = await startNotebooks("carried state");
     const create = ({ named }: any) =>
       named.create("research", { connections: ["notes"], idleTimeoutMs });
     await step(create);
     await step(create, { principal: bob });
-    const [ofAlice] = server.sessionIds;
+    const [, ofAlice] = server.sessionIds;
     pass(idleTimeoutMs);
     await step((registry) => listNotes(registry, "cart"));
     const deleted = server.requests.filter(({ method }) => method === "DELETE");
@@ -486,7 +511,7 @@ describe("named sessions in a state that are idle", () => {
   });
 
   test("and cannot be ended are replaced all the same, with an event", async () => {
-    const { step, server, pass, events } = await startAgent("state");
+    const { step, server, pass, events } = await startNotebooks("carried state");
     await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
     pass(idleTimeoutMs);
     server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
@@ -503,64 +528,28 @@ describe("named sessions in a state that are idle", () => {
   });
 });
 
-test("a session in a state was used until the end of the step that used it", async () => {
-  const { step, pass, now, session } = await startAgent("state");
+test.each([
+  ["an empty name", "", {}, "name"],
+  ["a long name", "n".repeat(257), {}, "name"],
+  ["an unknown connection", "a", { connections: ["unknown"] }, "connections"],
+  ["a stateless connection", "a", { connections: ["plain"] }, "connections"],
+  ["no connection", "a", { connections: [] }, "connections"],
+  ["an idle time-out of nothing", "a", { idleTimeoutMs: 0 }, "idleTimeoutMs"],
+  [
+    "an idle time-out in a store that is shorter than three touches",
+    "a",
+    { idleTimeoutMs: idleTimeoutMs - 1 },
+    "idleTimeoutMs",
+  ],
+])("named sessions are not made with %s", async (_, name, options, field) => {
+  const { step } = await startNotebooks("a memory store");
   await step(async ({ named }) => {
-    await named.create("research", { connections: ["notes"], idleTimeoutMs });
-    pass(2 * idleTimeoutMs);
-    await named.run("research", (own) => addNote(own, "a"));
+    await expect(named.create(name, options)).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field },
+    });
+    expect(await named.list()).toEqual([]);
   });
-  const committed = session();
-  const usedAt = now();
-  pass(idleTimeoutMs - 1);
-  await step(async ({ named }) => {
-    expect(await named.find("research")).toMatchObject({ lastUsedAt: usedAt });
-    expect(await named.run("research", (own) => listNotes(own))).toBe("a");
-  });
-  expect(session()).not.toEqual(committed);
-});
-
-test("what a state has under a name and does not parse is replaced, with an event", async () => {
-  const { step, session, events, provider, server } = await startAgent("state");
-  await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
-  const text = JSON.stringify(session()).replace('"lastUsedAt"', '"late"');
-  const registry = provider().create({ state: JSON.parse(text).state, principal: alice });
-  expect(await registry.named.find("research")).toMatchObject({
-    connections: [{ connection: "notes", kind: "invalid" }],
-  });
-  events.length = 0;
-  await registry.enter(() =>
-    registry.named.run("research", async (own) => expect(await addNote(own, "a")).toBe("1 notes")),
-  );
-  expect(events).toContainEqual({
-    type: "discarded",
-    connection: "notes",
-    name: "research",
-    reason: "invalid",
-  });
-  expect(server.sessionIds).toHaveLength(2);
-});
-
-test("a name of no connection that is still declared is refused, and can be closed", async () => {
-  const { step, session } = await startAgent("state");
-  await step(({ named }) => named.create("research", { connections: ["notes"] }));
-  const other = createConnectionProvider({ connections: {} });
-  const registry = other.create({ state: session().state, principal: alice });
-  await expect(registry.named.run("research", () => undefined)).rejects.toThrow("declared");
-  expect(await registry.named.end("research")).toEqual([
-    { name: "research", connection: "notes", ended: false, reason: "undeclared", removed: true },
-  ]);
-  expect(other.commit(registry, session())).toEqual({ state: {} });
-});
-
-test("an idle time-out in a store is no shorter than three touches", async () => {
-  const { step } = await startAgent("store");
-  await step(async ({ named }) => {
-    await expect(
-      named.create("research", { idleTimeoutMs: 3 * touchIntervalMs - 1 }),
-    ).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field: "idleTimeoutMs" } });
-  });
-  expect(await step(({ named }) => named.list(), { principal: alice })).toEqual([]);
 });
 
 /** A store with as many names, all of one MCP session. */

@@ -41,44 +41,6 @@ describe("info and list", () => {
   });
 });
 
-describe("status", () => {
-  test.each<[string, Parameters<typeof on>[1], object]>([
-    [
-      "refuses",
-      (_, response) => void response.writeHead(503).end(),
-      { reason: "refused", status: 503 },
-    ],
-    ["never answers", () => undefined, { reason: "timeout" }],
-    ["breaks off", (_, response) => void response.destroy(), { reason: "unreachable" }],
-    [
-      "breaks off within the answer",
-      (_, response) => {
-        response.writeHead(200, { "content-type": "application/json" });
-        response.write('{"jsonrpc":', () => response.destroy());
-      },
-      { reason: "unreachable" },
-    ],
-  ])("says so when the server %s", async (_, answer, expected) => {
-    const { sessions, server } = await startUsed("chat");
-    server.intercept(on("ping", answer));
-    expect(await sessions.status("chat", { ...use, timeoutMs: 300 })).toEqual([
-      { connection: "notes", alive: false, ...expected },
-    ]);
-  });
-
-  test("counts a server that does not know ping as alive", async () => {
-    const { sessions, server } = await startUsed("chat");
-    server.intercept(
-      on("ping", ({ message }, response) => {
-        const error = { code: -32601, message: "Method not found" };
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
-      }),
-    );
-    expect(await sessions.status("chat", use)).toMatchObject([{ alive: true }]);
-  });
-});
-
 describe("end", () => {
   test("that dies midway leaves the session to the next step", async () => {
     const { sessions, server, held, store } = await startUsed("chat");

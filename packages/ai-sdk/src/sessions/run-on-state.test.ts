@@ -9,7 +9,6 @@ import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
-import { currentConnections } from "./current-connections.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
 
@@ -60,18 +59,6 @@ async function startApplication() {
 const asJson = (session: AgentSession): AgentSession => JSON.parse(JSON.stringify(session));
 
 describe("a run on state", () => {
-  test("gives what its function gives, and the session to save", async () => {
-    const { run, server, isOpen } = await startApplication();
-    const first = await run({}, addNote);
-    expect(first.result).toBe("1 notes");
-    expect(await isOpen()).toBe(false);
-    server.requests.length = 0;
-    const second = await run(asJson(first.session), addNote);
-    expect(second.result).toBe("2 notes");
-    expect(server.log).toEqual(["POST tools/call"]);
-    expect(second.session).toEqual(first.session);
-  });
-
   test("keeps all else of the session, and gives the same object when nothing changed", async () => {
     const { run } = await startApplication();
     const session = { id: 7, state: { theirs: true } };
@@ -80,22 +67,6 @@ describe("a run on state", () => {
     expect(session.state).toEqual({ theirs: true });
     const kept = await run(first.session, addNote);
     expect(kept.session).toBe(first.session);
-  });
-
-  test("is found by the code below it", async () => {
-    const { run } = await startApplication();
-    const { result } = await run({}, async () => {
-      await currentConnections().call("notes", "add_note", { text: "milk" });
-      return await currentConnections().call("notes", "list_notes");
-    });
-    expect(result).toMatchObject({ content: [{ text: "milk" }] });
-  });
-
-  test("needs a principal, and sends nothing without", async () => {
-    const { run, server } = await startApplication();
-    const code = "PRINCIPAL_REQUIRED";
-    await expect(run({}, addNote, {})).rejects.toMatchObject({ code });
-    expect(server.log).toEqual([]);
   });
 
   test("saves what changed when all is closed, once, and not what did not change", async () => {

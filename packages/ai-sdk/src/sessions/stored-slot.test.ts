@@ -202,22 +202,6 @@ describe("the end of a step", () => {
     expect([...first.types(), ...second.types()]).not.toContain("conflict");
   });
 
-  test("tells of a loss once over all steps", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
-    await sessions.run("chat", use, () => undefined);
-    server.forgetSessions();
-    const metadata = async () =>
-      await sessions.run("chat", use, async (run) => {
-        const options = { toolCallId: "1", messages: [], context: {} };
-        const result = await ((await run.tools()) as any).notes__list_notes.execute({}, options);
-        return result["_meta"];
-      });
-    expect(await metadata()).toHaveProperty(["durable-mcp/sessionReplaced"]);
-    expect(await metadata()).toBeUndefined();
-  });
-
   test("leaves a newer session alone, keeps the results, and says so", async () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
@@ -252,46 +236,6 @@ describe("the end of a step", () => {
     expect(events).toContainEqual({ type: "conflict", connection: "notes", stored: "nothing" });
     expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     expect(server.liveSessions()).toBe(0);
-  });
-
-  test("saves that a session was lost when no other could take its place", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
-    await sessions.run("chat", use, () => undefined);
-    server.forgetSessions();
-    server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
-    await sessions.run("chat", use, async (run) => {
-      await expect(list(await run.tools())).rejects.toThrow("503");
-    });
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "lost" },
-    ]);
-  });
-
-  test("forgets a session of another URL, and keeps that it is to be replaced", async () => {
-    const server = await startNotebookServer();
-    const moved = await startNotebookServer();
-    const store = createMemoryStore();
-    await startProcess(server, store).sessions.run("chat", use, () => undefined);
-    moved.intercept((_, response) => void response.writeHead(503).end());
-    const { sessions, types } = startProcess(moved, store);
-    await sessions.run("chat", use, () => undefined);
-    expect(types()).toContain("discarded");
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "lost" },
-    ]);
-    expect(JSON.stringify(await store.get(key))).not.toContain(server.sessionIds[0]);
-  });
-
-  test("keeps that a server names no session", async () => {
-    const server = await startNotebookServer({ isSessionless: true });
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
-    await sessions.run("chat", use, () => undefined);
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "sessionless" },
-    ]);
   });
 });
 

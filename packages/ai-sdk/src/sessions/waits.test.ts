@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { startAgent, touchIntervalMs } from "../../test/agent-session.ts";
+import { startNotebooks, touchIntervalMs } from "../../test/agent-session.ts";
 import { alice, callForText } from "../../test/step.ts";
 import { withConnections } from "./current-connections.ts";
 
@@ -344,7 +344,7 @@ describe("the end of a run has one deadline", () => {
 
 describe("a run on a state", () => {
   test("does not wait for the end of another session, and shutdown does", async () => {
-    const agent = await startAgent("state");
+    const agent = await startNotebooks("carried state");
     const idleTimeoutMs = 3 * touchIntervalMs;
     await agent.step((registry) => registry.named.create("research", { idleTimeoutMs }));
     agent.pass(idleTimeoutMs);
