@@ -1,12 +1,10 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
+import { add, list } from "../../test/agent-session.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callForText, outdateTools } from "../../test/step.ts";
-
-const list = (tools: any) => callForText(tools, "notes__list_notes");
-const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
+import { alice, bob, outdateTools } from "../../test/step.ts";
 
 test("a session is saved after onStart and before any call", async () => {
   const server = await startNotebookServer();
@@ -22,7 +20,7 @@ test("a session is saved after onStart and before any call", async () => {
     },
   });
   await sessions.run("chat", { principal: alice }, async (run) => {
-    expect(await list(await run.tools())).toBe("set up");
+    expect(await list(run)).toBe("set up");
   });
   expect(order[0]).toBe("onStart");
   expect(order[1]).toBe("put after POST tools/list");
@@ -39,9 +37,7 @@ test("agents that share have one session for each principal", async () => {
   const server = await startNotebookServer();
   const store = createMemoryStore();
   const use = (principal: typeof alice) =>
-    startProcess(server, store, { share: true }).sessions.run("chat", { principal }, async (run) =>
-      addNote(await run.tools(), "ours"),
-    );
+    startProcess(server, store, { share: true }).sessions.run("chat", { principal }, add("ours"));
   expect(await use(alice)).toBe("1 notes");
   expect(await use(alice)).toBe("2 notes");
   expect(await use(bob)).toBe("1 notes");
@@ -83,7 +79,7 @@ test("a session that cannot be saved is ended, and the open fails", async () => 
   expect(server.liveSessions()).toBe(0);
   held.heal();
   const lease = await sessions.open("chat", { principal: alice });
-  expect(await addNote(await lease.tools(), "works")).toBe("1 notes");
+  expect(await add("works")(lease)).toBe("1 notes");
   await lease.dispose();
 });
 
@@ -92,7 +88,7 @@ test("results are kept when the store fails at the end, and that is reported", a
   const held = createHeldStore(createMemoryStore());
   const { sessions, events } = startProcess(server, held.store);
   const result = await sessions.run("chat", { principal: alice }, async (run) => {
-    const text = await addNote(await run.tools(), "done");
+    const text = await add("done")(run);
     await outdateTools(run);
     held.fail("put");
     return text;

@@ -1,12 +1,11 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
+import { add, list } from "../../test/agent-session.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callForText } from "../../test/step.ts";
+import { alice, bob } from "../../test/step.ts";
 
-const list = (tools: any) => callForText(tools, "notes__list_notes");
-const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
 
@@ -16,7 +15,7 @@ async function startUsed(...chats: string[]) {
   const held = createHeldStore(store);
   const process = startProcess(server, held.store);
   for (const id of chats) {
-    await process.sessions.run(id, use, async (run) => addNote(await run.tools(), id));
+    await process.sessions.run(id, use, add(id));
   }
   server.requests.length = 0;
   return { server, store, held, ...process };
@@ -49,19 +48,17 @@ describe("end", () => {
     await sessions.end("chat", use); // The record is claimed and the session is alive.
     server.intercept(() => "next");
     const next = startProcess(server, store);
-    expect(await next.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+    expect(await next.sessions.run("chat", use, list)).toBe("");
     expect(server.liveSessions()).toBe(1);
   });
 
   test("does not remove the session that a step has started meanwhile", async () => {
     const { sessions, server, held, store } = await startUsed("chat");
     held.before("delete", async () => {
-      await startProcess(server, store).sessions.run("chat", use, async (run) =>
-        addNote(await run.tools(), "new"),
-      );
+      await startProcess(server, store).sessions.run("chat", use, add("new"));
     });
     expect(await sessions.end("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("new");
+    expect(await sessions.run("chat", use, list)).toBe("new");
   });
 
   test("fails when the store does", async () => {

@@ -1,12 +1,11 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
+import { add, list } from "../../test/agent-session.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callForText, outdateTools } from "../../test/step.ts";
+import { alice, outdateTools } from "../../test/step.ts";
 
-const list = (tools: any) => callForText(tools, "notes__list_notes");
-const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
 const use = { principal: alice };
 const key = JSON.stringify(["default", "chat", "notes", "user", "https://idp.test", "alice"]);
 const owner = JSON.stringify(["user", "https://idp.test", "alice"]);
@@ -39,9 +38,7 @@ describe("two openers", () => {
       return startProcess(server, held.store);
     });
     const counts = await Promise.all(
-      processes.map(({ sessions }) =>
-        sessions.run("chat", use, async (run) => addNote(await run.tools(), "x")),
-      ),
+      processes.map(({ sessions }) => sessions.run("chat", use, add("x"))),
     );
     expect(counts.toSorted()).toEqual(["1 notes", "2 notes"]);
     expect(server.sessionIds).toHaveLength(2);
@@ -55,9 +52,7 @@ describe("two openers", () => {
   test("end with one session when both find it lost", async () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
-    await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      addNote(await run.tools(), "x"),
-    );
+    await startProcess(server, store).sessions.run("chat", use, add("x"));
     server.forgetSessions();
     const meet = barrier(2);
     const results = await Promise.all(
@@ -66,7 +61,7 @@ describe("two openers", () => {
         const { sessions } = startProcess(server, held.store);
         return await sessions.run("chat", use, async (run) => {
           held.before("put", meet);
-          const result = await addNote(await run.tools(), "x");
+          const result = await add("x")(run);
           held.heal();
           return result;
         });
@@ -84,12 +79,10 @@ describe("two openers", () => {
     const held = createHeldStore(store);
     held.before("put", async () => {
       held.heal();
-      await startProcess(server, store).sessions.run("chat", use, async (run) =>
-        addNote(await run.tools(), "x"),
-      );
+      await startProcess(server, store).sessions.run("chat", use, add("x"));
     });
     const loser = startProcess(server, held.store);
-    expect(await loser.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("x");
+    expect(await loser.sessions.run("chat", use, list)).toBe("x");
     expect(loser.events).toContainEqual({
       type: "not-ended",
       connection: "notes",
@@ -107,13 +100,11 @@ describe("two openers", () => {
     const stored = (await store.get(key))!;
     await store.put(key, { ...(stored.value as object), savedAt: 1 }, stored.revision, { owner });
     server.forgetSessions();
-    expect(await addNote(await lease.tools(), "new")).toBe("1 notes");
+    expect(await add("new")(lease)).toBe("1 notes");
     await lease.dispose();
     expect(first.types()).not.toContain("adopted");
     const next = startProcess(server, store);
-    expect(await next.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe(
-      "new",
-    );
+    expect(await next.sessions.run("chat", use, list)).toBe("new");
     expect(server.sessionIds).toHaveLength(2);
   });
 
@@ -132,11 +123,9 @@ describe("two openers", () => {
       await store.put(key, record, null, { owner });
     });
     const { sessions, types } = startProcess(server, held.store);
-    await sessions.run("chat", use, async (run) => addNote(await run.tools(), "mine"));
+    await sessions.run("chat", use, add("mine"));
     expect(types()).toEqual(["started"]);
-    const found = await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      list(await run.tools()),
-    );
+    const found = await startProcess(server, store).sessions.run("chat", use, list);
     expect(found).toBe("mine");
   });
 
@@ -147,9 +136,9 @@ describe("two openers", () => {
     await sessions.run("chat", use, async (run) => {
       await store.delete(key);
       server.forgetSessions();
-      await addNote(await run.tools(), "again");
+      await add("again")(run);
     });
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("again");
+    expect(await sessions.run("chat", use, list)).toBe("again");
   });
 
   test("a save that was done and reported as failed is replaced, not gone on with", async () => {
@@ -163,12 +152,12 @@ describe("two openers", () => {
     };
     const { sessions, types } = startProcess(server, { ...store, put });
     await sessions.run("chat", use, async (run) => {
-      const tools = await run.tools();
+      await run.tools();
       server.forgetSessions();
       isFailing = true;
-      await expect(addNote(tools, "lost")).rejects.toMatchObject({ code: "STORE_FAILED" });
+      await expect(add("lost")(run)).rejects.toMatchObject({ code: "STORE_FAILED" });
       isFailing = false;
-      expect(await addNote(tools, "kept")).toBe("1 notes");
+      expect(await add("kept")(run)).toBe("1 notes");
     });
     expect(types()).not.toContain("adopted");
     expect(server.sessionIds).toHaveLength(3);
@@ -207,21 +196,17 @@ describe("the end of a step", () => {
     const store = createMemoryStore();
     const first = startProcess(server, store);
     const lease = await first.sessions.open("chat", use);
-    expect(await addNote(await lease.tools(), "old")).toBe("1 notes");
+    expect(await add("old")(lease)).toBe("1 notes");
     await outdateTools(lease);
     await store.delete(key);
-    await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      addNote(await run.tools(), "newer"),
-    );
+    await startProcess(server, store).sessions.run("chat", use, add("newer"));
     await lease.dispose();
     expect(first.events).toContainEqual({
       type: "conflict",
       connection: "notes",
       stored: "newer-session",
     });
-    const found = await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      list(await run.tools()),
-    );
+    const found = await startProcess(server, store).sessions.run("chat", use, list);
     expect(found).toBe("newer");
   });
 
