@@ -14,7 +14,6 @@ import {
   type ConnectionRun,
   createConnectionProvider,
   createDurableSessions,
-  defineMcpClientConnection,
   type EndedSession,
   type McpClientConnection,
   type McpClientConnectionOptions,
@@ -25,6 +24,7 @@ import { slotName } from "../src/slots/step-slot.ts";
 import { randomKey } from "./both-stores.ts";
 import { collectEvents } from "./collect-events.ts";
 import { startNotebookServer } from "./notebook-server.ts";
+import { notebook } from "./saved-session.ts";
 import { type AgentSession, alice, callForText, callTool } from "./step.ts";
 
 /** Where an agent session's MCP sessions are kept. */
@@ -278,7 +278,7 @@ export async function startNotebook(
   options: Partial<McpClientConnectionOptions> = {},
 ) {
   const notes = await startNotebookServer(server);
-  const agent = startAgent(backend, { notes: defineNotebook(notes, options) });
+  const agent = startAgent(backend, { notes: notebook(notes, options) });
   return { server: notes, ...agent };
 }
 
@@ -290,9 +290,9 @@ export async function startNotebooks(backend: Backend) {
     await startNotebookServer(),
   ];
   const agent = startAgent(backend, {
-    notes: defineNotebook(server),
-    cart: defineNotebook(cart),
-    plain: defineNotebook(plain, { session: "stateless" }),
+    notes: notebook(server),
+    cart: notebook(cart),
+    plain: notebook(plain, { session: "stateless" }),
   });
   /** Forgets what the servers received so far. */
   const clearLogs = () => {
@@ -300,12 +300,6 @@ export async function startNotebooks(backend: Backend) {
   };
   return { server, cart, clearLogs, ...agent };
 }
-
-export const defineNotebook = (
-  { url }: { readonly url: string },
-  options: Partial<McpClientConnectionOptions> = {},
-) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 /** Steps that use the tools of `notes`, as an agent loop does. */
 export const add = (text: string) => async (run: Run) =>

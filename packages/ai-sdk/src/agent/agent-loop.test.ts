@@ -1,12 +1,9 @@
 import { ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
-import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-const notebook = ({ url }: NotebookServer) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });
 
 /** Runs an agent on a scripted model; gives what the model was told of its calls. */
 async function run(tools: ToolSet, ...turns: Turn[]) {

@@ -10,9 +10,9 @@ import { isOfProgress } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { add, options, startNotebookSessions, wait } from "../../test/notebook-sessions.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { alice } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { encryptStore } from "@durable-mcp/core/sealing";
 
@@ -333,11 +333,7 @@ describe("an agent of connections and a store", () => {
     const start = (...turns: Turn[]) =>
       createDurableAgent({
         connections: {
-          notes: defineMcpClientConnection({
-            url: server.url,
-            description: "A notebook.",
-            session: "stateful",
-          }),
+          notes: notebook(server),
         },
         store,
         onEvent: {

@@ -1,20 +1,17 @@
 /** A deployment that declares a capability while sessions go on that were made without it. */
 import { describe, expect, test } from "vitest";
 import { type Backend, backends, type Run, startAgent } from "../../test/agent-session.ts";
-import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { missingCapabilities } from "./client-capabilities.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 
 const asking: Options = { onElicitation: () => ({ action: "cancel" }) };
 const session = { mode: "stateful", restartOnNewCapabilities: true } as const;
-
-const define = ({ url }: NotebookServer, options: Options) =>
-  defineMcpClientConnection({ url, description: "Notes.", session: "stateful", ...options });
 
 /** Releases of an application, one after another, on the sessions of the ones before. */
 async function startReleases(backend: Backend) {
@@ -22,7 +19,7 @@ async function startReleases(backend: Backend) {
   const agent = startAgent(backend, {});
   const release = async (options: Options, use: (run: Run) => unknown) => {
     agent.events.length = 0;
-    await agent.as({ notes: define(server, options) }).step(use);
+    await agent.as({ notes: notebook(server, options) }).step(use);
     return agent.events.filter(({ type }) => type !== "notification");
   };
   const handshakes = () =>
@@ -113,8 +110,8 @@ describe.each(backends)("a session kept in %s", (backend) => {
 
 test("a session that no step uses stays as it is", async () => {
   const server = await startNotebookServer();
-  const before = await startApplication({ notes: define(server, {}) }).step({}, add);
-  const later = startApplication({ notes: define(server, { ...asking, session }) });
+  const before = await startApplication({ notes: notebook(server, {}) }).step({}, add);
+  const later = startApplication({ notes: notebook(server, { ...asking, session }) });
   expect(await later.step(before, () => undefined)).toEqual(before);
   expect(later.events).toEqual([]);
   expect(server.log).not.toContain("DELETE");

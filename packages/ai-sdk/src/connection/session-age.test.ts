@@ -5,11 +5,11 @@ import {
   type Backend,
   backends,
   callForModel,
-  defineNotebook,
   type Run,
   startAgent,
 } from "../../test/agent-session.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { startApplication } from "../../test/step.ts";
 import type { StatefulSessionOptions } from "../index.ts";
 
@@ -21,7 +21,7 @@ async function startSteps(backend: Backend) {
   const prepared: string[] = [];
   const agent = startAgent(backend, {});
   const notes = (options: Partial<StatefulSessionOptions>) =>
-    defineNotebook(server, {
+    notebook(server, {
       session: {
         ...{ mode: "stateful", onStart: ({ reason }) => void prepared.push(reason) },
         ...options,
@@ -109,7 +109,7 @@ test("a session that nothing uses stays as it is", async () => {
   let time = 1_000_000;
   const session = { mode: "stateful", maxAgeMs } as const;
   const { step, takeEvents } = startApplication(
-    { notes: defineNotebook(server, { session }) },
+    { notes: notebook(server, { session }) },
     { now: () => time },
   );
   const before = await step({}, add);

@@ -1,15 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-type Options = Partial<McpClientConnectionOptions>;
-
-const notebook = ({ url }: { url: string }, options: Options = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 describe("headers", () => {
   test.each(["stateful", "stateless"] as const)(

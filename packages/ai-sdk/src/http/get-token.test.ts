@@ -1,14 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { authorizations, countedTokens } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-type Options = Partial<McpClientConnectionOptions>;
-
-const notebook = ({ url }: { url: string }, options: Options = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 describe("getToken", () => {
   test("is asked once a step, for its principal and connection", async () => {

@@ -1,13 +1,10 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, test } from "vitest";
-import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 const sessions = ["stateful", "stateless"] as const;
 

@@ -106,10 +106,7 @@ test("gives up after its time, with what the server said last", async () => {
 test("gives up after its time when the server does not answer at all", async () => {
   const server = await startNotebookServer();
   const { step } = startApplication({
-    notes: defineMcpClientConnection({
-      url: server.url,
-      description: "A notebook.",
-      session: "stateful",
+    notes: notebook(server, {
       // As long as dispose waits for the handshake.
       timeouts: { connectMs: 500 },
     }),

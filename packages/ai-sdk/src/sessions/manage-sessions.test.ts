@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import {
   add,
   backends,
-  defineNotebook as define,
   isTold,
   type Kept,
   list as notesOf,
@@ -14,6 +13,7 @@ import {
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
 import { sendJson, sendText } from "../../test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook as define } from "../../test/saved-session.ts";
 import { alice, bob } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 

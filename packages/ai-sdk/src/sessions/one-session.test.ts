@@ -4,7 +4,6 @@ import {
   add,
   addNote,
   backends,
-  defineNotebook,
   isTold,
   list,
   listNotes,
@@ -12,6 +11,7 @@ import {
   startNotebook,
 } from "../../test/agent-session.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, bob } from "../../test/step.ts";
 import { createPrincipals, currentConnections } from "../index.ts";
 
@@ -98,7 +98,7 @@ describe.each(backends)("in %s", (backend) => {
     const asked: unknown[] = [];
     const { step } = startAgent(backend, (principal) => {
       asked.push(principal);
-      return principal?.type === "user" ? { notes: defineNotebook(server) } : {};
+      return principal?.type === "user" ? { notes: notebook(server) } : {};
     });
     const notes = { name: "notes", description: "A notebook.", session: "stateful" };
     await step((run) => expect(run.connections).toEqual([notes]));
@@ -138,7 +138,7 @@ describe.each(backends)("in %s", (backend) => {
         throw new Error("observer");
       },
     };
-    const { step } = startAgent(backend, { notes: defineNotebook(agent.server) }, { onEvent });
+    const { step } = startAgent(backend, { notes: notebook(agent.server) }, { onEvent });
     await step(add("milk"));
     expect(await step(list)).toBe("milk");
   });
@@ -198,7 +198,7 @@ describe.each(backends)("in %s", (backend) => {
     await step(list);
     const moved = await startNotebookServer();
     [server.requests.length, events.length] = [0, 0];
-    const later = as({ notes: defineNotebook(moved) });
+    const later = as({ notes: notebook(moved) });
     moved.intercept((_, response) => void response.writeHead(503).end());
     await later.step((run) => run.tools());
     expect(await contents()).not.toContain(server.sessionIds[0]);
@@ -214,7 +214,7 @@ describe.each(backends)("in %s", (backend) => {
     const { step, server, as } = agent;
     await step(list);
     const moved = await startNotebookServer();
-    await as({ notes: defineNotebook(moved), archive: defineNotebook(server) }).step(list);
+    await as({ notes: notebook(moved), archive: notebook(server) }).step(list);
     expect(server.log).toContain("DELETE");
     expect(server.liveSessions()).toBe(1);
     expect(moved.log).not.toContain("DELETE");

@@ -5,9 +5,9 @@ import { describe, expect, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
@@ -29,11 +29,7 @@ async function startApplication() {
   const { events, onEvent } = collectEvents();
   const provider = createConnectionProvider({
     connections: {
-      notes: defineMcpClientConnection({
-        url: server.url,
-        description: "A notebook.",
-        session: "stateful",
-      }),
+      notes: notebook(server),
     },
     onEvent,
   });
