@@ -44,34 +44,6 @@ describe("an agent's run", () => {
     });
   });
 
-  test("goes on in a new session when the server lost the old one, once", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    const session = await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      let calls = 0;
-      server.intercept(
-        on("tools/call", () => {
-          calls += 1;
-          if (calls === 2) server.forgetSessions();
-          return "next";
-        }),
-      );
-      const { results, errors } = await run(tools, [add("a")], [add("b")], [list], "Done.");
-      expect(results).toEqual(["1 notes", expect.stringMatching(/is gone.*\n1 notes$/), "b"]);
-      expect(errors).toEqual([]);
-    });
-    expect(server.sessionIds).toHaveLength(2);
-    expect(application.takeEvents()).toEqual(["started", "lost", "recovered"]);
-
-    server.requests.length = 0;
-    await application.step(session, async (registry) => {
-      const { results } = await run(await registry.tools(), [list], "Done.");
-      expect(results).toEqual(["b"]);
-    });
-    expect(server.log).toEqual(["POST tools/call"]);
-  });
-
   test.each<[string, "text/event-stream" | "application/json"]>([
     ["an event stream", "text/event-stream"],
     ["a JSON answer", "application/json"],

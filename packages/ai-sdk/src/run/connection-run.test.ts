@@ -29,16 +29,6 @@ test("connections says what is declared", async () => {
 });
 
 describe("client", () => {
-  test("connects on first use", async () => {
-    const { server, registry } = await startRegistry();
-    expect(server.requests).toEqual([]);
-    const client = await registry.client("notes");
-    expect(client.serverInfo).toMatchObject({ name: "notebook" });
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toContain("add_note");
-    await registry.dispose();
-  });
-
   test.each(sessions)("is one for 100 callers at once, and the tools: %s", async (session) => {
     const { server, registry } = await startRegistry({ session });
     const callers = Array.from({ length: 100 }, () => registry.client("notes"));

@@ -18,8 +18,6 @@ import { currentConnections, withConnections } from "../index.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 
-const listTools = (own: { tools(options: object): Promise<unknown> }) =>
-  own.tools({ connections: ["notes"] });
 const idleTimeoutMs = 3 * touchIntervalMs;
 const gone = expect.stringContaining("the server had lost the session");
 const noSuch = { code: "CONNECTION_INVALID", data: { field: "name" } };
@@ -219,34 +217,6 @@ describe.each(backends)("named sessions in %s", (backend) => {
     });
   });
 
-  test("list their tools anew when those are cleared", async () => {
-    const { step, server, clearLogs } = await startNotebooks(backend);
-    await step(async ({ named }) => {
-      await named.create("research", { connections: ["notes"] });
-      await named.run("research", async (own) => {
-        await addNote(own, "a");
-        await listTools(own);
-      });
-    });
-    clearLogs();
-    await step(async ({ named }) => {
-      await named.run("research", async (own) => {
-        await listTools(own);
-        expect(server.log).toEqual([]);
-        await own.clearTools("notes");
-        await listTools(own);
-        expect(server.log).toEqual(["POST tools/list"]);
-        await own.clearTools("notes");
-      });
-    });
-    clearLogs();
-    await step(async ({ named }) => {
-      await named.run("research", listTools);
-      expect(server.log).toEqual(["POST tools/list"]);
-      expect(await named.run("research", (own) => listNotes(own))).toBe("a");
-    });
-  });
-
   test("are ended and forgotten when they are ended by name", async () => {
     const { step, server, cart } = await startNotebooks(backend);
     await step(() => undefined);
@@ -367,7 +337,7 @@ describe.each(backends)("named sessions in %s", (backend) => {
   test("are each agent's and each agent session's own", async () => {
     const { step } = await startNotebooks(backend);
     await step(({ named }) => named.create("research"));
-    for (const other of [{ agent: "planner" }, { chat: "other" }, { principal: bob }]) {
+    for (const other of [{ agent: "planner" }, { chat: "other" }]) {
       await step(async ({ named }) => {
         expect(await named.list()).toEqual([]);
         await named.create("research", { connections: ["notes"] });

@@ -1,7 +1,7 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { bothStores } from "../../test/both-stores.ts";
-import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
+import { type ProcessOptions, startStored } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
@@ -19,14 +19,7 @@ async function startNamed(
   options: ProcessOptions = {},
   wrap: (store: SessionStore) => SessionStore = (store) => store,
 ) {
-  const server = await startNotebookServer();
-  let time = Date.now();
-  const now = () => time;
-  const held = createHeldStore(createMemoryStore({ now }));
-  const store = wrap(held.store);
-  const startAnother = (more: ProcessOptions = {}) =>
-    startProcess(server, store, { now, ...options, ...more });
-  const process = startAnother();
+  const process = await startStored(options, wrap);
   const add = (name: string, idleTimeoutMs?: number) =>
     process.sessions.run("chat", use, async (run) => {
       await run.named.create(name, { idleTimeoutMs });
@@ -37,16 +30,8 @@ async function startNamed(
     });
   await add("a");
   await add("b");
-  server.requests.length = 0;
-  return {
-    server,
-    held,
-    store,
-    add,
-    startAnother,
-    pass: (ms: number) => void (time += ms),
-    ...process,
-  };
+  process.server.requests.length = 0;
+  return { add, ...process };
 }
 
 const authorize = ({ principal }: SessionOwner) => principal && { principal };

@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { add, list } from "../../test/agent-session.ts";
-import { startProcess } from "../../test/durable-process.ts";
+import { startProcess, startStored } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, outdateTools } from "../../test/step.ts";
@@ -44,8 +44,7 @@ test("agents that share have one session for each principal", async () => {
 });
 
 test("an agent session has an id, and nothing is sent without", async () => {
-  const server = await startNotebookServer();
-  const { sessions } = startProcess(server, createMemoryStore());
+  const { server, sessions } = await startStored();
   const principal = alice;
   for (const call of [
     sessions.open("", { principal }),
@@ -68,9 +67,7 @@ test("a principal is needed to list and to delete", async () => {
 });
 
 test("a session that cannot be saved is ended, and the open fails", async () => {
-  const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
-  const { sessions } = startProcess(server, held.store);
+  const { server, held, sessions } = await startStored();
   held.fail("put");
   await expect(sessions.open("chat", { principal: alice })).rejects.toMatchObject({
     code: "STORE_FAILED",
@@ -84,9 +81,7 @@ test("a session that cannot be saved is ended, and the open fails", async () => 
 });
 
 test("results are kept when the store fails at the end, and that is reported", async () => {
-  const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
-  const { sessions, events } = startProcess(server, held.store);
+  const { held, sessions, events } = await startStored();
   const result = await sessions.run("chat", { principal: alice }, async (run) => {
     const text = await add("done")(run);
     await outdateTools(run);
@@ -101,8 +96,7 @@ test("results are kept when the store fails at the end, and that is reported", a
 });
 
 test("an aborted open says why, and leaves nothing open", async () => {
-  const server = await startNotebookServer();
-  const { sessions } = startProcess(server, createMemoryStore());
+  const { server, sessions } = await startStored();
   const reason = new Error("the user left");
   const controller = new AbortController();
   server.intercept(() => {

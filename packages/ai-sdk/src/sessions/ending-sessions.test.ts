@@ -1,24 +1,19 @@
-import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { add, list } from "../../test/agent-session.ts";
-import { startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { startProcess, startStored } from "../../test/durable-process.ts";
+import { on } from "../../test/notebook-server.ts";
 import { alice, bob } from "../../test/step.ts";
 
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
 
 async function startUsed(...chats: string[]) {
-  const server = await startNotebookServer();
-  const store = createMemoryStore();
-  const held = createHeldStore(store);
-  const process = startProcess(server, held.store);
+  const process = await startStored();
   for (const id of chats) {
     await process.sessions.run(id, use, add(id));
   }
-  server.requests.length = 0;
-  return { server, store, held, ...process };
+  process.server.requests.length = 0;
+  return process;
 }
 
 describe("info and list", () => {

@@ -169,15 +169,11 @@ describe.each(backends)("in %s", (backend) => {
   });
 
   test("keeps that a server names no session", async () => {
-    const {
-      step,
-      server,
-      list: listSessions,
-    } = await startNotebook(backend, {
-      isSessionless: true,
-    });
+    const sessionless = await startNotebook(backend, { isSessionless: true });
+    const { step, server, types } = sessionless;
     await step(list);
-    expect(await listSessions()).toMatchObject([{ kind: "sessionless" }]);
+    expect(types()).toEqual(["sessionless"]);
+    expect(await sessionless.list()).toMatchObject([{ kind: "sessionless" }]);
     server.requests.length = 0;
     await step(list);
     expect(server.log).toEqual(["POST tools/call"]);

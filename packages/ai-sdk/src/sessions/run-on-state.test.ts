@@ -1,5 +1,4 @@
 /** `run` of a provider: a step on state that the application carries. */
-import { setTimeout as wait } from "node:timers/promises";
 import { stepCountIs, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
@@ -76,54 +75,6 @@ describe("a run on state", () => {
     expect(seen).toEqual([false]);
     await run(session, addNote, { principal, onSession });
     expect(onSession).toHaveBeenCalledTimes(1);
-  });
-
-  test("saves what changed also when its function fails, and rejects as that does", async () => {
-    const { run, server } = await startApplication();
-    let saved: AgentSession = {};
-    const onSession = (session: AgentSession) => void (saved = session);
-    const failing = run({}, () => Promise.reject(new Error("The agent broke.")), {
-      principal,
-      onSession,
-    });
-    await expect(failing).rejects.toThrow("The agent broke.");
-    await run(saved, addNote);
-    expect(server.sessionIds).toHaveLength(1);
-  });
-
-  test("rejects when it cannot save; its own error comes first", async () => {
-    const { run, failures } = await startApplication();
-    await expect(run({}, addNote, { principal, onSession: failToSave })).rejects.toThrow(
-      "The disk is full.",
-    );
-    expect(failures()).toEqual([]);
-    const failing = run({}, () => Promise.reject(new Error("The agent broke.")), {
-      principal,
-      onSession: failToSave,
-    });
-    await expect(failing).rejects.toThrow("The agent broke.");
-    expect(failures()).toMatchObject([{ connection: "notes", reason: "not-committed" }]);
-  });
-
-  test("is saved by a shutdown", async () => {
-    const { run, provider } = await startApplication();
-    const onSession = vi.fn<(session: AgentSession) => void>();
-    const begun = Promise.withResolvers<void>();
-    const running = run(
-      {},
-      async (own) => {
-        await addNote(own);
-        begun.resolve();
-        await wait(50);
-        return await addNote(own);
-      },
-      { principal, onSession },
-    );
-    running.catch(() => undefined);
-    await begun.promise;
-    await provider.shutdown();
-    expect(onSession).toHaveBeenCalledOnce();
-    await expect(running).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
   });
 });
 

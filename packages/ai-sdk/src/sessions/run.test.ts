@@ -36,21 +36,6 @@ describe("a run", () => {
     expect(initializations(cart.log)).toBe(1);
   });
 
-  test("does not keep a failure to connect", async () => {
-    const { create, cart } = await startRuns();
-    cart.intercept((_, response) => void response.writeHead(503).end());
-    await create().enter(async (own) => {
-      const failed = await Promise.allSettled([
-        own.call("cart", "list_notes"),
-        own.call("cart", "list_notes"),
-      ]);
-      for (const outcome of failed) expect(outcome).toMatchObject({ reason: isOver });
-      cart.intercept(() => "next");
-      expect(textOf(await own.call("cart", "add_note", { text: "a" }))).toBe("1 notes");
-    });
-    expect(cart.sessionIds).toHaveLength(1);
-  });
-
   test("a caller that leaves takes nobody with it", async () => {
     const { create, cart } = await startRuns();
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -4,8 +4,7 @@ import type { SharedId } from "./durable-sessions.ts";
 import { describe, expect, test } from "vitest";
 import { add, isTold, list } from "../../test/agent-session.ts";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
-import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { type ProcessOptions, startProcess, startStored } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob } from "../../test/step.ts";
 import {
@@ -24,18 +23,9 @@ const invalid = (field: string) => ({ code: "CONNECTION_INVALID", data: { field 
 const listShared = (options?: object) =>
   withConnections({ notes: { shared: "inventory" } }, async (own) => await list(own), options);
 
-/** A notebook that is shared by its definition, or for a part of a run. */
-async function startShared({ shared, ...options }: ProcessOptions & { shared?: string } = {}) {
-  const server = await startNotebookServer();
-  let time = Date.now();
-  const now = () => time;
-  const held = createHeldStore(createMemoryStore({ now }));
-  const session = { ...options.session, shared: shared ?? "inventory" };
-  const startAnother = (more: ProcessOptions = {}) =>
-    startProcess(server, held.store, { now, ...options, session, ...more });
-  const pass = (ms: number) => void (time += ms);
-  return { server, held, startAnother, pass, ...startAnother() };
-}
+/** A notebook that is shared by its definition. */
+const startShared = async ({ shared, ...options }: ProcessOptions & { shared?: string } = {}) =>
+  await startStored({ ...options, session: { ...options.session, shared: shared ?? "inventory" } });
 
 describe("a shared session", () => {
   test("is made once by agent sessions that begin at once, and each gets its own answers", async () => {
@@ -171,18 +161,6 @@ describe("a shared session", () => {
     const other = startAnother().sessions;
     await other.run("2", use, list);
     expect(await other.run("1", use, isTold)).toBe(true);
-  });
-
-  test("of an earlier release, with a list of its users, goes on", async () => {
-    const { server, sessions, held } = await startShared();
-    const run = async () => sessions.run("1", use, isTold);
-    await run();
-    const { records } = await held.store.list({ limit: 10 });
-    const { key, value, revision, owner } = records.find(({ key: own }) => !own.includes("seen"))!;
-    const earlier = { ...(value as object), users: [["1", 1]], looks: [["1", 1]] };
-    await held.store.put(key, earlier, revision, { owner });
-    expect(await run()).toBe(false);
-    expect(server.sessionIds).toHaveLength(1);
   });
 
   test("is replaced once when it is lost, and the model of each run that met the loss is told", async () => {
@@ -336,8 +314,7 @@ test("a sweep takes shared sessions alone, or leaves them", async () => {
 
 describe("withConnections({ shared })", () => {
   test("finds the session of the id from each agent session, and beside the run's own", async () => {
-    const server = await startNotebookServer();
-    const { sessions, events } = startProcess(server, createMemoryStore());
+    const { server, sessions, events } = await startStored();
     const note = (chat: string, text: string) =>
       sessions.run(chat, use, async (run) => {
         await add(chat)(run);

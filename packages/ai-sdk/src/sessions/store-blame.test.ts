@@ -1,9 +1,7 @@
-import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { list } from "../../test/agent-session.ts";
-import { startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startStored } from "../../test/durable-process.ts";
 import { alice } from "../../test/step.ts";
 
 const use = { principal: alice };
@@ -24,14 +22,12 @@ const failures: Record<string, () => unknown> = {
 };
 
 async function startStage(fail: () => unknown) {
-  const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
-  const process = startProcess(server, held.store);
+  const process = await startStored();
   const failAt = (operation: "get" | "put" | "list") =>
-    held.before(operation, () => {
+    process.held.before(operation, () => {
       throw fail();
     });
-  return { server, held, failAt, ...process };
+  return { failAt, ...process };
 }
 
 function expectStoreToBlame(outcome: unknown, server: { readonly url: URL | string }) {

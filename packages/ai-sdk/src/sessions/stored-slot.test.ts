@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { add, list } from "../../test/agent-session.ts";
-import { startProcess } from "../../test/durable-process.ts";
+import { startProcess, startStored } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, outdateTools } from "../../test/step.ts";
@@ -92,9 +92,7 @@ describe("two openers", () => {
   });
 
   test("do not adopt the session that was just lost", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const first = startProcess(server, store);
+    const { server, store, ...first } = await startStored();
     const lease = await first.sessions.open("chat", use);
     // Another process writes the same session again, as a step that ends does.
     const stored = (await store.get(key))!;
@@ -130,9 +128,7 @@ describe("two openers", () => {
   });
 
   test("a record that was removed meanwhile is written anew", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
+    const { server, store, sessions } = await startStored();
     await sessions.run("chat", use, async (run) => {
       await store.delete(key);
       server.forgetSessions();
@@ -175,9 +171,7 @@ describe("two openers", () => {
 
 describe("the end of a step", () => {
   test("keeps what another process made of the same session", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const first = startProcess(server, store);
+    const { server, store, ...first } = await startStored();
     const second = startProcess(server, store);
     await first.sessions.run("chat", use, () => undefined);
     const lease = await first.sessions.open("chat", use);
@@ -192,9 +186,7 @@ describe("the end of a step", () => {
   });
 
   test("leaves a newer session alone, keeps the results, and says so", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const first = startProcess(server, store);
+    const { server, store, ...first } = await startStored();
     const lease = await first.sessions.open("chat", use);
     expect(await add("old")(lease)).toBe("1 notes");
     await outdateTools(lease);
@@ -211,9 +203,7 @@ describe("the end of a step", () => {
   });
 
   test("does not bring back what was ended meanwhile", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions, events } = startProcess(server, store);
+    const { server, store, sessions, events } = await startStored();
     const lease = await sessions.open("chat", use);
     await outdateTools(lease);
     await startProcess(server, store).sessions.end("chat", use);
@@ -254,9 +244,7 @@ describe("a session in use", () => {
   });
 
   test("that cannot be marked is reported", async () => {
-    const server = await startNotebookServer();
-    const held = createHeldStore(createMemoryStore());
-    const { sessions, events } = startProcess(server, held.store, { touchIntervalMs: 20 });
+    const { held, sessions, events } = await startStored({ touchIntervalMs: 20 });
     const lease = await sessions.open("chat", use);
     held.fail("touch");
     await expect
