@@ -22,6 +22,17 @@ export const notebook = (
 ) =>
   defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
+/** A notebook, and an application that has it as `notes`. */
+export async function startNotes(
+  options: Partial<McpClientConnectionOptions> = {},
+  application: Parameters<typeof startApplication>[1] = {},
+  ofServer: Parameters<typeof startNotebookServer>[0] = {},
+) {
+  const server = await startNotebookServer(ofServer);
+  const started = startApplication({ notes: notebook(server, options) }, application);
+  return { server, application: started, ...started };
+}
+
 export async function list(registry: { tools(): Promise<any> }) {
   await callForText(await registry.tools(), "notes__list_notes");
 }

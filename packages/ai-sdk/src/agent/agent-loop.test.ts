@@ -1,9 +1,8 @@
 import { ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { notebook } from "../../test/saved-session.ts";
+import { on } from "../../test/notebook-server.ts";
+import { startNotes } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
-import { startApplication } from "../../test/step.ts";
 
 /** Runs an agent on a scripted model; gives what the model was told of its calls. */
 async function run(tools: ToolSet, ...turns: Turn[]) {
@@ -20,8 +19,7 @@ const list = { tool: "notes__list_notes" };
 
 describe("an agent's run", () => {
   test("calls the tools of the session, at once and one after the other", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       const { results, text } = await run(tools, [add("a"), add("b")], [list], "Done.");
@@ -33,8 +31,7 @@ describe("an agent's run", () => {
   });
 
   test("goes on when a tool fails, and the model is told why", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { application } = await startNotes();
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       const turns = [[{ tool: "notes__fail" }], [list], "Done."] satisfies Turn[];
@@ -48,8 +45,7 @@ describe("an agent's run", () => {
     ["an event stream", "text/event-stream"],
     ["a JSON answer", "application/json"],
   ])("goes on when %s ends without the answer: the outcome is unknown", async (_, type) => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       server.intercept(

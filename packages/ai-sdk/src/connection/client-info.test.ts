@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { describingProgram } from "../../test/describing-program.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
-import { notebook } from "../../test/saved-session.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
@@ -30,9 +30,9 @@ describe("client", () => {
   });
 
   test("is what the preparation of a session and a session after a loss say, too", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({
-      notes: notebook(server, { session: { mode: "stateful", onStart() {} }, client }),
+    const { server, application } = await startNotes({
+      session: { mode: "stateful", onStart() {} },
+      client,
     });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();

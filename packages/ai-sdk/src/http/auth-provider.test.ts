@@ -2,7 +2,7 @@ import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
 import { sendJson, sendText } from "../../test/http-server.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
-import { notebook } from "../../test/saved-session.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 
@@ -34,9 +34,8 @@ function demandLogin(server: NotebookServer, authorizationServer: string): void 
 
 describe("authProvider", () => {
   test.each(["stateful", "stateless"] as const)("gives its tokens: %s", async (session) => {
-    const server = await startNotebookServer();
     const authProvider = loggedIn("token-1");
-    const application = startApplication({ notes: notebook(server, { authProvider, session }) });
+    const { server, application } = await startNotes({ authProvider, session });
     await application.step({}, async (registry) => {
       await callTool(await registry.tools(), "notes__list_notes");
     });
@@ -47,13 +46,12 @@ describe("authProvider", () => {
   });
 
   test("as a function is asked for each principal's provider", async () => {
-    const server = await startNotebookServer();
     const contexts: ConnectionContext[] = [];
     const authProvider = (context: ConnectionContext) => {
       contexts.push(context);
       return Promise.resolve(loggedIn(context.principal === bob ? "token-bob" : "token-alice"));
     };
-    const application = startApplication({ notes: notebook(server, { authProvider }) });
+    const { server, application } = await startNotes({ authProvider });
     await application.step({}, (registry) => registry.tools(), alice);
     await application.step({}, (registry) => registry.tools(), bob);
     expect(contexts).toMatchObject([
@@ -116,9 +114,8 @@ describe("authProvider", () => {
   });
 
   test("that cannot be had makes the connection unavailable", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({
-      notes: notebook(server, { authProvider: () => Promise.reject(new Error("no such user")) }),
+    const { server, application } = await startNotes({
+      authProvider: () => Promise.reject(new Error("no such user")),
     });
     await application.step({}, (registry) => registry.tools());
     expect(application.takeEvents()).toEqual(["unavailable"]);

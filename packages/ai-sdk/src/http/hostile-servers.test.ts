@@ -1,9 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startNotebookServer } from "../../test/notebook-server.ts";
-import { list, notebook, startSaved } from "../../test/saved-session.ts";
-import { callForText, callTool, startApplication } from "../../test/step.ts";
+import { list, startNotes, startSaved } from "../../test/saved-session.ts";
+import { callForText, callTool } from "../../test/step.ts";
 
 const rejections: unknown[] = [];
 const onRejection = (reason: unknown) => void rejections.push(reason);
@@ -111,8 +110,7 @@ describe("a server that answers a tool call with", () => {
 test.each(["", "canary b", "canary\t", `canary${"x".repeat(17_000)}`, "canary\u00e9"])(
   "a server that names a session %j makes its connection unavailable, and the next step works",
   async (id) => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     server.intercept(({ message }, response) => {
       if (message?.method !== "initialize") return "next";
       const { protocolVersion } = message.params;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { startNotebookServer } from "../../test/notebook-server.ts";
 import {
   aliceKey,
   deepFreeze,
   list,
   notebook,
+  startNotes,
   slotsOf,
   startSaved,
 } from "../../test/saved-session.ts";
@@ -23,8 +23,7 @@ describe("commit", () => {
   });
 
   test("returns the same object when what changed is already there", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({ notes: notebook(server) });
+    const { provider } = await startNotes();
     const registry = provider.create({ principal: alice });
     await list(registry);
     const session = provider.commit(registry, {});
@@ -35,8 +34,7 @@ describe("commit", () => {
   });
 
   test("touches no other key and mutates nothing", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({ notes: notebook(server) });
+    const { server, provider } = await startNotes();
     const foreign = { version: 1, kind: "sessionless", url: "https://other.test/mcp" };
     const session = deepFreeze({
       id: "chat-1",
@@ -63,8 +61,7 @@ describe("commit", () => {
   });
 
   test("writes plain JSON that later changes do not reach", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({ notes: notebook(server) });
+    const { server, provider } = await startNotes();
     const registry = provider.create({ principal: alice });
     await registry.client("notes");
     const session: AgentSession = provider.commit(registry, {});

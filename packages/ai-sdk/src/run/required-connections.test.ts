@@ -2,7 +2,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { notebook } from "../../test/saved-session.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
@@ -99,10 +99,7 @@ describe("a required connection", () => {
   });
 
   test("without a session is asked with its handshake", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({
-      notes: notebook(server, { session: "stateless", required: true }),
-    });
+    const { server, provider } = await startNotes({ session: "stateless", required: true });
     refuse(server);
     const run = provider.run({ session: {} }, () => undefined);
     await expect(run).rejects.toMatchObject(isDown);

@@ -1,5 +1,5 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bothStores } from "../../test/both-stores.ts";
 import { type ProcessOptions, startStored } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
@@ -7,8 +7,6 @@ import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions, type SessionOwner } from "../index.ts";
-
-vi.setConfig({ testTimeout: 20_000 });
 
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { on } from "../../test/notebook-server.ts";
+import { sendText } from "../../test/http-server.ts";
+import { type Interceptor, on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { currentConnections, withConnections } from "./current-connections.ts";
@@ -269,9 +270,12 @@ describe("closing", () => {
     ]);
   }, 15_000);
 
-  test("that is refused is reported, and does not hide the run's error", async () => {
+  test.each<[string, Interceptor, object]>([
+    ["refused", (_, response) => sendText(response, 500), { reason: "refused", status: 500 }],
+    ["of a server that is gone", ({ raw }) => void raw.socket.destroy(), { reason: "unreachable" }],
+  ])("that is %s is reported, and does not hide the run's error", async (_, answer, told) => {
     const { create, browser, failures } = await startRuns();
-    browser.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    browser.intercept(on("DELETE", answer));
     const run = create().enter(() =>
       withConnections({ browser: "isolate" }, async (own) => {
         await own.call("browser", "list_notes");
@@ -279,20 +283,7 @@ describe("closing", () => {
       }),
     );
     await expect(run).rejects.toThrow("The agent broke.");
-    expect(failures()).toEqual([
-      { type: "close-failed", connection: "browser", reason: "refused", status: 500 },
-    ]);
-  });
-
-  test("of a server that is gone is reported", async () => {
-    const { create, browser, failures } = await startRuns();
-    browser.intercept(on("DELETE", ({ raw }) => void raw.socket.destroy()));
-    await create().enter(() =>
-      withConnections({ browser: "isolate" }, (own) => own.call("browser", "list_notes")),
-    );
-    expect(failures()).toEqual([
-      { type: "close-failed", connection: "browser", reason: "unreachable" },
-    ]);
+    expect(failures()).toEqual([{ type: "close-failed", connection: "browser", ...told }]);
   });
 
   test("waits for the session that a nested run has just begun, and ends it", async () => {
