@@ -135,6 +135,15 @@ describe.each(backends)("sessions in %s", (backend) => {
     expect(await kept.list()).toEqual([]);
   });
 
+  test("are ended with those that an earlier step has left", async () => {
+    await kept.step(createNames);
+    const { snapshot } = await kept.kept("notes", "b");
+    await kept.change((record) => ({ ...record, ending: [snapshot] }), "notes", "a");
+    const live = server.liveSessions();
+    expect(await kept.end({ name: "a" })).toMatchObject([{ ended: true }]);
+    expect(server.liveSessions()).toBe(live - 2);
+  });
+
   test("are ended, and the next step starts anew, without a loss", async () => {
     expect(await kept.end()).toEqual([ended]);
     expect(server.requests).toMatchObject([
