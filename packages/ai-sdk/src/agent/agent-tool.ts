@@ -96,7 +96,7 @@ export function agentTool<INPUT = { prompt: string }>(
 export function agentTool<INPUT = { prompt: string }>(
   options: AgentToolOptions<INPUT>,
 ): Tool<INPUT, string>;
-export function agentTool(given: AgentToolOptions<any>): Tool<any, any> {
+export function agentTool(given: AgentToolOptions<any>): Tool {
   const options = checkOptions(schema, given);
   const { description, inputSchema = z.object({ prompt: z.string() }), stream } = options;
   const execute = (input: unknown, use: AgentUse): unknown => {
@@ -116,7 +116,7 @@ export function agentTool(given: AgentToolOptions<any>): Tool<any, any> {
         value: output?.parts.findLast((part) => part.type === "text")?.text ?? "",
       }),
     }),
-  } as Tool<any, any>);
+  });
 }
 
 type Options = AgentToolOptions<any>;
@@ -207,9 +207,10 @@ async function keyOf(input: unknown): Promise<string> {
 
 /** What a model has said of a placeholder is over when the result is there. */
 function withoutComment(messages: Messages): Messages {
-  const isComment = ({ role, content }: Messages[number]) =>
-    role === "assistant" &&
-    !(Array.isArray(content) && content.some(({ type }) => type === "tool-call"));
-  const last = messages.findLastIndex((message) => !isComment(message));
+  const last = messages.findLastIndex(
+    ({ role, content }) =>
+      role !== "assistant" ||
+      (Array.isArray(content) && content.some(({ type }) => type === "tool-call")),
+  );
   return messages.slice(0, last + 1);
 }

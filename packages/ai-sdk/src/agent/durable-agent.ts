@@ -132,7 +132,6 @@ export function createDurableAgent<
   CONNECTIONS
 > {
   type Tools = DurableAgentTools<CONNECTIONS, TOOLS>;
-  type CallOptions = DurableAgentCallOptions<CALL_OPTIONS>;
   const { sessions, settings, onUnavailable } = splitSessions<CONNECTIONS, typeof given>(given);
   const { id, tools: ownTools, prepareCall, whileWaiting, ...loopSettings } = settings;
 
@@ -172,7 +171,7 @@ export function createDurableAgent<
     ) => Promise<T>,
   ): Promise<T> => {
     const { options, ...others } = parameters as {
-      options: CallOptions;
+      options: DurableAgentCallOptions<CALL_OPTIONS>;
       abortSignal?: AbortSignal;
     };
     const { session, own } = splitCallOptions(options);

@@ -89,6 +89,39 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     delegate: agentTool({ description: "Orders.", agent: loopAgent(inner, tools) }) as never,
   });
 
+  const chatty: MakeTools = (tools, model) => ({
+    delegate: agentTool({
+      description: "Orders.",
+      agent: () => new ai.ToolLoopAgent({ model, tools }),
+    }) as never,
+  });
+  const streaming: MakeTools = (tools, inner) => ({
+    delegate: agentTool({
+      description: "Orders.",
+      agent: loopAgent(inner, tools),
+      stream: true,
+    }) as never,
+  });
+  const middle: MakeTools = (tools, model) => ({
+    delegate: agentTool({
+      description: "Has others order.",
+      agent: loopAgent(modelOfBoth("Both."), {
+        delegate: agentTool({ description: "Orders.", agent: loopAgent(model, tools) }) as never,
+      }),
+    }) as never,
+  });
+  const below: MakeTools = (tools, inner) => {
+    const bare = ai.tool({
+      inputSchema: z.object({ prompt: z.string() }),
+      execute: async ({ prompt }) => (await loopAgent(inner, tools).generate({ prompt })).text,
+    });
+    const agent = loopAgent(
+      modelOfBoth([{ tool: "bare", input: { prompt: "Order." } }], "It failed."),
+      { bare },
+    );
+    return { delegate: agentTool({ description: "Orders.", agent }) as never };
+  };
+
   test("a question in a sub-agent waits under the root's call, and its answer gets back there", async () => {
     const first = await step(start, [delegate, "never"], [order, "never"], wrapped);
     expect(placeholders(first.messages)).toHaveLength(1);
@@ -110,12 +143,6 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
   });
 
   test("a loop of the sub-agent that does not stop goes on without its comment", async () => {
-    const chatty: MakeTools = (tools, model) => ({
-      delegate: agentTool({
-        description: "Orders.",
-        agent: () => new ai.ToolLoopAgent({ model, tools }),
-      }) as never,
-    });
     const first = await step(start, [delegate, "never"], [order, "It waits."], chatty);
     expect(placeholders(first.messages)).toHaveLength(1);
     await answer();
@@ -150,13 +177,6 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
   });
 
   test("streams the sub-agent's message, and waits in between", async () => {
-    const streaming: MakeTools = (tools, inner) => ({
-      delegate: agentTool({
-        description: "Orders.",
-        agent: loopAgent(inner, tools),
-        stream: true,
-      }) as never,
-    });
     const first = await step(start, [delegate], [order], streaming);
     expect(placeholders(first.messages)).toHaveLength(1);
     await answer();
@@ -189,14 +209,6 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
       2, 2,
     ]);
     await answer();
-    const middle: MakeTools = (tools, model) => ({
-      delegate: agentTool({
-        description: "Has others order.",
-        agent: loopAgent(modelOfBoth("Both."), {
-          delegate: agentTool({ description: "Orders.", agent: loopAgent(model, tools) }) as never,
-        }),
-      }) as never,
-    });
     const last = await step(first.messages, ["Done."], ["One.", "Another."], middle);
     expect(last.told).toEqual(["text: Both."]);
     expect(effects()).toBe(2);
@@ -218,40 +230,29 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
   });
 
   test("in a tool below agentTool that is none, too", async () => {
-    const below: MakeTools = (tools, inner) => {
-      const bare = ai.tool({
-        inputSchema: z.object({ prompt: z.string() }),
-        execute: async ({ prompt }) => (await loopAgent(inner, tools).generate({ prompt })).text,
-      });
-      const agent = loopAgent(
-        modelOfBoth([{ tool: "bare", input: { prompt: "Order." } }], "It failed."),
-        { bare },
-      );
-      return { delegate: agentTool({ description: "Orders.", agent }) as never };
-    };
     const { told } = await step(start, [delegate, "I see."], [order, "never"], below);
     expect(told[0]).toMatch(/agentTool|It failed/);
     expect(await waiting()).toEqual([]);
   });
 });
 
-describe("a durable agent in a tool of another", () => {
-  function agents(turns: Turn[], innerTurns: Turn[]) {
-    const [model, inner] = [modelOfBoth(...turns), modelOfBoth(...innerTurns)];
-    const helper = createDurableAgent({ sessions: sessionsOf(), model: inner });
-    const delegateTool = {
-      inputSchema: z.object({ prompt: z.string() }),
-      execute: async ({ prompt }: { prompt: string }) =>
-        (await helper.generate({ prompt, options })).text,
-    };
-    const root = createDurableAgent({
-      sessions: sessionsOf(),
-      model,
-      tools: { delegate: delegateTool } as ToolSet,
-    });
-    return { root, model, inner };
-  }
+function agents(turns: Turn[], innerTurns: Turn[]) {
+  const [model, inner] = [modelOfBoth(...turns), modelOfBoth(...innerTurns)];
+  const helper = createDurableAgent({ sessions: sessionsOf(), model: inner });
+  const delegateTool = {
+    inputSchema: z.object({ prompt: z.string() }),
+    execute: async ({ prompt }: { prompt: string }) =>
+      (await helper.generate({ prompt, options })).text,
+  };
+  const root = createDurableAgent({
+    sessions: sessionsOf(),
+    model,
+    tools: { delegate: delegateTool },
+  });
+  return { root, model, inner };
+}
 
+describe("a durable agent in a tool of another", () => {
   test("waits and goes on without further code", async () => {
     const first = agents([delegate, "never"], [order, "never"]);
     const result = await first.root.generate({ messages: start, options });
@@ -297,7 +298,7 @@ test("a plain agent in a tool of a durable agent is refused, and its call is tak
           return (await inner.generate({ prompt })).text;
         },
       }),
-    } as ToolSet,
+    },
   });
   await root.generate({ messages: start, options });
   expect(toolResults(model)).toEqual([expect.stringMatching(/^error-text: .*agentTool/)]);

@@ -131,8 +131,7 @@ function createCall(
       ),
     );
     // A notice is for the model's next result, which a placeholder is not.
-    if (waitingCallOf(result))
-      return await waitBelow(result, toolCallId, pausing?.withdraw ?? signIn?.withdraw);
+    if (waitingCallOf(result)) return await waitBelow(result, toolCallId, pausing ?? signIn);
     return lossNotices?.mark(result, toolCallId ?? "") ?? result;
   };
 }

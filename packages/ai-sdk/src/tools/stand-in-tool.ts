@@ -30,7 +30,7 @@ export async function standInTool(
     const path = pathAround(toolCallId);
     const call = toolCallId && { tool: standInName, input, toolCallId, path, isStandIn: true };
     const parked = call && (await signIn?.park?.(call));
-    return parked ? await waitBelow(parked, toolCallId, signIn?.withdraw) : inWords(name, error);
+    return parked ? await waitBelow(parked, toolCallId, signIn) : inWords(name, error);
   };
   const tool = {
     type: "dynamic",

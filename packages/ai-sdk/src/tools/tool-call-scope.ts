@@ -67,12 +67,12 @@ export function pathOf(scope: ToolCallScope | undefined): AgentToolCall[] | unde
 export async function waitBelow<T>(
   result: T,
   toolCallId: string | undefined,
-  withdraw: ((id: string) => Promise<unknown>) | undefined,
+  of: { withdraw?: ((id: string) => Promise<unknown>) | undefined } | undefined,
 ): Promise<T> {
   const call = waitingCallOf(result);
   const scope = call && around(toolCallId);
   if (scope === undefined || call === undefined) return result;
-  const below = { call, withdraw: async () => await withdraw?.(call.id) };
+  const below = { call, withdraw: async () => await of?.withdraw?.(call.id) };
   if (scope.agents) {
     scope.agents.waiting.push(below);
     return result;
