@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import type { PausingCalls } from "@durable-mcp/ai-sdk/internal";
+import type { KeptCalls } from "@durable-mcp/ai-sdk/internal";
 import { sameJson } from "@durable-mcp/core/internal";
 import { checkInputResponses, type InputResponses } from "@durable-mcp/core/waiting";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
@@ -33,14 +33,14 @@ export function repeatInterrupts({ shown = [], round }: WaitingRecord, task: Gra
  * @throws {McpSessionError} `INPUT_INVALID`
  */
 export async function refuseUnclear(
-  pausing: PausingCalls,
+  kept: KeptCalls,
   task: GraphTask,
   record: WaitingRecord,
   answer: RoundAnswer,
 ): Promise<void> {
   if (!answer.isBare) return;
   const { checkpoint } = task;
-  const calls = checkpoint === undefined ? [] : await pausing.list();
+  const calls = checkpoint === undefined ? [] : await kept.all();
   const isWithOthers = calls.some(
     ({ id, state, shown }) =>
       id !== record.id && state === "waiting" && shown?.at(-1)?.checkpoint === checkpoint,

@@ -1,15 +1,18 @@
 import { type ConnectionRun, currentConnections } from "@durable-mcp/ai-sdk";
 import {
   checkOwnOptions,
+  describeStandIn,
   type LiveConnection,
   names as someNames,
   onUnavailable as unavailable,
   optionalOptions,
   runInternalsOf,
+  tellSignIn,
   toolName,
   withoutCollisions,
 } from "@durable-mcp/ai-sdk/internal";
 import { invalidOption } from "@durable-mcp/core/internal";
+import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters";
 import { isGraphBubbleUp } from "@langchain/langgraph";
@@ -61,33 +64,95 @@ export async function loadSessionTools(
   given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   checkSessionToolsOptions(given);
-  const {
-    onUnavailable = "omit",
-    connections: only = run.connections.map(({ name }) => name),
-    ...options
-  } = given;
+  const listed = await listedTools(run, given);
+  const names = new Set(listed.map(({ name }) => name));
+  const waiting = await waitingTools(run, given, isOpen);
+  return [...listed, ...waiting.filter(({ name }) => !names.has(name))];
+}
+
+/** The tools that the servers of a run list now. */
+export async function listedTools(
+  run: ConnectionRun<any>,
+  given: SessionToolsOptions,
+): Promise<DynamicStructuredTool[]> {
+  return await loadAll(run, given, ({ collect }, names, onUnavailable) => {
+    const list = async (listed: LiveConnection): Promise<Listing> => {
+      try {
+        return { listed, offered: await offeredTools(listed) };
+      } catch (error) {
+        tellSignIn(listed, error, onUnavailable);
+        return await standInOf(listed);
+      }
+    };
+    return collect(names, list, onUnavailable);
+  });
+}
+
+/**
+ * The tools of calls that have met a locked door. While it is locked their servers may not list them, and after it
+ * there is no stand-in: but a graph runs these calls again.
+ */
+export async function waitingTools(
+  run: ConnectionRun<any>,
+  given: SessionToolsOptions,
+  isNeeded: (call: WaitingRecord) => boolean = () => true,
+): Promise<DynamicStructuredTool[]> {
+  return await loadAll(run, given, async ({ find }, names) => {
+    const listings = names.map(find).map(async (listed): Promise<Listing[]> => {
+      const calls = (await listed.signIn?.calls?.all()) ?? [];
+      const own = calls.filter((call) => call.connection === listed.name && isNeeded(call));
+      const sent = own.filter(({ isStandIn }) => !isStandIn).map(toolOf);
+      const offered = [...new Map(sent.map((tool) => [tool.name, tool])).values()];
+      return [{ listed, offered }, ...(sent.length < own.length ? [await standInOf(listed)] : [])];
+    });
+    return (await Promise.all(listings)).flat();
+  });
+}
+
+function isOpen({ state }: WaitingRecord): boolean {
+  return state === "waiting" || state === "answering";
+}
+
+function toolOf({ request, annotations }: WaitingRecord): Tool {
+  return {
+    name: String(request.params["name"]),
+    inputSchema: { type: "object" },
+    ...(annotations && { annotations }),
+  };
+}
+
+async function standInOf(listed: LiveConnection): Promise<Listing> {
+  const { tool, toolName: standIn } = await describeStandIn(listed);
+  return { listed, offered: [tool], standIn };
+}
+
+type LendInternals = ReturnType<typeof runInternalsOf>;
+type RunInternals = Parameters<Parameters<LendInternals>[0]>[0];
+
+async function loadAll(
+  run: ConnectionRun<any>,
+  { onUnavailable = "omit", connections: only, ...options }: SessionToolsOptions,
+  list: (
+    internals: RunInternals,
+    names: readonly string[],
+    onUnavailable: "omit" | "throw",
+  ) => Promise<Listing[]>,
+): Promise<DynamicStructuredTool[]> {
   const lend = runInternalsOf(run);
-  const names = [...new Set(only)];
-  const listings = await lend(({ collect }) => collect(names, list, onUnavailable));
-  const loadings = listings.map(({ listed, offered }) =>
-    loadTools({
-      listed,
-      lend: (use) =>
-        lend(async ({ find }) => await use(find(listed.name))).catch((error: unknown) => {
-          listed.tell(error);
-          throw error;
-        }),
-      offered,
-      options,
-    }),
-  );
+  const names = [...new Set(only ?? run.connections.map(({ name }) => name))];
+  const listings = await lend((internals) => list(internals, names, onUnavailable));
+  const loadings = listings.map((listing) => {
+    const { listed } = listing;
+    const lendListed: LendConnection = (use) =>
+      lend(async ({ find }) => await use(find(listed.name))).catch((error: unknown) => {
+        listed.tell(error);
+        throw error;
+      });
+    return loadTools(listing, lendListed, options);
+  });
   const all = (await Promise.all(loadings)).flat();
   const own = await lend(async ({ emit }) => withoutCollisions(all, { onUnavailable, emit }));
   return own.map(({ loaded }) => loaded);
-}
-
-async function list(listed: LiveConnection) {
-  return { listed, offered: await offeredTools(listed) };
 }
 
 const optionsSchema = optionalOptions({ onUnavailable: unavailable, connections: someNames });
@@ -115,18 +180,19 @@ async function passingInterrupts(run: () => unknown): Promise<unknown> {
   }
 }
 
-async function loadTools({
-  listed,
-  lend,
-  offered,
-  options,
-}: {
+interface Listing {
   /** The connection at the time of the listing. */
-  listed: LiveConnection;
-  lend: LendConnection;
-  offered: readonly Tool[];
-  options: LoadMcpToolsOptions;
-}) {
+  readonly listed: LiveConnection;
+  readonly offered: readonly Tool[];
+  /** The name of the one tool, if that is the stand-in for the connection's tools. */
+  readonly standIn?: string | undefined;
+}
+
+async function loadTools(
+  { listed, offered, standIn }: Listing,
+  lend: LendConnection,
+  options: LoadMcpToolsOptions,
+) {
   const { name: connection, definition } = listed;
   /** The connection that was called last. Its notices are for the next result. */
   let current = listed;
@@ -137,7 +203,7 @@ async function loadTools({
         current = called;
         return result;
       }),
-    offered,
+    { offered, isStandIn: standIn !== undefined },
   );
   const tools = await loadMcpTools(connection, client as unknown as Client, {
     ...options,
@@ -145,7 +211,7 @@ async function loadTools({
   });
   const named = tools.map(async (loaded) => {
     const tool = loaded.name;
-    loaded.name = await toolName(connection, tool, definition.options);
+    loaded.name = standIn ?? (await toolName(connection, tool, definition.options));
     const { func } = loaded;
     loaded.func = async (...call) => {
       const [input, , config] = call;

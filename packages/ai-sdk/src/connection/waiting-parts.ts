@@ -1,24 +1,30 @@
 import type {
   InputResponses,
   WaitingAuthorization,
+  WaitingCall,
   WaitingResult,
 } from "@durable-mcp/core/waiting";
-import type { ShownRound, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+
+/** The waiting calls of the agent session and principal, of all connections. */
+export interface KeptCalls {
+  /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
+  contextOf(of: Pick<WaitingCall, "connection">): Promise<WaitingContext>;
+  /** A call in any state; `undefined` for an unknown id, and for another principal's. */
+  read(id: string): Promise<StoredCall | undefined>;
+  /** All calls, as they are stored. */
+  all(): Promise<WaitingRecord[]>;
+}
 
 /** A pausing connection's own part of its waiting calls. */
 export interface PausingCalls {
-  /** A call in any state; `undefined` for an unknown id. */
-  read(id: string): Promise<WaitingRecord | undefined>;
-  /** All calls of the agent session and principal, of other connections too. */
-  list(): Promise<WaitingRecord[]>;
+  readonly calls: KeptCalls;
   /** Sends answers. @throws {McpSessionError} `NOT_WAITING`, `INPUT_INVALID`, or why nothing was sent */
   answer(
     call: WaitingRecord,
     responses: InputResponses,
     use: { readonly round?: number | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<WaitingRecord>;
-  /** Notes that a graph is about to show a question. @throws {McpSessionError} `NOT_WAITING` */
-  show(id: string, shown: ShownRound): Promise<void>;
 }
 
 /** A tool call that only goes on when the user has signed in. */
@@ -27,11 +33,16 @@ interface LockedCall {
   readonly tool: string;
   /** The tool's, as the server had listed it. */
   readonly annotations?: unknown;
-  /** As the model gave it. */
   readonly input: unknown;
-  readonly toolCallId: string;
+  /** The input as the model gave it, if hooks have changed it since. @default `input` */
+  readonly modelInput?: unknown;
+  readonly toolCallId?: string | undefined;
+  /** What else tells the call apart, in a graph. */
+  readonly scope?: string | undefined;
   /** Whether it is the call of a stand-in for the connection's tools. @default false */
   readonly isStandIn?: boolean | undefined;
+  /** Gets the call's record. */
+  readonly onCall?: ((call: WaitingRecord) => void) | undefined;
 }
 
 /** A connection's own part of its user's sign-in. */
@@ -40,9 +51,11 @@ export interface SignIn {
   readonly url: string;
   /** The sign-in that the connection waits for; `undefined` if there is none. Sends nothing. */
   pending(): Promise<WaitingAuthorization | undefined>;
+  /** Not there where no call can wait. */
+  readonly calls?: KeptCalls | undefined;
   /**
    * Keeps a call until the user has signed in, and gives the placeholder for its result; `undefined` if it is too
-   * long to be kept. Not there where no call can wait.
+   * long to be kept. There with `calls`.
    */
   readonly park?: ((call: LockedCall) => Promise<WaitingResult | undefined>) | undefined;
 }

@@ -27,12 +27,7 @@ export function createPausingCalls(parts: HttpParts) {
     emit: (_, event) => emit({ ...event, connection }),
   });
   const pausing: PausingCalls = {
-    read: async (id) => (await stored.read(id))?.call,
-    list: async () => await stored.all(),
-    async show(...shown) {
-      const { showCall } = await loadWaiting();
-      await showCall(await stored.contextOf({ connection }), ...shown);
-    },
+    calls: stored,
     async answer(call, responses, use) {
       const { answerCall, describeWaiting } = await loadWaiting();
       const context = await stored.contextOf(call);

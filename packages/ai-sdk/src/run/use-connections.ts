@@ -195,14 +195,29 @@ async function listTools(
   connection: LiveConnection,
   onUnavailable: "omit" | "throw",
 ): Promise<ConnectionSet> {
-  const { name, signIn } = connection;
+  const { name } = connection;
   try {
     return { connection: name, tools: await connectionTools(connection) };
   } catch (error) {
-    const isOmitted = onUnavailable === "omit" && !isRequired(connection);
-    const required = authorizationRequired(error, name);
-    if (!isOmitted || signIn === undefined || required === undefined) throw error;
-    connection.tell(required);
-    return { connection: name, tools: await standInTool(connection, required), isDown: true };
+    const { startUrl } = tellSignIn(connection, error, onUnavailable).data;
+    return { connection: name, tools: await standInTool(connection, startUrl), isDown: true };
   }
+}
+
+/**
+ * Tells that a connection has a stand-in for its tools until its user has signed in.
+ *
+ * @param error what its listing failed with
+ * @throws `error` if it has none
+ */
+export function tellSignIn(
+  connection: LiveConnection,
+  error: unknown,
+  onUnavailable: "omit" | "throw",
+): McpSessionError {
+  const isOmitted = onUnavailable === "omit" && !isRequired(connection);
+  const required = authorizationRequired(error, connection.name);
+  if (!isOmitted || connection.signIn === undefined || required === undefined) throw error;
+  connection.tell(required);
+  return required;
 }

@@ -56,7 +56,7 @@ export async function findResults(
   const parked = new Map<string, JudgedTool | undefined>();
   await inParallel(places, async (place) => {
     const call = found.get(place.id);
-    if (call && isParked(call) && (await isCallOf(call, tools, place)))
+    if (call && isParked(call.call) && (await isCallOf(call, tools, place)))
       parked.set(place.id, replayOf(ownTool(tools, place.toolName))?.tool);
   });
   await inParallel([...parked], async ([id, tool]) =>

@@ -2,7 +2,7 @@
 
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { refusesUnprocessed, waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
-import type { WaitingAuthorization } from "@durable-mcp/core/waiting";
+import type { WaitingAuthorization, WaitingCall } from "@durable-mcp/core/waiting";
 import type { ClaimedOutcome, StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { CallEnvelope, JudgedTool } from "../connection/call-envelope.ts";
 import type { AuthorizationUse, GetToken } from "../connection/credential-options.ts";
@@ -17,12 +17,12 @@ import {
   type Connections,
   type McpConnection,
 } from "../connection/mcp-connection.ts";
-import type { SignIn } from "../connection/waiting-parts.ts";
+import type { KeptCalls, SignIn } from "../connection/waiting-parts.ts";
 import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
-import { createStoredCalls, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { createStoredCalls, loadWaiting } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
 type AuthorizationSource = GetToken & Required<Pick<GetToken, "authorizationFor">>;
@@ -100,39 +100,41 @@ export function withSignIn(
   if (!isAsked || principal === undefined) return connection;
   const { name, emit, sessionId } = connection;
   const url = endpointOf(definition);
-  const createPark = (source: WaitingSource): SignIn["park"] => {
-    const stored = createStoredCalls({
+  const keeping = (source: WaitingSource): Pick<SignIn, "calls" | "park"> => {
+    const calls = createStoredCalls({
       ...{ source, principal, now },
       limitsOf: () => pausingInput(definition.options),
       emit: (_, event) => emit({ ...event, connection: name }),
     });
-    return async (call) => {
+    const park: SignIn["park"] = async ({ onCall, ...call }) => {
       const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
       const own = { connection: name, url: new URL(url), ...call };
-      const parked = await parkCall(await stored.contextOf(own), own);
+      const parked = await parkCall(await calls.contextOf(own), own);
       if (parked === undefined) return undefined;
+      onCall?.(parked);
       const isOver = ["expired", "withdrawn", "outcome-unknown"].includes(parked.state);
       if (isOver) throw waitingFailure(parked);
       return waitingResult(describeWaiting(parked));
     };
+    return { calls, park };
   };
   const signIn: SignIn = {
     url,
     pending: async () =>
       await pendingSignIn(definition, { connection: name, principal, sessionId }),
-    park: waiting && createPark(waiting),
+    ...(waiting && keeping(waiting)),
   };
   return Object.assign(connection, { signIn });
 }
 
 interface ResumeParts {
-  readonly stored: StoredCalls;
+  readonly stored: KeptCalls;
   /** Finds a connection for a use; `undefined` if it is not declared any more. */
   readonly find: (name: string) => LiveConnection | undefined;
 }
 
 /** Whether a call waits for a sign-in. */
-export function isParked({ call: { kind, state } }: StoredCall): boolean {
+export function isParked({ kind, state }: Pick<WaitingCall, "kind" | "state">): boolean {
   return kind === "authorization" && state === "waiting";
 }
 
@@ -152,7 +154,7 @@ export async function resumeParked(
   const { id, connection: name, url, isStandIn } = parked.call;
   const connection = find(name);
   // The call is for the server that it was made for.
-  if (connection?.signIn?.url !== url) return parked;
+  if (!isParked(parked.call) || connection?.signIn?.url !== url) return parked;
   if ((await connection.signIn.pending()) !== undefined) return parked;
   connection.abortSignal.throwIfAborted();
   const { sendClaimed, settleCall } = await loadWaiting();

@@ -19,9 +19,9 @@ export interface StoredCallsOptions {
   readonly now: () => number;
 }
 
-/** The waiting calls of an agent session and principal, of all connections. */
 export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
+/** The waiting calls of an agent session and principal, of all connections. */
 export function createStoredCalls(options: StoredCallsOptions) {
   const { source, principal, limitsOf, emit, scrub, now } = options;
   const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;

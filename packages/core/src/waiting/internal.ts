@@ -5,7 +5,7 @@
 export { answerCall } from "./answer-call.ts";
 export { formProblem } from "./form-problem.ts";
 export { type ClaimedOutcome, sendClaimed, settleCall } from "./claim.ts";
-export { parkCall } from "./park-call.ts";
+export { findParked, parkCall } from "./park-call.ts";
 export { hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";
@@ -22,7 +22,6 @@ export {
   describeWaiting,
   parseWaitingRecord,
   type WaitingAnswer,
-  type ShownRound,
   type WaitingRecord,
 } from "./waiting-record.ts";
 export { createWaitingStore, type StoredCall } from "./waiting-store.ts";

@@ -1,5 +1,12 @@
 import { isPrintable, isRecord } from "../base/json-values.ts";
-import { beginCall, createCall, findTurn, upToDate } from "./current-call.ts";
+import {
+  beginCall,
+  type CallIdentity,
+  createCall,
+  findTurn,
+  isNamed,
+  upToDate,
+} from "./current-call.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { isKeepable } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
@@ -11,11 +18,29 @@ interface ParkedCall {
   readonly tool: string;
   /** The tool's, as the server had listed it. Kept if they are an object. */
   readonly annotations?: unknown;
-  /** The input as the model gave it. What the application adds to it is not kept. */
+  /** The arguments. What the application supplies in place of the model is not kept. */
   readonly input: unknown;
-  readonly toolCallId: string;
+  /** The input as the model gave it, if hooks have changed it since. @default `input` */
+  readonly modelInput?: unknown;
+  readonly toolCallId?: string | undefined;
+  /** What else tells the call apart, such as the task of a graph that runs again. @default nothing */
+  readonly scope?: string | undefined;
   /** Whether it is the call of a stand-in for the connection's tools, which is never sent. @default false */
   readonly isStandIn?: boolean | undefined;
+}
+
+function identityOf({
+  connection,
+  tool,
+  input = {},
+  modelInput = input,
+  ...call
+}: Omit<ParkedCall, "url">): CallIdentity {
+  const { toolCallId, scope, isStandIn } = call;
+  // A server may have a tool of the stand-in's name.
+  const own = isStandIn ? ["stand-in", ...(scope === undefined ? [] : [scope])].join(" ") : scope;
+  const method = "tools/call";
+  return { connection, method, tool, input: modelInput, toolCallId, scope: own };
 }
 
 /**
@@ -27,16 +52,15 @@ interface ParkedCall {
  */
 export async function parkCall(
   context: WaitingContext,
-  { connection, url, tool, annotations, input = {}, toolCallId, isStandIn = false }: ParkedCall,
+  { url, annotations, isStandIn = false, ...call }: ParkedCall,
 ): Promise<WaitingRecord | undefined> {
-  if (!isPrintable(input)) return undefined;
-  const method = "tools/call";
+  const { tool, input = {} } = call;
+  const identity = identityOf({ ...call, isStandIn });
+  if (!isPrintable([input, identity.input])) return undefined;
   // A tool's schema may make other values of the model's, such as dates.
   const args = JSON.parse(JSON.stringify(input)) as unknown;
-  // A server may have a tool of the stand-in's name.
-  const scope = isStandIn ? "stand-in" : undefined;
-  const identity = { connection, method, tool, input: args, toolCallId, scope };
-  const request = { method, params: { name: tool, arguments: args }, headers: {} } as const;
+  const params = { name: tool, arguments: args };
+  const request = { method: "tools/call", params, headers: {} } as const;
   const parked: WaitingRecord = {
     ...(await beginCall(context, "authorization", identity, { url, request })),
     ...(isStandIn && { isStandIn }),
@@ -46,5 +70,22 @@ export async function parkCall(
   const { stored } = await findTurn(context, identity, async (id) =>
     createCall(context, { ...parked, id }),
   );
+  return (await upToDate(context, stored)).call;
+}
+
+/**
+ * Finds a call that an earlier run of its graph has kept until its user has signed in. One that was asked something
+ * since is found by its client's fetch.
+ *
+ * @throws {McpSessionError} `STORE_FAILED`
+ */
+export async function findParked(
+  context: WaitingContext,
+  call: Omit<ParkedCall, "url">,
+): Promise<WaitingRecord | undefined> {
+  const identity = identityOf(call);
+  if (!isNamed(identity) || !isPrintable(identity.input)) return undefined;
+  const { stored } = await findTurn(context, identity, (id) => context.calls.read(id));
+  if (stored?.call.kind !== "authorization") return undefined;
   return (await upToDate(context, stored)).call;
 }
