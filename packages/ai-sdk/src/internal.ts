@@ -34,13 +34,12 @@ export {
 export { isPausing } from "./waiting/waiting-source.ts";
 export { findDeclared, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
-export type { KeptCalls } from "./connection/waiting-parts.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { answerWithoutSecrets, withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
-export { runInternalsOf, tellSignIn } from "./run/use-connections.ts";
+export { runInternalsOf } from "./run/use-connections.ts";
 export { describeStandIn, signInWords } from "./tools/stand-in-tool.ts";
 export { isParked, resumeParked } from "./waiting/sign-in.ts";
 export { removeRecord } from "./records/end-record.ts";

@@ -38,13 +38,11 @@ const tasks = new WeakMap<object, { readonly task: GraphTask; readonly count: ()
 /** The task around a tool call. */
 export function graphTask(config: RunnableConfig | undefined): GraphTask {
   const scratchpad = scratchpadOf(config);
-  if (scratchpad === undefined) return createTask().task;
+  if (scratchpad === undefined) return createTask(undefined).task;
   const known = tasks.get(scratchpad);
   // A task that is tried again counts its interrupts from the start.
   if (known !== undefined && known.count() <= scratchpad.interruptCounter + 1) return known.task;
-  const { checkpoint_map: map, __pregel_checkpointer: checkpointer } = config?.configurable ?? {};
-  const checkpoint = map === undefined ? undefined : JSON.stringify(map);
-  const created = createTask({ scratchpad, checkpoint, canInterrupt: Boolean(checkpointer) });
+  const created = createTask(config);
   tasks.set(scratchpad, created);
   return created.task;
 }
@@ -61,15 +59,11 @@ interface Scratchpad {
   readonly nullResume?: unknown;
 }
 
-function createTask({
-  scratchpad,
-  checkpoint,
-  canInterrupt = false,
-}: {
-  scratchpad?: Scratchpad;
-  checkpoint?: string | undefined;
-  canInterrupt?: boolean;
-} = {}) {
+function createTask(config: RunnableConfig | undefined) {
+  const scratchpad = scratchpadOf(config);
+  const { checkpoint_map: map, __pregel_checkpointer: checkpointer } = config?.configurable ?? {};
+  const checkpoint = map === undefined ? undefined : JSON.stringify(map);
+  const canInterrupt = scratchpad !== undefined && Boolean(checkpointer);
   const answers: GraphAnswer[] = [];
   const waiters: (() => void)[] = [];
   let underWay = 0;

@@ -7,7 +7,6 @@ import {
   onUnavailable as unavailable,
   optionalOptions,
   runInternalsOf,
-  tellSignIn,
   toolName,
   withoutCollisions,
 } from "@durable-mcp/ai-sdk/internal";
@@ -64,91 +63,74 @@ export async function loadSessionTools(
   given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   checkSessionToolsOptions(given);
-  const listed = await listedTools(run, given);
+  const listed = await loadTools(run, given, listNow);
   const names = new Set(listed.map(({ name }) => name));
-  const waiting = await waitingTools(run, given, isOpen);
+  const waiting = await loadTools(run, given, (of) => listWaiting(of, isOpen));
   return [...listed, ...waiting.filter(({ name }) => !names.has(name))];
 }
 
-/** The tools that the servers of a run list now. */
-export async function listedTools(
-  run: ConnectionRun<any>,
-  given: SessionToolsOptions,
-): Promise<DynamicStructuredTool[]> {
-  return await loadAll(run, given, ({ collect }, names, onUnavailable) => {
-    const list = async (listed: LiveConnection): Promise<Listing> => {
-      try {
-        return { listed, offered: await offeredTools(listed) };
-      } catch (error) {
-        tellSignIn(listed, error, onUnavailable);
-        return await standInOf(listed);
-      }
-    };
-    return collect(names, list, onUnavailable);
-  });
+/** Tools of a connection. */
+interface Listing {
+  /** The connection at the time of the listing. */
+  readonly listed: LiveConnection;
+  readonly offered: readonly Tool[];
+  /** The name of the one tool, if that is the stand-in for the connection's tools. */
+  readonly standIn?: string | undefined;
+}
+
+/** The tools that a server lists. */
+export async function listNow(listed: LiveConnection): Promise<Listing[]> {
+  return [{ listed, offered: await offeredTools(listed) }];
 }
 
 /**
- * The tools of calls that have met a locked door. While it is locked their servers may not list them, and after it
- * there is no stand-in: but a graph runs these calls again.
+ * The tools of calls that have met a locked door, which a graph runs again. While the door is locked the server may
+ * not list them, and after it there is no stand-in.
  */
-export async function waitingTools(
-  run: ConnectionRun<any>,
-  given: SessionToolsOptions,
+export async function listWaiting(
+  listed: LiveConnection,
   isNeeded: (call: WaitingRecord) => boolean = () => true,
-): Promise<DynamicStructuredTool[]> {
-  return await loadAll(run, given, async ({ find }, names) => {
-    const listings = names.map(find).map(async (listed): Promise<Listing[]> => {
-      const calls = (await listed.signIn?.calls?.all()) ?? [];
-      const own = calls.filter((call) => call.connection === listed.name && isNeeded(call));
-      const sent = own.filter(({ isStandIn }) => !isStandIn).map(toolOf);
-      const offered = [...new Map(sent.map((tool) => [tool.name, tool])).values()];
-      return [{ listed, offered }, ...(sent.length < own.length ? [await standInOf(listed)] : [])];
-    });
-    return (await Promise.all(listings)).flat();
-  });
+): Promise<Listing[]> {
+  const { name: connection, signIn } = listed;
+  const stored = (await (await signIn?.contextOf?.({ connection }))?.calls.list()) ?? [];
+  const calls = stored.map(({ call }) => call).filter(isNeeded);
+  const own = calls.filter((call) => call.connection === connection);
+  const offered = new Map(own.filter(({ isStandIn }) => !isStandIn).map(toolOf));
+  const standIns = own.some(({ isStandIn }) => isStandIn) ? await listStandIn(listed) : [];
+  return [{ listed, offered: [...offered.values()] }, ...standIns];
 }
 
 function isOpen({ state }: WaitingRecord): boolean {
   return state === "waiting" || state === "answering";
 }
 
-function toolOf({ request, annotations }: WaitingRecord): Tool {
-  return {
-    name: String(request.params["name"]),
-    inputSchema: { type: "object" },
-    ...(annotations && { annotations }),
-  };
+function toolOf({ request, annotations }: WaitingRecord): [string, Tool] {
+  const name = String(request.params["name"]);
+  return [name, { name, inputSchema: { type: "object" }, ...(annotations && { annotations }) }];
 }
 
-async function standInOf(listed: LiveConnection): Promise<Listing> {
+async function listStandIn(listed: LiveConnection): Promise<Listing[]> {
   const { tool, toolName: standIn } = await describeStandIn(listed);
-  return { listed, offered: [tool], standIn };
+  return [{ listed, offered: [tool], standIn }];
 }
 
-type LendInternals = ReturnType<typeof runInternalsOf>;
-type RunInternals = Parameters<Parameters<LendInternals>[0]>[0];
-
-async function loadAll(
+/** Makes tools of what `list` gives for each connection. */
+export async function loadTools(
   run: ConnectionRun<any>,
   { onUnavailable = "omit", connections: only, ...options }: SessionToolsOptions,
-  list: (
-    internals: RunInternals,
-    names: readonly string[],
-    onUnavailable: "omit" | "throw",
-  ) => Promise<Listing[]>,
+  list: (listed: LiveConnection) => Promise<Listing[]>,
 ): Promise<DynamicStructuredTool[]> {
   const lend = runInternalsOf(run);
   const names = [...new Set(only ?? run.connections.map(({ name }) => name))];
-  const listings = await lend((internals) => list(internals, names, onUnavailable));
-  const loadings = listings.map((listing) => {
+  const listings = await lend(({ collect }) => collect(names, list, onUnavailable, listStandIn));
+  const loadings = listings.flat().map((listing) => {
     const { listed } = listing;
     const lendListed: LendConnection = (use) =>
       lend(async ({ find }) => await use(find(listed.name))).catch((error: unknown) => {
         listed.tell(error);
         throw error;
       });
-    return loadTools(listing, lendListed, options);
+    return toolsIn(listing, lendListed, options);
   });
   const all = (await Promise.all(loadings)).flat();
   const own = await lend(async ({ emit }) => withoutCollisions(all, { onUnavailable, emit }));
@@ -180,15 +162,7 @@ async function passingInterrupts(run: () => unknown): Promise<unknown> {
   }
 }
 
-interface Listing {
-  /** The connection at the time of the listing. */
-  readonly listed: LiveConnection;
-  readonly offered: readonly Tool[];
-  /** The name of the one tool, if that is the stand-in for the connection's tools. */
-  readonly standIn?: string | undefined;
-}
-
-async function loadTools(
+async function toolsIn(
   { listed, offered, standIn }: Listing,
   lend: LendConnection,
   options: LoadMcpToolsOptions,

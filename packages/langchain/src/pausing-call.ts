@@ -3,7 +3,6 @@ import {
   answerWithoutSecrets,
   boundedCall,
   isParked,
-  type KeptCalls,
   type LiveConnection,
   refuseUnapproved,
   resumeParked,
@@ -17,6 +16,8 @@ import {
   findParked,
   goneCall,
   showCall,
+  upToDate,
+  type WaitingContext,
   waitingFailure,
   type WaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
@@ -61,20 +62,17 @@ const lookMs = 500;
  * placeholder, and a call that needs a sign-in fails.
  */
 export async function pausingCall(call: PausingCall): Promise<CallToolResult> {
-  const calls = keptCalls(call);
-  if (calls === undefined) return (await firstLook(call)).result!;
+  const { pausing, signIn, name } = call.connection;
+  const contextOf = pausing?.contextOf ?? signIn?.contextOf;
+  if (contextOf === undefined) return (await firstLook(call)).result!;
   const leave = call.graph.task.enter();
   try {
     const { record, result } = await firstLook(call);
-    return record === undefined ? result! : await goOn(call, calls, record, leave);
+    if (record === undefined) return result!;
+    return await goOn(call, await contextOf({ connection: name }), record, leave);
   } finally {
     leave();
   }
-}
-
-/** Where the connection's calls wait; `undefined` if they do not. */
-function keptCalls({ connection: { pausing, signIn } }: PausingCall): KeptCalls | undefined {
-  return pausing?.calls ?? signIn?.calls;
 }
 
 /** Sends the first leg, or finds out that it was sent before. */
@@ -84,7 +82,7 @@ async function firstLook({ connection, tool, input, graph, signal, attempt }: Pa
   const isStandIn = attempt === undefined;
   const called = { input, modelInput: graph.input, toolCallId, scope };
   const own = { ...called, connection: name, tool: tool.name, isStandIn };
-  let record = signIn?.calls && (await findParked(await signIn.calls.contextOf(own), own));
+  let record = signIn?.contextOf && (await findParked(await signIn.contextOf(own), own));
   if (record !== undefined) return { record };
   const onCall = (found: WaitingRecord) => void (record = found);
   const park = async () =>
@@ -112,7 +110,7 @@ async function firstLook({ connection, tool, input, graph, signal, attempt }: Pa
 /** Goes on with a call that waits, as far as its questions have answers, or its user has signed in. */
 async function goOn(
   call: PausingCall,
-  calls: KeptCalls,
+  context: WaitingContext,
   found: WaitingRecord,
   leave: () => void,
 ): Promise<CallToolResult> {
@@ -127,19 +125,19 @@ async function goOn(
     } else if (state !== "waiting") {
       return settled(call, record);
     } else if (isParked(record)) {
-      const looked = await lookForSignIn(call, calls, record);
+      const looked = await lookForSignIn(call, context, record);
       ({ record } = looked);
       if (!isParked(record)) continue;
       leave();
-      return await ask(call, calls, record, looked);
+      return await ask(call, context, record, looked);
     } else if (!isAnswered || failed?.round === round) {
       const error = failed?.round === round ? failed.error : problemOf(record, answers);
       leave();
-      return await ask(call, calls, record, { error });
+      return await ask(call, context, record, { error });
     } else {
       try {
         const answer = answers.at(-1)!;
-        await refuseUnclear(calls, graph.task, record, answer);
+        await refuseUnclear(context, graph.task, record, answer);
         const responses = answer.value as InputResponses;
         record = await connection.pausing!.answer(record, responses, { round, signal });
         continue;
@@ -148,26 +146,30 @@ async function goOn(
         failed = { round, error };
       }
     }
-    record = (await readCall(calls, id)).call;
+    record = (await readCall(context, id)).call;
   }
 }
 
-async function readCall(calls: KeptCalls, id: string) {
-  const stored = await calls.read(id);
+async function readCall(context: WaitingContext, id: string) {
+  const stored = await context.calls.read(id);
   if (stored === undefined) throw goneCall();
-  return stored;
+  return await upToDate(context, stored);
 }
 
-/** Makes a call whose user has signed in. @returns the call as it is then, or where the sign-in starts */
+/** Makes a call if its user has signed in. @returns the call as it is then, and where the sign-in starts */
 async function lookForSignIn(
   { connection, tool }: PausingCall,
-  calls: KeptCalls,
-  record: WaitingRecord,
-): Promise<{ readonly record: WaitingRecord; readonly startUrl?: string }> {
-  const pending = await connection.signIn?.pending();
-  if (pending !== undefined) return { record, startUrl: pending.startUrl };
-  const parts = { stored: calls, find: () => connection };
-  return { record: (await resumeParked(parts, await readCall(calls, record.id), tool)).call };
+  context: WaitingContext,
+  parked: WaitingRecord,
+): Promise<{ readonly record: WaitingRecord; readonly startUrl?: string | undefined }> {
+  const { signIn } = connection;
+  const pending = await signIn?.pending();
+  if (pending !== undefined) return { record: parked, startUrl: pending.startUrl };
+  const parts = { contextOf: async () => context, find: () => connection };
+  const { call } = await resumeParked(parts, await readCall(context, parked.id), tool);
+  // The server may have refused it again.
+  const again = isParked(call) ? await signIn?.pending() : undefined;
+  return { record: call, startUrl: again?.startUrl };
 }
 
 /** The result of a call that is over. */
@@ -180,9 +182,9 @@ function settled({ graph }: PausingCall, record: WaitingRecord): CallToolResult 
 
 async function ask(
   { graph }: PausingCall,
-  calls: KeptCalls,
+  context: WaitingContext,
   record: WaitingRecord,
-  { error, startUrl }: { readonly error?: unknown; readonly startUrl?: string },
+  { error, startUrl }: { readonly error?: unknown; readonly startUrl?: string | undefined },
 ): Promise<CallToolResult> {
   const { id, round } = record;
   const { checkpoint, canInterrupt } = graph.task;
@@ -195,7 +197,6 @@ async function ask(
   };
   return await graph.task.interrupt(described, async (place) => {
     try {
-      const context = await calls.contextOf(record);
       await showCall(context, id, { round, place, checkpoint, ...unclearly });
     } catch (failure) {
       // Answered meanwhile, so the next run asks the next question.

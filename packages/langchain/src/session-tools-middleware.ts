@@ -6,9 +6,10 @@ import { isGraphBubbleUp } from "@langchain/langgraph";
 import { createMiddleware, MiddlewareError, ToolInvocationError } from "langchain";
 import {
   checkSessionToolsOptions,
-  listedTools,
+  listNow,
+  listWaiting,
+  loadTools,
   type SessionToolsOptions,
-  waitingTools,
 } from "./load-session-tools.ts";
 import { ToolException } from "./tool-exception.ts";
 
@@ -41,7 +42,7 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
     return await runInternalsOf(run)(async (borrowed) => {
       const found = loaded.get(borrowed);
       if (found !== undefined) return await found;
-      const loading = listedTools(run, options).then(byName);
+      const loading = loadTools(run, options, listNow).then(byName);
       loaded.set(borrowed, loading);
       try {
         return await loading;
@@ -64,7 +65,7 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
       const { toolCall, tool: known, runtime } = request;
       const { name } = toolCall;
       const findWaiting = async () =>
-        byName(await waitingTools(currentConnections(), options)).get(name);
+        byName(await loadTools(currentConnections(), options, listWaiting)).get(name);
       const tool = known ?? (await currentTools()).get(name) ?? (await findWaiting());
       if (known !== undefined || tool === undefined) return await handler(request);
       try {

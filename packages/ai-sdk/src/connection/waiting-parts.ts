@@ -4,21 +4,14 @@ import type {
   WaitingCall,
   WaitingResult,
 } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 
-/** The waiting calls of the agent session and principal, of all connections. */
-export interface KeptCalls {
-  /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
-  contextOf(of: Pick<WaitingCall, "connection">): Promise<WaitingContext>;
-  /** A call in any state; `undefined` for an unknown id, and for another principal's. */
-  read(id: string): Promise<StoredCall | undefined>;
-  /** All calls, as they are stored. */
-  all(): Promise<WaitingRecord[]>;
-}
+/** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
+type ContextOf = (of: Pick<WaitingCall, "connection">) => Promise<WaitingContext>;
 
 /** A pausing connection's own part of its waiting calls. */
 export interface PausingCalls {
-  readonly calls: KeptCalls;
+  readonly contextOf: ContextOf;
   /** Sends answers. @throws {McpSessionError} `NOT_WAITING`, `INPUT_INVALID`, or why nothing was sent */
   answer(
     call: WaitingRecord,
@@ -52,10 +45,10 @@ export interface SignIn {
   /** The sign-in that the connection waits for; `undefined` if there is none. Sends nothing. */
   pending(): Promise<WaitingAuthorization | undefined>;
   /** Not there where no call can wait. */
-  readonly calls?: KeptCalls | undefined;
+  readonly contextOf?: ContextOf | undefined;
   /**
    * Keeps a call until the user has signed in, and gives the placeholder for its result; `undefined` if it is too
-   * long to be kept. There with `calls`.
+   * long to be kept. There with `contextOf`.
    */
   readonly park?: ((call: LockedCall) => Promise<WaitingResult | undefined>) | undefined;
 }

@@ -27,7 +27,7 @@ export function createPausingCalls(parts: HttpParts) {
     emit: (_, event) => emit({ ...event, connection }),
   });
   const pausing: PausingCalls = {
-    calls: stored,
+    contextOf: stored.contextOf,
     async answer(call, responses, use) {
       const { answerCall, describeWaiting } = await loadWaiting();
       const context = await stored.contextOf(call);

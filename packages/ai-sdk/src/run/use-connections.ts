@@ -4,8 +4,7 @@ import type { ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
-import { authorizationRequired, connectionUnavailable } from "../events/connection-error.ts";
-import { emitUnavailable } from "../events/connection-error.ts";
+import { connectionUnavailable, emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
@@ -28,12 +27,14 @@ interface RunInternals {
    * down has no result, and the event `unavailable` reports it. With `"throw"` it throws, and so does a
    * required connection always, whose server is asked first.
    *
+   * @param standIn gives the result of a connection whose user has to sign in, if such a call can wait
    * @throws {McpSessionError} as `find`
    */
   readonly collect: <T>(
     names: readonly string[],
     use: (connection: LiveConnection) => Promise<T>,
     onUnavailable: "omit" | "throw",
+    standIn?: (connection: LiveConnection, startUrl: string | undefined) => Promise<T>,
   ) => Promise<T[]>;
   /** For events of the run's connections. */
   readonly emit: (event: ConnectionEvent) => void;
@@ -85,7 +86,7 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     return connection;
   };
   const emit: RunInternals["emit"] = (event) => lookUp(event.connection).emit(event);
-  const collect: RunInternals["collect"] = async (names, use, onUnavailable) => {
+  const collect: RunInternals["collect"] = async (names, use, onUnavailable, standIn) => {
     const results = names.map(find).map(async (connection) => {
       const { name, origin } = connection;
       const attempt = async () => {
@@ -103,7 +104,8 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
         emitUnavailable(connection.emit, name, error);
         if (isRequired(connection)) throw requiredUnavailable(error, name);
         if (onUnavailable === "throw") throw error;
-        return [];
+        const isLocked = connection.signIn !== undefined && error.code === "AUTHORIZATION_REQUIRED";
+        return isLocked && standIn ? [await standIn(connection, error.data.startUrl)] : [];
       }
     });
     return (await Promise.all(results)).flat();
@@ -118,8 +120,15 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     );
     const sets = await collect(
       [...new Set(names)],
-      async (connection) => await listTools(connection, onUnavailable),
+      async (connection): Promise<ConnectionSet> => {
+        const own = await connectionTools(connection);
+        return { connection: connection.name, tools: own };
+      },
       onUnavailable,
+      async (connection, startUrl) => {
+        const standIn = await standInTool(connection, startUrl);
+        return { connection: connection.name, tools: standIn, isDown: true };
+      },
     );
     return mergeTools(sets, { onUnavailable, emit });
   };
@@ -184,40 +193,4 @@ async function askRequired(connection: LiveConnection): Promise<void> {
     answered.delete(connection);
     throw connection.restoreError(error);
   }
-}
-
-/**
- * The tools of a connection. While its user has to sign in, and the step goes on without it, there is a stand-in.
- *
- * @throws the reason why there is no tool
- */
-async function listTools(
-  connection: LiveConnection,
-  onUnavailable: "omit" | "throw",
-): Promise<ConnectionSet> {
-  const { name } = connection;
-  try {
-    return { connection: name, tools: await connectionTools(connection) };
-  } catch (error) {
-    const { startUrl } = tellSignIn(connection, error, onUnavailable).data;
-    return { connection: name, tools: await standInTool(connection, startUrl), isDown: true };
-  }
-}
-
-/**
- * Tells that a connection has a stand-in for its tools until its user has signed in.
- *
- * @param error what its listing failed with
- * @throws `error` if it has none
- */
-export function tellSignIn(
-  connection: LiveConnection,
-  error: unknown,
-  onUnavailable: "omit" | "throw",
-): McpSessionError {
-  const isOmitted = onUnavailable === "omit" && !isRequired(connection);
-  const required = authorizationRequired(error, connection.name);
-  if (!isOmitted || connection.signIn === undefined || required === undefined) throw error;
-  connection.tell(required);
-  return required;
 }

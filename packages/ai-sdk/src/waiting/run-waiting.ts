@@ -177,7 +177,7 @@ export function createRunWaiting(
     async resume(messages, options) {
       const { tools } = checkOptions(resumeSchema, options);
       const { calls, filled } = await findResults(stored, tools, placesIn(messages), (...call) =>
-        resumeParked({ stored: stored!, find: findOpen }, ...call),
+        resumeParked({ contextOf: stored!.contextOf, find: findOpen }, ...call),
       );
       const inOrder = filled.values();
       return {

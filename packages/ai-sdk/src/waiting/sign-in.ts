@@ -17,12 +17,12 @@ import {
   type Connections,
   type McpConnection,
 } from "../connection/mcp-connection.ts";
-import type { KeptCalls, SignIn } from "../connection/waiting-parts.ts";
+import type { SignIn } from "../connection/waiting-parts.ts";
 import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
-import { createStoredCalls, loadWaiting } from "./stored-calls.ts";
+import { createStoredCalls, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
 type AuthorizationSource = GetToken & Required<Pick<GetToken, "authorizationFor">>;
@@ -100,8 +100,8 @@ export function withSignIn(
   if (!isAsked || principal === undefined) return connection;
   const { name, emit, sessionId } = connection;
   const url = endpointOf(definition);
-  const keeping = (source: WaitingSource): Pick<SignIn, "calls" | "park"> => {
-    const calls = createStoredCalls({
+  const keeping = (source: WaitingSource): Pick<SignIn, "contextOf" | "park"> => {
+    const { contextOf } = createStoredCalls({
       ...{ source, principal, now },
       limitsOf: () => pausingInput(definition.options),
       emit: (_, event) => emit({ ...event, connection: name }),
@@ -109,14 +109,14 @@ export function withSignIn(
     const park: SignIn["park"] = async ({ onCall, ...call }) => {
       const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
       const own = { connection: name, url: new URL(url), ...call };
-      const parked = await parkCall(await calls.contextOf(own), own);
+      const parked = await parkCall(await contextOf(own), own);
       if (parked === undefined) return undefined;
       onCall?.(parked);
       const isOver = ["expired", "withdrawn", "outcome-unknown"].includes(parked.state);
       if (isOver) throw waitingFailure(parked);
       return waitingResult(describeWaiting(parked));
     };
-    return { calls, park };
+    return { contextOf, park };
   };
   const signIn: SignIn = {
     url,
@@ -125,12 +125,6 @@ export function withSignIn(
     ...(waiting && keeping(waiting)),
   };
   return Object.assign(connection, { signIn });
-}
-
-interface ResumeParts {
-  readonly stored: KeptCalls;
-  /** Finds a connection for a use; `undefined` if it is not declared any more. */
-  readonly find: (name: string) => LiveConnection | undefined;
 }
 
 /** Whether a call waits for a sign-in. */
@@ -142,12 +136,16 @@ export function isParked({ kind, state }: Pick<WaitingCall, "kind" | "state">): 
  * Carries out a call that has waited for a sign-in, at most once. It waits on while the user has not signed in, where
  * its connection cannot be used, and if the server refuses it again.
  *
+ * @param find finds the connection for a use; `undefined` if it is not declared any more
  * @param tool the call's tool as it is listed now
  * @returns the call as it is then
  * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor` or `approval`
  */
 export async function resumeParked(
-  { stored, find }: ResumeParts,
+  {
+    contextOf,
+    find,
+  }: Pick<StoredCalls, "contextOf"> & { find(name: string): LiveConnection | undefined },
   parked: StoredCall,
   tool: JudgedTool | undefined,
 ): Promise<StoredCall> {
@@ -157,8 +155,8 @@ export async function resumeParked(
   if (!isParked(parked.call) || connection?.signIn?.url !== url) return parked;
   if ((await connection.signIn.pending()) !== undefined) return parked;
   connection.abortSignal.throwIfAborted();
-  const { sendClaimed, settleCall } = await loadWaiting();
-  const context = await stored.contextOf(parked.call);
+  const { sendClaimed, settleCall, upToDate } = await loadWaiting();
+  const context = await contextOf(parked.call);
   if (isStandIn) await settleCall(context, parked, { result: signedInResult(name) });
   else {
     // What fails now is no outcome of the call.
@@ -178,7 +176,8 @@ export async function resumeParked(
       });
     }
   }
-  return (await stored.read(id)) ?? parked;
+  const current = await context.calls.read(id);
+  return current ? await upToDate(context, current) : parked;
 }
 
 async function isConnected(connection: LiveConnection): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
 import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingRecord, WaitingContext } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingContext } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
@@ -19,9 +19,9 @@ export interface StoredCallsOptions {
   readonly now: () => number;
 }
 
+/** The waiting calls of an agent session and principal, of all connections. */
 export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
-/** The waiting calls of an agent session and principal, of all connections. */
 export function createStoredCalls(options: StoredCallsOptions) {
   const { source, principal, limitsOf, emit, scrub, now } = options;
   const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;
@@ -42,11 +42,6 @@ export function createStoredCalls(options: StoredCallsOptions) {
     /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
     contextOf: async (of: Pick<WaitingCall, "connection">): Promise<WaitingContext> =>
       (await load()).contextOf(of),
-    /** All calls, as they are stored. */
-    async all(): Promise<WaitingRecord[]> {
-      const { calls } = await load();
-      return (await calls.list()).map(({ call }) => call);
-    },
     /** The calls that wait or are being answered, those that were asked first are first. */
     async list(): Promise<WaitingCall[]> {
       const { calls, contextOf, upToDate, describeWaiting } = await load();

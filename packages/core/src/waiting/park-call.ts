@@ -29,18 +29,11 @@ interface ParkedCall {
   readonly isStandIn?: boolean | undefined;
 }
 
-function identityOf({
-  connection,
-  tool,
-  input = {},
-  modelInput = input,
-  ...call
-}: Omit<ParkedCall, "url">): CallIdentity {
-  const { toolCallId, scope, isStandIn } = call;
+function identityOf(call: Omit<ParkedCall, "url">): CallIdentity {
+  const { connection, tool, input = {}, modelInput = input, toolCallId, isStandIn } = call;
   // A server may have a tool of the stand-in's name.
-  const own = isStandIn ? ["stand-in", ...(scope === undefined ? [] : [scope])].join(" ") : scope;
-  const method = "tools/call";
-  return { connection, method, tool, input: modelInput, toolCallId, scope: own };
+  const scope = isStandIn ? `stand-in ${call.scope ?? ""}`.trim() : call.scope;
+  return { connection, method: "tools/call", tool, input: modelInput, toolCallId, scope };
 }
 
 /**
