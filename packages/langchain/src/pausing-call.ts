@@ -27,9 +27,9 @@ import { isUnclear, problemOf, refuseUnclear, repeatInterrupts } from "./graph-a
 
 /** The value of a graph's interrupt for a call that waits for a person. */
 export interface WaitingInterrupt extends WaitingCall {
-  /** Where the user signs in, while the call waits for that. Any answer has the call look whether it is done. */
+  /** Where the user signs in, while the call waits for that. With any answer the call looks whether it is done. */
   readonly startUrl?: string | undefined;
-  /** Why the answer before was not sent, if there was one. The questions are the same. */
+  /** Why the answer before was not sent, or the call not made, if there was one. The questions are the same. */
   readonly error?: NotSent | undefined;
 }
 
@@ -68,8 +68,8 @@ export async function pausingCall(call: PausingCall): Promise<CallToolResult> {
   const leave = call.graph.task.enter();
   try {
     const { record, result } = await firstLook(call);
-    if (record === undefined) return result!;
-    return await goOn(call, await contextOf({ connection: name }), record, leave);
+    const context = await contextOf({ connection: name });
+    return record === undefined ? result : await goOn(call, context, record, leave);
   } finally {
     leave();
   }
@@ -125,7 +125,10 @@ async function goOn(
     } else if (state !== "waiting") {
       return settled(call, record);
     } else if (isParked(record)) {
-      const looked = await lookForSignIn(call, context, record);
+      const looked = await lookForSignIn(call, context, record).catch((error: unknown) => {
+        if (signal?.aborted || !McpSessionError.isInstance(error)) throw error;
+        return { record, error };
+      });
       ({ record } = looked);
       if (!isParked(record)) continue;
       leave();

@@ -94,14 +94,16 @@ type Step = <RESULT>(work: () => Promise<RESULT>) => Promise<RESULT>;
 export function createToldAgent(
   step: Step,
   turns: readonly ToolCalls[],
-  middleware: readonly unknown[] = [],
+  {
+    middleware = [],
+    checkpointer = new MemorySaver(),
+  }: { middleware?: readonly unknown[] | undefined; checkpointer?: MemorySaver } = {},
 ) {
   const model = turns
     .reduce((said, calls) => said.respondWithTools(calls), fakeModel())
     .respond(new AIMessage("Done."))
     // For a graph that runs twice at once.
     .respond(new AIMessage("Done."));
-  const checkpointer = new MemorySaver();
   const config = { configurable: { thread_id: "chat" } };
   const run = async (input: unknown, within = step): Promise<State> => {
     const agent = createAgent({
@@ -113,6 +115,7 @@ export function createToldAgent(
   return {
     ...{ model, checkpointer },
     ...resuming(run),
+    run,
     start: () => run({ messages: [new HumanMessage("Go.")] }),
     /** Runs the graph again where it stopped, with nothing new. */
     goOn: (within = step) => run(null, within),
@@ -126,5 +129,5 @@ export async function startAgent(
   { middleware, ...limits }: Parameters<typeof startShop>[1] & { middleware?: unknown[] } = {},
 ) {
   const application = await startShop(server, limits);
-  return { ...application, ...createToldAgent(application.step, turns, middleware) };
+  return { ...application, ...createToldAgent(application.step, turns, { middleware }) };
 }

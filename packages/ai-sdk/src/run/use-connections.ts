@@ -86,7 +86,7 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     return connection;
   };
   const emit: RunInternals["emit"] = (event) => lookUp(event.connection).emit(event);
-  const collect: RunInternals["collect"] = async (names, use, onUnavailable, standIn) => {
+  const collect: RunInternals["collect"] = async (names, use, onUnavailable, useStandIn) => {
     const results = names.map(find).map(async (connection) => {
       const { name, origin } = connection;
       const attempt = async () => {
@@ -105,7 +105,7 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
         if (isRequired(connection)) throw requiredUnavailable(error, name);
         if (onUnavailable === "throw") throw error;
         const isLocked = connection.signIn !== undefined && error.code === "AUTHORIZATION_REQUIRED";
-        return isLocked && standIn ? [await standIn(connection, error.data.startUrl)] : [];
+        return isLocked && useStandIn ? [await useStandIn(connection, error.data.startUrl)] : [];
       }
     });
     return (await Promise.all(results)).flat();
@@ -118,18 +118,8 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
       toolsSchema,
       options,
     );
-    const sets = await collect(
-      [...new Set(names)],
-      async (connection): Promise<ConnectionSet> => {
-        const own = await connectionTools(connection);
-        return { connection: connection.name, tools: own };
-      },
-      onUnavailable,
-      async (connection, startUrl) => {
-        const standIn = await standInTool(connection, startUrl);
-        return { connection: connection.name, tools: standIn, isDown: true };
-      },
-    );
+    const own = [...new Set(names)];
+    const sets = await collect(own, listTools, onUnavailable, standIn);
     return mergeTools(sets, { onUnavailable, emit });
   };
   // Its declaration has to be one for AI SDK 6, too.
@@ -193,4 +183,13 @@ async function askRequired(connection: LiveConnection): Promise<void> {
     answered.delete(connection);
     throw connection.restoreError(error);
   }
+}
+
+async function listTools(connection: LiveConnection): Promise<ConnectionSet> {
+  return { connection: connection.name, tools: await connectionTools(connection) };
+}
+
+async function standIn(connection: LiveConnection, startUrl: string | undefined) {
+  const tools = await standInTool(connection, startUrl);
+  return { connection: connection.name, tools, isDown: true };
 }

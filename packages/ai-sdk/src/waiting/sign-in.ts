@@ -2,8 +2,8 @@
 
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { refusesUnprocessed, waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
-import type { WaitingAuthorization, WaitingCall } from "@durable-mcp/core/waiting";
-import type { ClaimedOutcome, StoredCall } from "@durable-mcp/core/waiting/internal";
+import type { WaitingAuthorization } from "@durable-mcp/core/waiting";
+import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { CallEnvelope, JudgedTool } from "../connection/call-envelope.ts";
 import type { AuthorizationUse, GetToken } from "../connection/credential-options.ts";
 import {
@@ -127,8 +127,13 @@ export function withSignIn(
   return Object.assign(connection, { signIn });
 }
 
+interface ResumeParts extends Pick<StoredCalls, "contextOf"> {
+  /** Finds a connection for a use; `undefined` if it is not declared any more. */
+  readonly find: (name: string) => LiveConnection | undefined;
+}
+
 /** Whether a call waits for a sign-in. */
-export function isParked({ kind, state }: Pick<WaitingCall, "kind" | "state">): boolean {
+export function isParked({ kind, state }: Pick<WaitingRecord, "kind" | "state">): boolean {
   return kind === "authorization" && state === "waiting";
 }
 
@@ -136,16 +141,12 @@ export function isParked({ kind, state }: Pick<WaitingCall, "kind" | "state">): 
  * Carries out a call that has waited for a sign-in, at most once. It waits on while the user has not signed in, where
  * its connection cannot be used, and if the server refuses it again.
  *
- * @param find finds the connection for a use; `undefined` if it is not declared any more
  * @param tool the call's tool as it is listed now
  * @returns the call as it is then
  * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor` or `approval`
  */
 export async function resumeParked(
-  {
-    contextOf,
-    find,
-  }: Pick<StoredCalls, "contextOf"> & { find(name: string): LiveConnection | undefined },
+  { contextOf, find }: ResumeParts,
   parked: StoredCall,
   tool: JudgedTool | undefined,
 ): Promise<StoredCall> {
