@@ -238,6 +238,28 @@ describe("a call that waits for a sign-in is sent once", () => {
     expect(app.calls()).toHaveLength(1);
   });
 
+  test("by two processes, if one of them looks at the sign-in when the other has made the call", async () => {
+    const app = await startLockedNotebook();
+    const { start, resume, run } = await startLocked(app, [[addNote("tea")]]);
+    await start();
+    await app.signIn();
+    app.take();
+    const looks = Promise.withResolvers<void>();
+    const other = Promise.withResolvers<void>();
+    const authorizationFor: typeof app.signIns.auth.authorizationFor = async (of) => {
+      looks.resolve();
+      await other.promise;
+      return await app.signIns.auth.authorizationFor(of);
+    };
+    const work = app.connection({ auth: { ...app.signIns.auth, authorizationFor } });
+    const late = run(new Command({ resume: true }), stepOf(app, { connections: { work } }));
+    await looks.promise;
+    expect(results(await resume(true))).toEqual(["1 notes"]);
+    other.resolve();
+    expect(results(await late)).toEqual(["1 notes"]);
+    expect(app.calls()).toHaveLength(1);
+  });
+
   test("by a process that is gone before it saved the result, and the next one delivers it", async () => {
     const app = await startLockedNotebook();
     const { start, resume, checkpointer } = await startLocked(app, [[addNote("tea")]]);
