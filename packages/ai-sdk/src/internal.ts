@@ -24,7 +24,7 @@ export { connectionUnavailable, pathHint } from "./events/connection-error.ts";
 export { emitUnavailable, isTold } from "./events/connection-error.ts";
 export { createTeller } from "./events/application-event.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
-export { boundedCall, ownResult } from "./tools/call-tool.ts";
+export { boundedCall } from "./tools/call-tool.ts";
 export {
   endpointOf,
   type McpClientConnection,
