@@ -87,7 +87,7 @@ const projects = [
     // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
     server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
   }),
-  project("langchain"),
+  project("langchain", { exclude: inMatrix }),
   project("oauth", { exclude: inMatrix }),
   project("cli", { exclude: inMatrix }),
   project("stores", realServers),
@@ -100,7 +100,7 @@ const projects = [
 const atNight = [
   "src/demo.matrix.test.ts",
   "src/{agents,chat,dbos,migrating,sign-in}/*.matrix.test.ts",
-  "src/killed-{answers,step}.matrix.test.ts",
+  "src/killed-{answers,sign-ins,step}.matrix.test.ts",
   "src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
   "src/durable/two-openers.matrix.test.ts",
   "src/run/{losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
@@ -117,6 +117,7 @@ const matrix = (isShare: boolean) => {
   return [
     project("core", { include: inMatrix }),
     project("oauth", { include: inMatrix, exclude: [] }),
+    project("langchain", { ...realServers, globalSetup: [], include: inMatrix, exclude }),
     project("cli", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
     project("stores", { ...realServers, include: inMatrix, exclude: [] }),
     project("benchmarks", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),

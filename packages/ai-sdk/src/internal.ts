@@ -24,7 +24,7 @@ export { connectionUnavailable, pathHint } from "./events/connection-error.ts";
 export { emitUnavailable, isTold } from "./events/connection-error.ts";
 export { createTeller } from "./events/application-event.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
-export { boundedCall, ownResult } from "./tools/call-tool.ts";
+export { boundedCall } from "./tools/call-tool.ts";
 export {
   endpointOf,
   type McpClientConnection,
@@ -34,13 +34,14 @@ export {
 export { isPausing } from "./waiting/waiting-source.ts";
 export { findDeclared, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
-export type { PausingCalls } from "./connection/waiting-parts.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { answerWithoutSecrets, withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { runInternalsOf } from "./run/use-connections.ts";
+export { describeStandIn, signInWords } from "./tools/stand-in-tool.ts";
+export { isParked, resumeParked } from "./waiting/sign-in.ts";
 export { removeRecord } from "./records/end-record.ts";
 export { endForOperator, type InspectedRecord, inspectRecord } from "./records/operator-records.ts";
 export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";

@@ -1,8 +1,7 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import type { PausingCalls } from "@durable-mcp/ai-sdk/internal";
 import { sameJson } from "@durable-mcp/core/internal";
 import { checkInputResponses, type InputResponses } from "@durable-mcp/core/waiting";
-import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { GraphAnswer, GraphTask } from "./graph-task.ts";
 
 /** A graph's answer to the questions of a round. */
@@ -33,16 +32,16 @@ export function repeatInterrupts({ shown = [], round }: WaitingRecord, task: Gra
  * @throws {McpSessionError} `INPUT_INVALID`
  */
 export async function refuseUnclear(
-  pausing: PausingCalls,
+  { calls }: WaitingContext,
   task: GraphTask,
   record: WaitingRecord,
   answer: RoundAnswer,
 ): Promise<void> {
   if (!answer.isBare) return;
   const { checkpoint } = task;
-  const calls = checkpoint === undefined ? [] : await pausing.list();
-  const isWithOthers = calls.some(
-    ({ id, state, shown }) =>
+  const all = checkpoint === undefined ? [] : await calls.list();
+  const isWithOthers = all.some(
+    ({ call: { id, state, shown } }) =>
       id !== record.id && state === "waiting" && shown?.at(-1)?.checkpoint === checkpoint,
   );
   if (isWithOthers || isRepeated(task, record, answer)) throw unclear();

@@ -8,6 +8,8 @@ import { interrupt, isGraphInterrupt } from "@langchain/langgraph";
 export interface GraphTask {
   /** Notes that a call is under way. @returns notes its end */
   enter(): () => void;
+  /** Whether there is a graph around the call, and it has a checkpointer. */
+  readonly canInterrupt: boolean;
   /** Names the checkpoint from which the graph goes on. Tasks of one step have the same. */
   readonly checkpoint: string | undefined;
   /** Repeats an earlier interrupt. @returns its answer; `undefined` if it has none yet */
@@ -17,7 +19,7 @@ export interface GraphTask {
    * the interrupt of one call ends the task for all. One of several calls interrupts, and the others come later.
    *
    * @param note is called before the graph gets to know of it
-   * @throws the interrupt; `GraphUnavailable` where no graph can be interrupted
+   * @throws the interrupt
    */
   interrupt(value: unknown, note: (place: number) => Promise<void>): Promise<never>;
 }
@@ -31,20 +33,16 @@ export interface GraphAnswer {
   readonly isBare: boolean;
 }
 
-/** There is no graph around the call, or it has no checkpointer. */
-export class GraphUnavailable extends Error {}
-
 const tasks = new WeakMap<object, { readonly task: GraphTask; readonly count: () => number }>();
 
 /** The task around a tool call. */
 export function graphTask(config: RunnableConfig | undefined): GraphTask {
   const scratchpad = scratchpadOf(config);
-  if (scratchpad === undefined) return createTask().task;
+  if (scratchpad === undefined) return createTask(undefined).task;
   const known = tasks.get(scratchpad);
   // A task that is tried again counts its interrupts from the start.
   if (known !== undefined && known.count() <= scratchpad.interruptCounter + 1) return known.task;
-  const map: unknown = config?.configurable?.["checkpoint_map"];
-  const created = createTask(scratchpad, map === undefined ? undefined : JSON.stringify(map));
+  const created = createTask(config);
   tasks.set(scratchpad, created);
   return created.task;
 }
@@ -61,7 +59,11 @@ interface Scratchpad {
   readonly nullResume?: unknown;
 }
 
-function createTask(scratchpad?: Scratchpad, checkpoint?: string) {
+function createTask(config: RunnableConfig | undefined) {
+  const scratchpad = scratchpadOf(config);
+  const { checkpoint_map: map, __pregel_checkpointer: checkpointer } = config?.configurable ?? {};
+  const checkpoint = map === undefined ? undefined : JSON.stringify(map);
+  const canInterrupt = scratchpad !== undefined && Boolean(checkpointer);
   const answers: GraphAnswer[] = [];
   const waiters: (() => void)[] = [];
   let underWay = 0;
@@ -77,9 +79,7 @@ function createTask(scratchpad?: Scratchpad, checkpoint?: string) {
       return undefined;
     } catch (error) {
       if (isGraphInterrupt(error)) return error;
-      const { lc_error_code: code } = error as { lc_error_code?: unknown };
-      const isInGraph = scratchpad !== undefined && code !== "MISSING_CHECKPOINTER";
-      throw isInGraph ? error : new GraphUnavailable();
+      throw error;
     }
   };
   const enter = () => {
@@ -95,8 +95,10 @@ function createTask(scratchpad?: Scratchpad, checkpoint?: string) {
 
   const task: GraphTask = {
     enter,
+    canInterrupt,
     checkpoint,
     answerAt(place) {
+      if (!canInterrupt) return undefined;
       while (answers.length <= place) {
         if (interrupted !== undefined || takeNext(undefined) !== undefined) return undefined;
       }

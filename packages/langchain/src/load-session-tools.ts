@@ -1,6 +1,7 @@
 import { type ConnectionRun, currentConnections } from "@durable-mcp/ai-sdk";
 import {
   checkOwnOptions,
+  describeStandIn,
   type LiveConnection,
   names as someNames,
   onUnavailable as unavailable,
@@ -10,6 +11,7 @@ import {
   withoutCollisions,
 } from "@durable-mcp/ai-sdk/internal";
 import { invalidOption } from "@durable-mcp/core/internal";
+import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters";
 import { isGraphBubbleUp } from "@langchain/langgraph";
@@ -61,33 +63,78 @@ export async function loadSessionTools(
   given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   checkSessionToolsOptions(given);
-  const {
-    onUnavailable = "omit",
-    connections: only = run.connections.map(({ name }) => name),
-    ...options
-  } = given;
+  const listed = await loadTools(run, given, listNow);
+  const names = new Set(listed.map(({ name }) => name));
+  const waiting = await loadTools(run, given, (of) => listWaiting(of, isOpen));
+  return [...listed, ...waiting.filter(({ name }) => !names.has(name))];
+}
+
+/** Tools of a connection. */
+interface Listing {
+  /** The connection at the time of the listing. */
+  readonly listed: LiveConnection;
+  readonly offered: readonly Tool[];
+  /** The name of the one tool, if that is the stand-in for the connection's tools. */
+  readonly standIn?: string | undefined;
+}
+
+/** The tools that a server lists. */
+export async function listNow(listed: LiveConnection): Promise<Listing[]> {
+  return [{ listed, offered: await offeredTools(listed) }];
+}
+
+/**
+ * The tools of calls that have met a locked door, which a graph runs again. While the door is locked the server may
+ * not list them, and after it there is no stand-in.
+ */
+export async function listWaiting(
+  listed: LiveConnection,
+  isNeeded: (call: WaitingRecord) => boolean = () => true,
+): Promise<Listing[]> {
+  const { name: connection, signIn } = listed;
+  const stored = (await (await signIn?.contextOf?.({ connection }))?.calls.list()) ?? [];
+  const calls = stored.map(({ call }) => call).filter(isNeeded);
+  const own = calls.filter((call) => call.connection === connection);
+  const offered = new Map(own.filter(({ isStandIn }) => !isStandIn).map(toolOf));
+  const standIns = own.some(({ isStandIn }) => isStandIn) ? await listStandIn(listed) : [];
+  return [{ listed, offered: [...offered.values()] }, ...standIns];
+}
+
+function isOpen({ state }: WaitingRecord): boolean {
+  return state === "waiting" || state === "answering";
+}
+
+function toolOf({ request, annotations }: WaitingRecord): [string, Tool] {
+  const name = String(request.params["name"]);
+  return [name, { name, inputSchema: { type: "object" }, ...(annotations && { annotations }) }];
+}
+
+async function listStandIn(listed: LiveConnection): Promise<Listing[]> {
+  const { tool, toolName: standIn } = await describeStandIn(listed);
+  return [{ listed, offered: [tool], standIn }];
+}
+
+/** Makes tools of what `list` gives for each connection. */
+export async function loadTools(
+  run: ConnectionRun<any>,
+  { onUnavailable = "omit", connections: only, ...options }: SessionToolsOptions,
+  list: (listed: LiveConnection) => Promise<Listing[]>,
+): Promise<DynamicStructuredTool[]> {
   const lend = runInternalsOf(run);
-  const names = [...new Set(only)];
-  const listings = await lend(({ collect }) => collect(names, list, onUnavailable));
-  const loadings = listings.map(({ listed, offered }) =>
-    loadTools({
-      listed,
-      lend: (use) =>
-        lend(async ({ find }) => await use(find(listed.name))).catch((error: unknown) => {
-          listed.tell(error);
-          throw error;
-        }),
-      offered,
-      options,
-    }),
-  );
+  const names = [...new Set(only ?? run.connections.map(({ name }) => name))];
+  const listings = await lend(({ collect }) => collect(names, list, onUnavailable, listStandIn));
+  const loadings = listings.flat().map((listing) => {
+    const { listed } = listing;
+    const lendListed: LendConnection = (use) =>
+      lend(async ({ find }) => await use(find(listed.name))).catch((error: unknown) => {
+        listed.tell(error);
+        throw error;
+      });
+    return toolsIn(listing, lendListed, options);
+  });
   const all = (await Promise.all(loadings)).flat();
   const own = await lend(async ({ emit }) => withoutCollisions(all, { onUnavailable, emit }));
   return own.map(({ loaded }) => loaded);
-}
-
-async function list(listed: LiveConnection) {
-  return { listed, offered: await offeredTools(listed) };
 }
 
 const optionsSchema = optionalOptions({ onUnavailable: unavailable, connections: someNames });
@@ -115,18 +162,11 @@ async function passingInterrupts(run: () => unknown): Promise<unknown> {
   }
 }
 
-async function loadTools({
-  listed,
-  lend,
-  offered,
-  options,
-}: {
-  /** The connection at the time of the listing. */
-  listed: LiveConnection;
-  lend: LendConnection;
-  offered: readonly Tool[];
-  options: LoadMcpToolsOptions;
-}) {
+async function toolsIn(
+  { listed, offered, standIn }: Listing,
+  lend: LendConnection,
+  options: LoadMcpToolsOptions,
+) {
   const { name: connection, definition } = listed;
   /** The connection that was called last. Its notices are for the next result. */
   let current = listed;
@@ -137,7 +177,7 @@ async function loadTools({
         current = called;
         return result;
       }),
-    offered,
+    { offered, isStandIn: standIn !== undefined },
   );
   const tools = await loadMcpTools(connection, client as unknown as Client, {
     ...options,
@@ -145,7 +185,7 @@ async function loadTools({
   });
   const named = tools.map(async (loaded) => {
     const tool = loaded.name;
-    loaded.name = await toolName(connection, tool, definition.options);
+    loaded.name = standIn ?? (await toolName(connection, tool, definition.options));
     const { func } = loaded;
     loaded.func = async (...call) => {
       const [input, , config] = call;

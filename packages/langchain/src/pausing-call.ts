@@ -2,26 +2,34 @@ import { McpSessionError } from "@durable-mcp/ai-sdk";
 import {
   answerWithoutSecrets,
   boundedCall,
+  isParked,
   type LiveConnection,
-  ownResult,
+  refuseUnapproved,
+  resumeParked,
+  signInWords,
+  whileAllowed,
 } from "@durable-mcp/ai-sdk/internal";
 import { wait, waitingResult } from "@durable-mcp/core/internal";
 import { type InputResponses, type WaitingCall } from "@durable-mcp/core/waiting";
 import {
   describeWaiting,
+  findParked,
   goneCall,
+  showCall,
+  upToDate,
+  type WaitingContext,
   waitingFailure,
   type WaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { bridgeClient } from "./bridge-client.ts";
+import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { GraphCall } from "./graph-call.ts";
 import { isUnclear, problemOf, refuseUnclear, repeatInterrupts } from "./graph-answers.ts";
-import { GraphUnavailable } from "./graph-task.ts";
 
 /** The value of a graph's interrupt for a call that waits for a person. */
 export interface WaitingInterrupt extends WaitingCall {
-  /** Why the answer before was not sent, if there was one. The questions are the same. */
+  /** Where the user signs in, while the call waits for that. With any answer the call looks whether it is done. */
+  readonly startUrl?: string | undefined;
+  /** Why the answer before was not sent, or the call not made, if there was one. The questions are the same. */
   readonly error?: NotSent | undefined;
 }
 
@@ -36,38 +44,62 @@ interface NotSent {
 interface PausingCall {
   readonly connection: LiveConnection;
   readonly tool: { readonly name: string; readonly annotations?: unknown };
-  readonly input: unknown;
+  readonly input: Record<string, unknown> | undefined;
   readonly graph: GraphCall;
   readonly signal: AbortSignal | undefined;
+  /** Makes the call once on a client; `undefined` for a stand-in, whose calls are never sent. */
+  readonly attempt:
+    | ((signal: AbortSignal | undefined, args: unknown) => Promise<CallToolResult>)
+    | undefined;
 }
 
 /** The pause before another look at a call that another process answers, in milliseconds. */
 const lookMs = 500;
 
 /**
- * Calls a tool of a connection that pauses. When its server asks a person, the graph is interrupted; in the next run
- * of its task the answer is sent. Where no graph can be interrupted, the result is the placeholder.
+ * Calls a tool. When its server asks a person, or its user has to sign in, the graph is interrupted; in the next run
+ * of its task the answer is sent, or the call is made. Where no graph can be interrupted, the result is the
+ * placeholder, and a call that needs a sign-in fails.
  */
 export async function pausingCall(call: PausingCall): Promise<CallToolResult> {
+  const { pausing, signIn, name } = call.connection;
+  const contextOf = pausing?.contextOf ?? signIn?.contextOf;
+  if (contextOf === undefined) return (await firstLook(call)).result!;
   const leave = call.graph.task.enter();
   try {
     const { record, result } = await firstLook(call);
-    return record === undefined ? result! : await goOn(call, record, leave);
+    const context = await contextOf({ connection: name });
+    return record === undefined ? result : await goOn(call, context, record, leave);
   } finally {
     leave();
   }
 }
 
 /** Sends the first leg, or finds out that it was sent before. */
-async function firstLook({ connection, tool, input, graph, signal: abortSignal }: PausingCall) {
-  const { toolCallId, scope } = graph;
-  let record: WaitingRecord | undefined;
+async function firstLook({ connection, tool, input, graph, signal, attempt }: PausingCall) {
+  const { toolCallId, scope, task } = graph;
+  const { name, signIn } = connection;
+  const isStandIn = attempt === undefined;
+  const called = { input, modelInput: graph.input, toolCallId, scope };
+  const own = { ...called, connection: name, tool: tool.name, isStandIn };
+  let record = signIn?.contextOf && (await findParked(await signIn.contextOf(own), own));
+  if (record !== undefined) return { record };
   const onCall = (found: WaitingRecord) => void (record = found);
-  const attempt = async (signal: AbortSignal | undefined, args: Record<string, unknown>) =>
-    await send(connection, tool.name, args, signal);
+  const park = async () =>
+    task.canInterrupt
+      ? await signIn?.park?.({ ...own, annotations: tool.annotations, onCall })
+      : undefined;
   try {
-    const called = { tool, input, modelInput: graph.input, toolCallId, scope, onCall };
-    return { result: await boundedCall(connection, called, attempt, { abortSignal }), record };
+    if (isStandIn) {
+      const text = async () => signInWords(name, (await signIn?.pending())?.startUrl);
+      const result = (await park()) ?? { content: [{ type: "text", text: await text() }] };
+      return { result: result as CallToolResult, record };
+    }
+    const refusal = await refuseUnapproved(connection, tool, input);
+    if (refusal !== undefined) return { result: refusal as CallToolResult };
+    const allowed = whileAllowed(connection, tool, { input });
+    const use = { ...called, tool, onCall, park, allowed };
+    return { result: await boundedCall(connection, use, attempt, { abortSignal: signal }), record };
   } catch (error) {
     if (record === undefined) throw error;
     // The error says why the call is over, and the record says it too.
@@ -75,25 +107,14 @@ async function firstLook({ connection, tool, input, graph, signal: abortSignal }
   }
 }
 
-async function send(
-  connection: LiveConnection,
-  name: string,
-  input: Record<string, unknown>,
-  signal: AbortSignal | undefined,
-): Promise<CallToolResult> {
-  const called = { name, arguments: input };
-  const result = await bridgeClient(connection).callTool(called, undefined, signal && { signal });
-  return result as CallToolResult;
-}
-
-/** Goes on with a call that was asked something, as far as its questions have answers. */
+/** Goes on with a call that waits, as far as its questions have answers, or its user has signed in. */
 async function goOn(
   call: PausingCall,
+  context: WaitingContext,
   found: WaitingRecord,
   leave: () => void,
 ): Promise<CallToolResult> {
   const { connection, graph, signal } = call;
-  const pausing = connection.pausing!;
   let record = found;
   let failed: { readonly round: number; readonly error: unknown } | undefined;
   for (;;) {
@@ -102,79 +123,92 @@ async function goOn(
     if (state === "answering") {
       await wait(lookMs, signal);
     } else if (state !== "waiting") {
-      return await settled(call, record);
+      return settled(call, record);
+    } else if (isParked(record)) {
+      const looked = await lookForSignIn(call, context, record).catch((error: unknown) => {
+        if (signal?.aborted || !McpSessionError.isInstance(error)) throw error;
+        return { record, error };
+      });
+      ({ record } = looked);
+      if (!isParked(record)) continue;
+      leave();
+      return await ask(call, context, record, looked);
     } else if (!isAnswered || failed?.round === round) {
       const error = failed?.round === round ? failed.error : problemOf(record, answers);
       leave();
-      return await ask(call, record, error);
+      return await ask(call, context, record, { error });
     } else {
       try {
         const answer = answers.at(-1)!;
-        await refuseUnclear(pausing, graph.task, record, answer);
+        await refuseUnclear(context, graph.task, record, answer);
         const responses = answer.value as InputResponses;
-        record = await pausing.answer(record, responses, { round, signal });
+        record = await connection.pausing!.answer(record, responses, { round, signal });
         continue;
       } catch (error) {
         if (signal?.aborted || !McpSessionError.isInstance(error)) throw error;
         failed = { round, error };
       }
     }
-    const current = await pausing.read(id);
-    if (current === undefined) throw goneCall();
-    record = current;
+    record = (await readCall(context, id)).call;
   }
 }
 
-/** The result of a call that is over: what the connection's client makes of the server's answer. */
-async function settled(
-  { connection, tool, graph, signal }: PausingCall,
-  record: WaitingRecord,
-): Promise<CallToolResult> {
-  const { restoreError } = connection;
+async function readCall(context: WaitingContext, id: string) {
+  const stored = await context.calls.read(id);
+  if (stored === undefined) throw goneCall();
+  return await upToDate(context, stored);
+}
+
+/** Makes a call if its user has signed in. @returns the call as it is then, and where the sign-in starts */
+async function lookForSignIn(
+  { connection, tool }: PausingCall,
+  context: WaitingContext,
+  parked: WaitingRecord,
+): Promise<{ readonly record: WaitingRecord; readonly startUrl?: string | undefined }> {
+  const { signIn } = connection;
+  const pending = await signIn?.pending();
+  if (pending !== undefined) return { record: parked, startUrl: pending.startUrl };
+  const parts = { contextOf: async () => context, find: () => connection };
+  const { call } = await resumeParked(parts, await readCall(context, parked.id), tool);
+  // The server may have refused it again.
+  const again = isParked(call) ? await signIn?.pending() : undefined;
+  return { record: call, startUrl: again?.startUrl };
+}
+
+/** The result of a call that is over. */
+function settled({ graph }: PausingCall, record: WaitingRecord): CallToolResult {
   const answer = answerWithoutSecrets(record, graph.input);
   if (answer === undefined) throw waitingFailure(record);
-  try {
-    return await ownResult(connection, { answer }, graph.input, async (marked) =>
-      send(connection, tool.name, marked, signal),
-    );
-  } catch (error) {
-    throw restoreError(error, { method: "tools/call" });
-  }
+  if (answer.error !== undefined) throw new Error(answer.error.message);
+  return CallToolResultSchema.parse(answer.result);
 }
 
 async function ask(
-  { connection, graph }: PausingCall,
+  { graph }: PausingCall,
+  context: WaitingContext,
   record: WaitingRecord,
-  error: unknown,
+  { error, startUrl }: { readonly error?: unknown; readonly startUrl?: string | undefined },
 ): Promise<CallToolResult> {
   const { id, round } = record;
-  const { checkpoint } = graph.task;
+  const { checkpoint, canInterrupt } = graph.task;
+  if (!canInterrupt) return waitingResult(describeWaiting(record)) as unknown as CallToolResult;
   const unclearly = isUnclear(error) ? { isUnclear: true as const } : {};
   const described: WaitingInterrupt = {
     ...describeWaiting(record),
+    ...(startUrl !== undefined && { startUrl }),
     ...(McpSessionError.isInstance(error) && { error: describeError(error) }),
   };
-  const note = async (place: number) => {
+  return await graph.task.interrupt(described, async (place) => {
     try {
-      await connection.pausing!.show(id, { round, place, checkpoint, ...unclearly });
+      await showCall(context, id, { round, place, checkpoint, ...unclearly });
     } catch (failure) {
       // Answered meanwhile, so the next run asks the next question.
       const isOver = McpSessionError.isInstance(failure) && failure.code === "NOT_WAITING";
       if (!isOver) throw failure;
     }
-  };
-  try {
-    return await graph.task.interrupt(described, note);
-  } catch (failure) {
-    if (failure instanceof GraphUnavailable) return placeholderOf(record);
-    throw failure;
-  }
+  });
 }
 
 function describeError({ code, message, data }: McpSessionError): NotSent {
   return { code, message, ...(data.field !== undefined && { field: data.field }) };
-}
-
-function placeholderOf(record: WaitingRecord): CallToolResult {
-  return waitingResult(describeWaiting(record)) as unknown as CallToolResult;
 }

@@ -8,6 +8,7 @@ import {
 } from "@durable-mcp/ai-sdk/internal";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import type { ToolClient } from "./tool-client.ts";
 
 /**
@@ -72,12 +73,15 @@ export async function openSdkClient(
 
 /**
  * Whether the server speaks what this client does not. If it only knows HTTP+SSE, it answers the POST of
- * `initialize` with one of these statuses. The session fetch knows one that only speaks revisions without sessions.
+ * `initialize` with one of these statuses. One that only speaks revisions without sessions does not know the method;
+ * the session fetch knows it by more.
  */
 export function isOtherServer(error: unknown): boolean {
   if (!McpSessionError.isInstance(error)) return false;
   const { reason, status = 0 } = error.data;
-  return reason === "other-era" || (reason === "refused" && [400, 404, 405].includes(status));
+  const { code } = (error.cause ?? {}) as { code?: unknown };
+  const isRefused = [400, 404, 405].includes(status) || code === ErrorCode.MethodNotFound;
+  return reason === "other-era" || (reason === "refused" && isRefused);
 }
 
 /**

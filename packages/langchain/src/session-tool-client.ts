@@ -1,11 +1,6 @@
 import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import {
-  boundedCall,
-  type LiveConnection,
-  refuseUnapproved,
-  whileAllowed,
-} from "@durable-mcp/ai-sdk/internal";
+import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
@@ -20,17 +15,23 @@ const noTimeoutMs = maxTimerMs;
 /** Calls `use` with a connection. Throws if it can no longer be used. */
 export type LendConnection = <T>(use: (connection: LiveConnection) => Promise<T>) => Promise<T>;
 
+/** Tools of one connection. */
+export interface OfferedTools {
+  readonly offered: readonly Tool[];
+  /** Whether it is the stand-in for the connection's tools. */
+  readonly isStandIn: boolean;
+}
+
 /** The adapter's client for one connection. It has the connection's tools and its errors. */
-export function sessionToolClient(lend: LendConnection, offered: readonly Tool[]): ToolClient {
+export function sessionToolClient(lend: LendConnection, tools: OfferedTools): ToolClient {
   return {
-    listTools: async () => ({ tools: [...offered] }),
-    async callTool(params, resultSchema, options) {
-      const tool = offered.find(({ name }) => name === params.name) ?? { name: params.name };
+    listTools: async () => ({ tools: [...tools.offered] }),
+    async callTool(...call) {
       try {
-        return await lend((current) => callTool(current, tool, params, resultSchema, options));
+        return await lend((current) => callTool(current, call, tools));
       } catch (error) {
         const isPassed = McpSessionError.isInstance(error) || isGraphBubbleUp(error);
-        throw isPassed ? new ToolException(params.name, error) : error;
+        throw isPassed ? new ToolException(call[0].name, error) : error;
       }
     },
     readResource: (params, options) =>
@@ -48,10 +49,8 @@ type CallParameters = Parameters<ToolClient["callTool"]>;
 
 async function callTool(
   connection: LiveConnection,
-  tool: { readonly name: string; readonly annotations?: unknown },
-  params: CallParameters[0],
-  resultSchema: CallParameters[1],
-  options: CallParameters[2],
+  [params, resultSchema, options]: CallParameters,
+  { offered, isStandIn }: OfferedTools,
 ): ReturnType<ToolClient["callTool"]> {
   const attempt = async (signal: AbortSignal | undefined, args: unknown) => {
     const client = await abortable(connectionClient(connection), signal);
@@ -60,16 +59,12 @@ async function callTool(
     const use = { timeout: noTimeoutMs, ...options, ...(signal && { signal }) };
     return (await client.callTool(call, resultSchema, use)) as CallToolResult;
   };
-  const abortSignal = options?.signal;
   const { arguments: input } = params;
-  const refusal = await refuseUnapproved(connection, tool, input);
-  if (refusal !== undefined) return refusal as CallToolResult;
-  if (connection.pausing !== undefined) {
-    const graph = graphCallOf(input);
-    return await pausingCall({ connection, tool, input, graph, signal: abortSignal });
-  }
-  const called = { tool, input, allowed: whileAllowed(connection, tool, { input }) };
-  const result = await boundedCall(connection, called, attempt, { abortSignal });
+  const result = await pausingCall({
+    ...{ connection, input, graph: graphCallOf(input), signal: options?.signal },
+    tool: offered.find(({ name }) => name === params.name) ?? { name: params.name },
+    attempt: isStandIn ? undefined : attempt,
+  });
   // The adapter turns the result into an error, and the error only has the text.
   const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;

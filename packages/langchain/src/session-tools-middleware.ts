@@ -6,7 +6,9 @@ import { isGraphBubbleUp } from "@langchain/langgraph";
 import { createMiddleware, MiddlewareError, ToolInvocationError } from "langchain";
 import {
   checkSessionToolsOptions,
-  loadSessionTools,
+  listNow,
+  listWaiting,
+  loadTools,
   type SessionToolsOptions,
 } from "./load-session-tools.ts";
 import { ToolException } from "./tool-exception.ts";
@@ -40,9 +42,7 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
     return await runInternalsOf(run)(async (borrowed) => {
       const found = loaded.get(borrowed);
       if (found !== undefined) return await found;
-      const loading = loadSessionTools(run, options).then(
-        (tools) => new Map(tools.map((tool) => [tool.name, tool])),
-      );
+      const loading = loadTools(run, options, listNow).then(byName);
       loaded.set(borrowed, loading);
       try {
         return await loading;
@@ -63,7 +63,10 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
     },
     async wrapToolCall(request, handler) {
       const { toolCall, tool: known, runtime } = request;
-      const tool = known ?? (await currentTools()).get(toolCall.name);
+      const { name } = toolCall;
+      const findWaiting = async () =>
+        byName(await loadTools(currentConnections(), options, listWaiting)).get(name);
+      const tool = known ?? (await currentTools()).get(name) ?? (await findWaiting());
       if (known !== undefined || tool === undefined) return await handler(request);
       try {
         return await handler({ ...request, tool });
@@ -72,12 +75,16 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
         return new ToolMessage({
           content: ToolException.textOf(error),
           tool_call_id: toolCall.id!,
-          name: toolCall.name,
+          name,
           status: "error",
         });
       }
     },
   });
+}
+
+function byName(tools: readonly DynamicStructuredTool[]): ToolsByName {
+  return new Map(tools.map((tool) => [tool.name, tool]));
 }
 
 /** Interrupts, errors of other middleware, and arguments that do not fit the tool. */

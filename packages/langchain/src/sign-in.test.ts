@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 import { invalidToken, lock } from "../../ai-sdk/test/locked-server.ts";
 import { startModernServer } from "../../ai-sdk/test/modern-server.ts";
 import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
-import { startLockedNotebook, use } from "../../ai-sdk/test/sign-in-application.ts";
 import { startSseServer } from "../../ai-sdk/test/sse-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
@@ -94,27 +93,3 @@ test("the model reads the words alone, and the session goes on", async () => {
   await step(saved, async (registry) => expect(await runAgent(registry)).toBe(""));
   expect((server as { sessionIds?: string[] }).sessionIds).toHaveLength(1);
 });
-
-test("no call waits for the sign-in, though it could be told when it is done", async () => {
-  const app = await startLockedNotebook();
-  const namesOf = async () =>
-    await app.sessions().run("chat", use, async () => (await loadSessionTools()).map(nameOf));
-  expect(await namesOf()).toEqual([]);
-  const [door, ...calls] = await app.waiting();
-  expect(door).toMatchObject({ connection: "work", startUrl: "https://app.test/oauth/start" });
-  expect(calls).toEqual([]);
-  await app.signIn();
-  expect(await namesOf()).toContain("work__add_note");
-  app.signIns.revokeAll();
-  await app.sessions().run("chat", use, async () => {
-    const tool = (await loadSessionTools()).find((each) => each.name === "work__add_note")!;
-    await expect(tool.invoke({ text: "tea" })).rejects.toMatchObject({
-      message: expect.stringContaining("https://app.test/oauth/start"),
-    });
-  });
-  expect(await app.waiting()).toMatchObject([
-    { connection: "work", type: "sign-in", scopes: [] },
-  ]);
-});
-
-const nameOf = ({ name }: { readonly name: string }) => name;

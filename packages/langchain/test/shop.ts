@@ -88,31 +88,46 @@ export function resuming(run: (input: unknown) => Promise<State>) {
   };
 }
 
-/** An agent on that shop, made once, that calls what it is told. */
-export async function startAgent(
+type Step = <RESULT>(work: () => Promise<RESULT>) => Promise<RESULT>;
+
+/** An agent that calls what it is told. Each run of it is a step, and is told by an agent that is made anew. */
+export function createToldAgent(
+  step: Step,
   turns: readonly ToolCalls[],
-  server?: AskingOptions,
-  { middleware = [], ...limits }: Parameters<typeof startShop>[1] & { middleware?: unknown[] } = {},
+  {
+    middleware = [],
+    checkpointer = new MemorySaver(),
+  }: { middleware?: readonly unknown[] | undefined; checkpointer?: MemorySaver } = {},
 ) {
-  const application = await startShop(server, limits);
   const model = turns
     .reduce((said, calls) => said.respondWithTools(calls), fakeModel())
     .respond(new AIMessage("Done."))
     // For a graph that runs twice at once.
     .respond(new AIMessage("Done."));
-  const agent = createAgent({
-    model,
-    checkpointer: new MemorySaver(),
-    middleware: [sessionToolsMiddleware(), ...(middleware as never[])],
-  });
   const config = { configurable: { thread_id: "chat" } };
-  const run = async (input: unknown): Promise<State> =>
-    await application.step(async () => (await agent.invoke(input as never, config)) as State);
+  const run = async (input: unknown, within = step): Promise<State> => {
+    const agent = createAgent({
+      ...{ model, checkpointer },
+      middleware: [sessionToolsMiddleware(), ...(middleware as never[])],
+    });
+    return await within(async () => (await agent.invoke(input as never, config)) as State);
+  };
   return {
-    ...application,
+    ...{ model, checkpointer },
     ...resuming(run),
+    run,
     start: () => run({ messages: [new HumanMessage("Go.")] }),
     /** Runs the graph again where it stopped, with nothing new. */
-    goOn: () => run(null),
+    goOn: (within = step) => run(null, within),
   };
+}
+
+/** An agent on that shop. */
+export async function startAgent(
+  turns: readonly ToolCalls[],
+  server?: AskingOptions,
+  { middleware, ...limits }: Parameters<typeof startShop>[1] & { middleware?: unknown[] } = {},
+) {
+  const application = await startShop(server, limits);
+  return { ...application, ...createToldAgent(application.step, turns, { middleware }) };
 }

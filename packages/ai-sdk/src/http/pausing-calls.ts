@@ -27,13 +27,7 @@ export function createPausingCalls(parts: HttpParts) {
     emit: (_, event) => emit({ ...event, connection }),
   });
   const pausing: PausingCalls = {
-    read: async (id) => (await stored.read(id))?.call,
-    list: async () => await stored.all(),
-    withdraw: stored.withdraw,
-    async show(...shown) {
-      const { showCall } = await loadWaiting();
-      await showCall(await stored.contextOf({ connection }), ...shown);
-    },
+    contextOf: stored.contextOf,
     async answer(call, responses, use) {
       const { answerCall, describeWaiting } = await loadWaiting();
       const context = await stored.contextOf(call);

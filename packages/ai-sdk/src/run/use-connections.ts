@@ -4,8 +4,7 @@ import type { ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
-import { authorizationRequired, connectionUnavailable } from "../events/connection-error.ts";
-import { emitUnavailable } from "../events/connection-error.ts";
+import { connectionUnavailable, emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
@@ -29,12 +28,14 @@ interface RunInternals {
    * down has no result, and the event `unavailable` reports it. With `"throw"` it throws, and so does a
    * required connection always, whose server is asked first.
    *
+   * @param standIn gives the result of a connection whose user has to sign in, if such a call can wait
    * @throws {McpSessionError} as `find`
    */
   readonly collect: <T>(
     names: readonly string[],
     use: (connection: LiveConnection) => Promise<T>,
     onUnavailable: "omit" | "throw",
+    standIn?: (connection: LiveConnection, startUrl: string | undefined) => Promise<T>,
   ) => Promise<T[]>;
   /** For events of the run's connections. */
   readonly emit: (event: ConnectionEvent) => void;
@@ -88,7 +89,7 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     return connection;
   };
   const emit: RunInternals["emit"] = (event) => lookUp(event.connection).emit(event);
-  const collect: RunInternals["collect"] = async (names, use, onUnavailable) => {
+  const collect: RunInternals["collect"] = async (names, use, onUnavailable, useStandIn) => {
     const results = names.map(find).map(async (connection) => {
       const { name, origin } = connection;
       const attempt = async () => {
@@ -106,7 +107,8 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
         emitUnavailable(connection.emit, name, error);
         if (isRequired(connection)) throw requiredUnavailable(error, name);
         if (onUnavailable === "throw") throw error;
-        return [];
+        const isLocked = connection.signIn !== undefined && error.code === "AUTHORIZATION_REQUIRED";
+        return isLocked && useStandIn ? [await useStandIn(connection, error.data.startUrl)] : [];
       }
     });
     return (await Promise.all(results)).flat();
@@ -119,11 +121,8 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
       toolsSchema,
       options,
     );
-    const sets = await collect(
-      [...new Set(names)],
-      async (connection) => await listTools(connection, onUnavailable),
-      onUnavailable,
-    );
+    const own = [...new Set(names)];
+    const sets = await collect(own, listTools, onUnavailable, standIn);
     return mergeTools(sets, { onUnavailable, emit });
   };
   // Its declaration has to be one for AI SDK 6, too.
@@ -189,23 +188,11 @@ async function askRequired(connection: LiveConnection): Promise<void> {
   }
 }
 
-/**
- * The tools of a connection. While its user has to sign in, and the step goes on without it, there is a stand-in.
- *
- * @throws the reason why there is no tool
- */
-async function listTools(
-  connection: LiveConnection,
-  onUnavailable: "omit" | "throw",
-): Promise<ConnectionSet> {
-  const { name, signIn } = connection;
-  try {
-    return { connection: name, tools: await connectionTools(connection) };
-  } catch (error) {
-    const isOmitted = onUnavailable === "omit" && !isRequired(connection);
-    const required = authorizationRequired(error, name);
-    if (!isOmitted || signIn === undefined || required === undefined) throw error;
-    connection.tell(required);
-    return { connection: name, tools: await standInTool(connection, required), isDown: true };
-  }
+async function listTools(connection: LiveConnection): Promise<ConnectionSet> {
+  return { connection: connection.name, tools: await connectionTools(connection) };
+}
+
+async function standIn(connection: LiveConnection, startUrl: string | undefined) {
+  const tools = await standInTool(connection, startUrl);
+  return { connection: connection.name, tools, isDown: true };
 }

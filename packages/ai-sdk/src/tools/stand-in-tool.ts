@@ -1,4 +1,3 @@
-import type { McpSessionError } from "@durable-mcp/core";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { Tool, ToolSet } from "ai";
@@ -11,44 +10,56 @@ import { toolName } from "./tool-name.ts";
 /** The name of the stand-in, after the connection's prefix. */
 const standInName = "sign_in";
 
+/** The stand-in as a server would list it, and its name for the model. */
+export async function describeStandIn({ name, definition }: LiveConnection) {
+  const { description, toolNames } = definition.options;
+  // Without a prefix those of several connections would have one name.
+  const names = toolNames?.prefix === false ? {} : { toolNames };
+  const tool = {
+    name: standInName,
+    description: `The tools of connection ${name} (${description}) can only be used when the user has signed in to it. Call this tool if you need them.`,
+    inputSchema: { type: "object" as const, properties: {}, additionalProperties: false },
+  };
+  return { tool, toolName: await toolName(name, standInName, names) };
+}
+
 /**
  * The one tool of a connection whose user has to sign in before its server lists the others. With it the model can say
  * that it needs them, and its call waits for the sign-in.
  *
- * @param error what the listing failed with
+ * @param startUrl where the sign-in starts
  */
 export async function standInTool(
   connection: LiveConnection,
-  error: McpSessionError,
+  startUrl: string | undefined,
 ): Promise<ToolSet> {
-  const { name, definition, signIn } = connection;
-  const { description, toolNames } = definition.options;
+  const { name, signIn } = connection;
   if (signIn?.park) followToolCalls();
+  const standIn = await describeStandIn(connection);
+  const { description, inputSchema } = standIn.tool;
   // AI SDK is a third of what this package loads.
   const { jsonSchema } = await import("ai");
   const execute: Execute = async (input, { toolCallId } = {}) => {
     const path = pathAround(toolCallId);
     const call = toolCallId && { tool: standInName, input, toolCallId, path, isStandIn: true };
     const parked = call && (await signIn?.park?.(call));
-    return parked ? await waitBelow(parked, toolCallId, signIn) : inWords(name, error);
+    return parked ? await waitBelow(parked, toolCallId, signIn) : signInWords(name, startUrl);
   };
   const tool = {
     type: "dynamic",
-    description: `The tools of connection ${name} (${description}) can only be used when the user has signed in to it. Call this tool if you need them.`,
-    inputSchema: jsonSchema({ type: "object", properties: {}, additionalProperties: false }),
+    description,
+    inputSchema: jsonSchema(inputSchema),
     execute,
     toModelOutput: ({ output }) =>
       waitingCallOf(output)
         ? waitingModelOutput(output as WaitingResult)
         : plainModelOutput(output),
   } as Tool;
-  // Without a prefix those of several connections would have one name.
-  const names = toolNames?.prefix === false ? {} : { toolNames };
-  return { [await toolName(name, standInName, names)]: tool };
+  return { [standIn.toolName]: tool };
 }
 
 /** For the model, where no call can wait. */
-function inWords(connection: string, { data: { startUrl } }: McpSessionError): string {
+export function signInWords(connection: string, startUrl: string | undefined): string {
   const where = startUrl === undefined ? "" : ` at ${startUrl}`;
   return `The user has to sign in to connection ${connection}${where}. Ask the user to do so. The connection's tools are there afterwards.`;
 }

@@ -2,6 +2,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { AgentToolCall, WaitingCall } from "@durable-mcp/core/waiting";
 import { createAsyncContext } from "../base/async-context.ts";
+import type { SignIn } from "../connection/waiting-parts.ts";
 
 type Messages = readonly Readonly<Record<string, unknown>>[];
 
@@ -67,12 +68,16 @@ export function pathOf(scope: ToolCallScope | undefined): AgentToolCall[] | unde
 export async function waitBelow<T>(
   result: T,
   toolCallId: string | undefined,
-  of: { withdraw?: ((id: string) => Promise<unknown>) | undefined } | undefined,
+  of: Pick<SignIn, "contextOf"> | undefined,
 ): Promise<T> {
   const call = waitingCallOf(result);
   const scope = call && around(toolCallId);
   if (scope === undefined || call === undefined) return result;
-  const below = { call, withdraw: async () => await of?.withdraw?.(call.id) };
+  const withdraw = async () => {
+    const { withdrawCall } = await import("@durable-mcp/core/waiting/internal");
+    return await withdrawCall(await of!.contextOf!(call), call.id);
+  };
+  const below = { call, withdraw };
   if (scope.agents) {
     scope.agents.waiting.push(below);
     return result;

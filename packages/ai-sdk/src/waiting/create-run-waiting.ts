@@ -50,7 +50,11 @@ export function createRunWaiting(
     const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) =>
       isAgentCall(call)
         ? await resumeAgentCall(stored!, call, ...of, step.signal)
-        : await resumeParked({ stored: stored!, find: findOpen }, call, replayOf(of[1])?.tool),
+        : await resumeParked(
+            { contextOf: stored!.contextOf, find: findOpen },
+            call,
+            replayOf(of[1])?.tool,
+          ),
     );
     const inOrder = filled.values();
     return {

@@ -62,7 +62,7 @@ export async function findResults(
   const parked = new Map<string, Placeholder>();
   await inParallel(places, async (place) => {
     const call = found.get(place.id);
-    const goesOn = call && (isParked(call) || isAgentCall(call));
+    const goesOn = call && (isParked(call.call) || isAgentCall(call));
     if (goesOn && (await isCallOf(call, tools, place))) parked.set(place.id, place);
   });
   await inParallel([...parked], async ([id, place]) =>

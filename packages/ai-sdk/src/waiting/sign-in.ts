@@ -3,7 +3,7 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { refusesUnprocessed, waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingAuthorization } from "@durable-mcp/core/waiting";
-import type { ClaimedOutcome, StoredCall } from "@durable-mcp/core/waiting/internal";
+import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { CallEnvelope, JudgedTool } from "../connection/call-envelope.ts";
 import type { AuthorizationUse, GetToken } from "../connection/credential-options.ts";
 import {
@@ -100,40 +100,40 @@ export function withSignIn(
   if (!isAsked || principal === undefined) return connection;
   const { name, emit, sessionId } = connection;
   const url = endpointOf(definition);
-  const createPark = (source: WaitingSource): Pick<SignIn, "park" | "withdraw"> => {
-    const stored = createStoredCalls({
+  const keeping = (source: WaitingSource): Pick<SignIn, "contextOf" | "park"> => {
+    const { contextOf } = createStoredCalls({
       ...{ source, principal, now },
       limitsOf: () => pausingInput(definition.options),
       emit: (_, event) => emit({ ...event, connection: name }),
     });
-    const park: SignIn["park"] = async (call) => {
+    const park: SignIn["park"] = async ({ onCall, ...call }) => {
       const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
       const own = { connection: name, url: new URL(url), ...call };
-      const parked = await parkCall(await stored.contextOf(own), own);
+      const parked = await parkCall(await contextOf(own), own);
       if (parked === undefined) return undefined;
+      onCall?.(parked);
       const isOver = ["expired", "withdrawn", "outcome-unknown"].includes(parked.state);
       if (isOver) throw waitingFailure(parked);
       return waitingResult(describeWaiting(parked));
     };
-    return { park, withdraw: stored.withdraw };
+    return { contextOf, park };
   };
   const signIn: SignIn = {
     url,
     pending: async () =>
       await pendingSignIn(definition, { connection: name, principal, sessionId }),
-    ...(waiting && createPark(waiting)),
+    ...(waiting && keeping(waiting)),
   };
   return Object.assign(connection, { signIn });
 }
 
-interface ResumeParts {
-  readonly stored: StoredCalls;
+interface ResumeParts extends Pick<StoredCalls, "contextOf"> {
   /** Finds a connection for a use; `undefined` if it is not declared any more. */
   readonly find: (name: string) => LiveConnection | undefined;
 }
 
 /** Whether a call waits for a sign-in. */
-export function isParked({ call: { kind, state } }: StoredCall): boolean {
+export function isParked({ kind, state }: Pick<WaitingRecord, "kind" | "state">): boolean {
   return kind === "authorization" && state === "waiting";
 }
 
@@ -146,18 +146,18 @@ export function isParked({ call: { kind, state } }: StoredCall): boolean {
  * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor` or `approval`
  */
 export async function resumeParked(
-  { stored, find }: ResumeParts,
+  { contextOf, find }: ResumeParts,
   parked: StoredCall,
   tool: JudgedTool | undefined,
 ): Promise<StoredCall> {
   const { id, connection: name, url, isStandIn } = parked.call;
   const connection = find(name);
   // The call is for the server that it was made for.
-  if (connection?.signIn?.url !== url) return parked;
+  if (!isParked(parked.call) || connection?.signIn?.url !== url) return parked;
   if ((await connection.signIn.pending()) !== undefined) return parked;
   connection.abortSignal.throwIfAborted();
-  const { sendClaimed, settleCall } = await loadWaiting();
-  const context = await stored.contextOf(parked.call);
+  const { sendClaimed, settleCall, upToDate } = await loadWaiting();
+  const context = await contextOf(parked.call);
   if (isStandIn) await settleCall(context, parked, { result: signedInResult(name) });
   else {
     // What fails now is no outcome of the call.
@@ -175,7 +175,8 @@ export async function resumeParked(
       await sendClaimed(context, parked, send).catch(unlessOver);
     }
   }
-  return (await stored.read(id)) ?? parked;
+  const current = await context.calls.read(id);
+  return current ? await upToDate(context, current) : parked;
 }
 
 async function isConnected(connection: LiveConnection): Promise<boolean> {

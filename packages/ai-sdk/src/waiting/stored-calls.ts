@@ -1,6 +1,6 @@
 import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
 import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingRecord, WaitingContext } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
@@ -52,11 +52,6 @@ export function createStoredCalls(options: StoredCallsOptions) {
     /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
     contextOf: async (of: Pick<WaitingCall, "connection">): Promise<WaitingContext> =>
       (await load()).contextOf(of),
-    /** All calls, as they are stored. */
-    async all(): Promise<WaitingRecord[]> {
-      const { calls } = await load();
-      return (await calls.list()).map(({ call }) => call);
-    },
     /**
      * The calls that wait or are being answered, those that were asked first are first. Not those of tools in which
      * agents run: what waits in them is there.

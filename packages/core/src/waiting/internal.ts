@@ -6,7 +6,7 @@ export { answerCall } from "./answer-call.ts";
 export { formProblem } from "./form-problem.ts";
 export { type ClaimedOutcome, sendClaimed, settleCall, tooLongToWait } from "./claim.ts";
 export { agentCall, keepAgentCall } from "./keep-agent.ts";
-export { parkCall } from "./park-call.ts";
+export { findParked, parkCall } from "./park-call.ts";
 export { callId, hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";
@@ -24,7 +24,6 @@ export {
   describeWaiting,
   parseWaitingRecord,
   type WaitingAnswer,
-  type ShownRound,
   type WaitingRecord,
 } from "./waiting-record.ts";
 export { createWaitingStore, type StoredCall } from "./waiting-store.ts";

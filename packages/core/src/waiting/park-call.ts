@@ -1,5 +1,12 @@
 import { isPrintable, isRecord } from "../base/json-values.ts";
-import { beginCall, createCall, findTurn, upToDate } from "./current-call.ts";
+import {
+  beginCall,
+  type CallIdentity,
+  createCall,
+  findTurn,
+  isNamed,
+  upToDate,
+} from "./current-call.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { isKeepable } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
@@ -11,13 +18,24 @@ interface ParkedCall {
   readonly tool: string;
   /** The tool's, as the server had listed it. Kept if they are an object. */
   readonly annotations?: unknown;
-  /** The input as the model gave it. What the application adds to it is not kept. */
+  /** The arguments. What the application supplies in place of the model is not kept. */
   readonly input: unknown;
-  readonly toolCallId: string;
+  /** The input as the model gave it, if hooks have changed it since. @default `input` */
+  readonly modelInput?: unknown;
+  readonly toolCallId?: string | undefined;
   /** The tool calls of agents around it, the root's first. @default none */
   readonly path?: WaitingRecord["path"] | undefined;
+  /** What else tells the call apart, such as the task of a graph that runs again. @default nothing */
+  readonly scope?: string | undefined;
   /** Whether it is the call of a stand-in for the connection's tools, which is never sent. @default false */
   readonly isStandIn?: boolean | undefined;
+}
+
+function identityOf(call: Omit<ParkedCall, "url">): CallIdentity {
+  const { connection, tool, input = {}, modelInput = input, toolCallId, path, isStandIn } = call;
+  // A server may have a tool of the stand-in's name.
+  const scope = isStandIn ? `stand-in ${call.scope ?? ""}`.trim() : call.scope;
+  return { connection, method: "tools/call", tool, input: modelInput, toolCallId, path, scope };
 }
 
 /**
@@ -29,17 +47,15 @@ interface ParkedCall {
  */
 export async function parkCall(
   context: WaitingContext,
-  { connection, url, tool, annotations, input = {}, isStandIn = false, ...own }: ParkedCall,
+  { url, annotations, isStandIn = false, ...call }: ParkedCall,
 ): Promise<WaitingRecord | undefined> {
-  if (!isPrintable(input)) return undefined;
-  const method = "tools/call";
+  const { tool, input = {} } = call;
+  const identity = identityOf({ ...call, isStandIn });
+  if (!isPrintable([input, identity.input])) return undefined;
   // A tool's schema may make other values of the model's, such as dates.
   const args = JSON.parse(JSON.stringify(input)) as unknown;
-  // A server may have a tool of the stand-in's name.
-  const scope = isStandIn ? "stand-in" : undefined;
-  const { toolCallId, path } = own;
-  const identity = { connection, method, tool, input: args, toolCallId, path, scope };
-  const request = { method, params: { name: tool, arguments: args }, headers: {} } as const;
+  const params = { name: tool, arguments: args };
+  const request = { method: "tools/call", params, headers: {} } as const;
   const parked: WaitingRecord = {
     ...(await beginCall(context, "authorization", identity, { url, request })),
     ...(isStandIn && { isStandIn }),
@@ -49,5 +65,22 @@ export async function parkCall(
   const { stored } = await findTurn(context, identity, async (id) =>
     createCall(context, { ...parked, id }),
   );
+  return (await upToDate(context, stored)).call;
+}
+
+/**
+ * Finds a call that an earlier run of its graph has kept until its user has signed in. One that was asked something
+ * since is found by its client's fetch.
+ *
+ * @throws {McpSessionError} `STORE_FAILED`
+ */
+export async function findParked(
+  context: WaitingContext,
+  call: Omit<ParkedCall, "url">,
+): Promise<WaitingRecord | undefined> {
+  const identity = identityOf(call);
+  if (!isNamed(identity) || !isPrintable(identity.input)) return undefined;
+  const { stored } = await findTurn(context, identity, (id) => context.calls.read(id));
+  if (stored?.call.kind !== "authorization") return undefined;
   return (await upToDate(context, stored)).call;
 }

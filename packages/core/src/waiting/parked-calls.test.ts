@@ -20,6 +20,7 @@ import {
   createWaitingStore,
   delivers,
   describeWaiting,
+  findParked,
   parkCall,
   sendClaimed,
   upToDate,
@@ -81,6 +82,22 @@ test("the same call, made again by a step that runs again, is one record until i
   const { calls } = open();
   await calls.replace(await read(first.id), delivers(first));
   expect((await park()).id).toBe(`${first.id}.1`);
+});
+
+test("a graph that runs again finds its call by what the model gave, with nothing but a read", async () => {
+  const { park, open, store } = startChat();
+  const sent = { item: "tea", trace: "1" };
+  const inGraph = { connection: "shop", ...tea, input: { item: "tea", trace: "2" } };
+  const asked = { modelInput: tea.input, scope: "message 1" };
+  const kept = await park({ ...asked, input: sent });
+  expect(kept.request.params["arguments"]).toEqual(sent);
+  store.operations.length = 0;
+  expect(await findParked(open(), { ...inGraph, ...asked })).toEqual(kept);
+  expect(store.operations).toEqual(["get"]);
+  for (const other of [{ scope: "message 2" }, { modelInput: sent }, { isStandIn: true }])
+    expect(await findParked(open(), { ...inGraph, ...asked, ...other })).toBeUndefined();
+  const unnamed = { toolCallId: undefined, scope: undefined };
+  expect(await findParked(open(), { ...inGraph, ...asked, ...unnamed })).toBeUndefined();
 });
 
 test("an input that no store takes is not kept", async () => {
@@ -187,6 +204,7 @@ test("the server may ask something after the sign-in: the same record has the qu
     return { type: "kept" };
   });
   expect((await read(id)).call).toMatchObject({ kind: "input", state: "waiting", round: 1 });
+  expect(await findParked(open(), { connection: "shop", ...tea })).toBeUndefined();
   const settled = await answerCall(open(), id, yes, { url: server, fetch: shop.fetch });
   expect(settled).toMatchObject({ state: "settled", answer: { result: done() } });
   expect(shop.legs).toHaveLength(2);
