@@ -99,7 +99,8 @@ export function createRun(
     [Symbol.asyncDispose]: dispose,
   };
   const scope: RunScope = { run, nest, repeats };
-  return withInternals(run, async (use) => await use({ ...internals, stored }));
+  const lent = { ...internals, stored };
+  return withInternals(run, async (use) => await use(lent));
 }
 
 /** The declared connections, for prompts and menus. */
