@@ -21,14 +21,14 @@ if (session.messages.length === 0)
 
 const turn = await sessions.run(chatId, { principal }, async (run) => {
   const tools = await run.tools();
-  const resumed = await run.waiting.resume(session.messages, { tools });
-  if (resumed.stillWaiting.length > 0) return undefined;
+  const { messages, goesOn } = await run.waiting.resume(session.messages, { tools });
+  if (!goesOn) return undefined;
   const agent = new ToolLoopAgent({
     model: process.env["DURABLE_MCP_MODEL"] || createScriptedModel(orderTurn),
     ...{ instructions, tools, ...stopWhenWaiting() },
   });
-  const { responseMessages, toolCalls, text } = await agent.generate(resumed);
-  saveSession(file, { ...session, messages: [...resumed.messages, ...responseMessages] });
+  const { responseMessages, toolCalls, text } = await agent.generate({ messages });
+  saveSession(file, { ...session, messages: [...messages, ...responseMessages] });
   return { calls: toolCalls.map(({ toolName, input }) => describeCall(toolName, input)), text };
 });
 
