@@ -4,8 +4,7 @@ import type { ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
-import { authorizationRequired, connectionUnavailable } from "../events/connection-error.ts";
-import { emitUnavailable } from "../events/connection-error.ts";
+import { connectionUnavailable, emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
@@ -195,14 +194,11 @@ async function listTools(
   connection: LiveConnection,
   onUnavailable: "omit" | "throw",
 ): Promise<ConnectionSet> {
-  const { name, signIn } = connection;
+  const { name } = connection;
   try {
     return { connection: name, tools: await connectionTools(connection) };
   } catch (error) {
-    const isOmitted = onUnavailable === "omit" && !isRequired(connection);
-    const required = authorizationRequired(error, name);
-    if (!isOmitted || signIn === undefined || required === undefined) throw error;
-    connection.tell(required);
-    return { connection: name, tools: await standInTool(connection, required), isDown: true };
+    if (onUnavailable === "throw") throw error;
+    return { connection: name, tools: await standInTool(connection, error), isDown: true };
   }
 }

@@ -3,30 +3,32 @@ import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { Tool, ToolSet } from "ai";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import { authorizationRequired } from "../events/connection-error.ts";
 import { plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import type { Execute } from "./connection-tools.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The name of the stand-in, after the connection's prefix. */
-const standInName = "sign_in";
+export const standInName = "sign_in";
 
 /**
  * The one tool of a connection whose user has to sign in before its server lists the others. With it the model can say
  * that it needs them, and its call waits for the sign-in.
  *
- * @param error what the listing failed with
+ * @param cause what the listing failed with
+ * @throws the cause, if it is another one, and for a required connection
  */
-export async function standInTool(
-  connection: LiveConnection,
-  error: McpSessionError,
-): Promise<ToolSet> {
+export async function standInTool(connection: LiveConnection, cause: unknown): Promise<ToolSet> {
   const { name, definition, signIn } = connection;
-  const { description, toolNames } = definition.options;
+  const { description, toolNames, required } = definition.options;
+  const error = authorizationRequired(cause, name);
+  if (signIn === undefined || required === true || error === undefined) throw cause;
+  connection.tell(error);
   // AI SDK is a third of what this package loads.
   const { jsonSchema } = await import("ai");
   const execute: Execute = async (input, { toolCallId } = {}) => {
     const call = toolCallId && { tool: standInName, input, toolCallId, isStandIn: true };
-    return (call && (await signIn?.park?.(call))) || inWords(name, error);
+    return (call && (await signIn.park?.(call))) || inWords(name, error);
   };
   const tool = {
     type: "dynamic",
