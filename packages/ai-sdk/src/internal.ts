@@ -31,12 +31,13 @@ export {
   pausingInput,
   mayRunTwice,
 } from "./connection/define-connection.ts";
-export { isPausing } from "./waiting/waiting-source.ts";
+export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";
 export { findDeclared, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { answerWithoutSecrets, withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
+export { standInFor, standInName } from "./tools/stand-in-tool.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { runInternalsOf } from "./run/use-connections.ts";

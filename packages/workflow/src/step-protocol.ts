@@ -31,6 +31,8 @@ export interface OfferedTool {
   readonly inputSchema: Readonly<Record<string, unknown>>;
   /** Whether an interrupted call may be made again. */
   readonly mayRunTwice: boolean;
+  /** Whether it stands in for the connection's tools until the user has signed in. @default false */
+  readonly isStandIn?: boolean | undefined;
 }
 
 export interface OpenedConnection {
@@ -65,27 +67,29 @@ export interface CallRequest {
   /** Whether the store had a session. If it is gone, the step must not make another. */
   readonly hasSession?: boolean | undefined;
   readonly mayRunTwice: boolean;
+  /** As in `OfferedTool`. */
+  readonly isStandIn?: boolean | undefined;
   /** Whether this result tells the model that the session is a new one. */
   readonly tellLoss: boolean;
-  /** Goes on with a call whose server has asked a person. Without it the step begins the call. */
+  /** Goes on with a call that waits. Without it the step begins the call. */
   readonly waiting?: WaitingRequest | undefined;
 }
 
-/** What a step does for a call that waits for a person, or that may wait. */
+/** What a step does for a call that waits for a person's answer or the user's sign-in, or that may wait. */
 export type WaitingRequest =
   /** Finds the call if its own step was interrupted. Sends nothing. */
   | { readonly kind: "find" }
   | ({
       /** `"told"`: does what the hook was told. `"expire"`: nobody has answered in time. */
       readonly kind: "told" | "expire";
-      /** What the run's hook got; only the step can read it. */
+      /** What the run's hook got, if anything; only the step can read it. */
       readonly payload?: unknown;
     } & Pick<WaitingStep, "id" | "round" | "record">);
 
-/** A call that waits for a person, between two steps. */
+/** A call that waits, between two steps. */
 export interface WaitingStep {
   readonly id: string;
-  /** Counts the server's questions, from 1. */
+  /** Counts the server's questions, from 1; 0 while the call waits for the user's sign-in. */
   readonly round: number;
   readonly toolCallId: string;
   /** The `WaitingCall` as JSON: its keys come from a server, and the engine cannot take them all. */
@@ -116,7 +120,7 @@ export type CallResult =
   | {
       readonly ok: true;
       readonly output: ToolResult;
-      /** Set if the server asks a person: `output` then only says so. */
+      /** Set if the call waits: `output` then only says so. */
       readonly waiting?: WaitingStep | undefined;
     }
   | {
@@ -130,7 +134,7 @@ export type CallResult =
       readonly maySendAgain: boolean;
       /** The slot without its session. */
       readonly slot?: string | undefined;
-      /** Set if the questions still wait, because the answer was certainly not carried out. */
+      /** Set if the call still waits, because it was certainly not carried out. */
       readonly waiting?: WaitingStep | undefined;
     };
 
@@ -145,7 +149,7 @@ export interface ConnectionStepFunctions {
   readonly call: (request: CallRequest) => Promise<CallResult>;
 }
 
-/** What the hook of a question tells whoever lists the run's questions: the hook's metadata. */
+/** What the hook of a call that waits tells whoever lists these calls: the hook's metadata. */
 export interface QuestionHook {
   readonly type: "durable-mcp/question";
   /** As in `WaitingStep`. */
@@ -154,5 +158,5 @@ export interface QuestionHook {
   readonly sessionId?: string | undefined;
 }
 
-/** What the hook of a question gets: what a person said, as JSON. Sealed, if the steps have keys. */
+/** What the hook of a call that waits gets: what a person said, as JSON. Sealed, if the steps have keys. */
 export type HookPayload = { readonly sealed: string } | { readonly plain: string };

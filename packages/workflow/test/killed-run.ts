@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { join } from "node:path";
 import { expect, inject, onTestFinished, vi } from "vitest";
 import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
 import { killHard, startJsonProgram, temporaryFolder } from "./json-program.ts";
@@ -51,8 +52,47 @@ export async function dieAround(when: "before" | "after", session: unknown) {
   return await runInTwo(run, untilDead, { DIE_AT: `${when} add_note` });
 }
 
-async function untilDead(_: NotebookServer, { child }: JsonProgram): Promise<void> {
-  await once(child, "exit");
+async function untilDead(_: unknown, { child }: Pick<JsonProgram, "child">): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+/** When a process dies: while the run sleeps, or before or after a step. */
+export type Death = "asleep" | `${"before" | "after"} ${string}`;
+
+/**
+ * A run of one call whose processes die one after the other. The last one ends it.
+ *
+ * @param given.answers what those who do not die asleep answer the server's questions
+ * @param given.whenAsleep called when a process has died asleep
+ */
+export async function runThroughDeaths(
+  { isStored, ...run }: { readonly isStored: boolean; readonly turns: readonly unknown[] },
+  deaths: readonly Death[],
+  given: { env: Record<string, string>; answers: string; whenAsleep?: () => Promise<unknown> },
+): Promise<unknown> {
+  const dataDir = temporaryFolder();
+  const args = [JSON.stringify({ principal: alice, ...run, isStored, isFragile: true })];
+  const store = isStored && { STORE_PATH: join(dataDir, "sessions.db") };
+  const start = (own: Record<string, string>) =>
+    startApp(dataDir, args, { ...given.env, ...store, ...own });
+  const { answers: ANSWERS, whenAsleep } = given;
+  for (const death of deaths) {
+    const { child, next } = start({ ...(death !== "asleep" && { ANSWERS, DIE_AT: death }) });
+    const { runId } = await next();
+    args[1] = String(runId);
+    if (death === "asleep") {
+      while ((await next())["asked"] === undefined);
+      await killHard(child);
+      await whenAsleep?.();
+    } else {
+      await untilDead(undefined, { child });
+    }
+  }
+  const { next } = start({ ANSWERS });
+  for (;;) {
+    const { result } = await next();
+    if (result !== undefined) return result.results[0][0];
+  }
 }
 
 /** How often the server was sent a call of a tool. */

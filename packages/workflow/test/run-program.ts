@@ -1,18 +1,28 @@
 /**
  * Runs the app in a process of its own, which can be killed: begins a scripted run, or goes on with
  * what an earlier process left in the folder, and prints what the run returns. It also prints when the run asks
- * a person, and answers the questions if the environment has `ANSWERS`.
+ * a person, and answers the questions, or wakes it after a sign-in, if the environment has `ANSWERS`.
  *
  *     NOTEBOOK_URL=… node run-program.ts <bundles> <folder> <run to begin> [id of the run to go on with]
  */
 import { getRun, start } from "workflow/api";
+import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import { callsOf } from "../../ai-sdk/test/calls-of.ts";
+import { createSignIns } from "../../ai-sdk/test/sign-ins.ts";
 import type { AppBundles } from "./build-app.ts";
 import { alice } from "./app/alice.ts";
-import { sealed, stored } from "./app/connections.ts";
+import { sealed, setStepSettings, stored } from "./app/connections.ts";
 import { startLocalWorld } from "./local-world.ts";
 
 const [bundles = "", dataDir = "", options = "", runId] = process.argv.slice(2);
 const app = JSON.parse(bundles) as AppBundles;
+const { LOCKED_URL: url, SIGN_INS_PATH: path = "" } = process.env;
+if (url !== undefined) {
+  const { auth } = createSignIns({ store: createSqliteStore({ path }) });
+  const notes = { url, description: "Notes.", session: "stateful", auth } as const;
+  setStepSettings({ notes: defineMcpClientConnection(notes) });
+}
 await startLocalWorld(app, dataDir);
 const run = runId
   ? getRun(runId)
@@ -27,12 +37,18 @@ async function answerQuestions(id: string): Promise<void> {
   const steps = process.env["STORE_PATH"] === undefined ? sealed : stored;
   const seen = new Set<number>();
   for (;;) {
-    for (const call of await steps.waiting(id, { principal: alice })) {
+    for (const call of callsOf(await steps.waiting(id, { principal: alice }))) {
       const { round } = call;
       if (seen.has(round)) continue;
       seen.add(round);
+      // The run looks by itself first whether the user has signed in.
+      if (round === 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
       console.log(JSON.stringify({ asked: round }));
       if (answers === null) continue;
+      if (round === 0) {
+        await steps.wake(id, { principal: alice });
+        continue;
+      }
       const keys = Object.keys(call.requests);
       const responses = Object.fromEntries(keys.map((key) => [key, answers[key]!]));
       await steps.answer(id, call.id, responses as never, { principal: alice, round });

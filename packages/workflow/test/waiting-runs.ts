@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
+import { callsOf } from "../../ai-sdk/test/calls-of.ts";
 import type { ScriptedTurn } from "./app/workflows.ts";
 import { sealed, stored } from "./app/connections.ts";
 import { alice, type useTestApp } from "./test-app.ts";
@@ -27,7 +28,7 @@ export function useShop(app: ReturnType<typeof useTestApp>) {
         let asked: WaitingCall[] = [];
         await expect
           .poll(async () => {
-            asked = await steps.waiting(runId, owner);
+            asked = callsOf(await steps.waiting(runId, owner));
             return asked.map((call) => call.round);
           })
           .toEqual(Array<number>(count).fill(round));

@@ -2,13 +2,14 @@ import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { Tool, ToolSet } from "ai";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import { authorizationRequired } from "../events/connection-error.ts";
 import { plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import type { Execute } from "./connection-tools.ts";
 import { followToolCalls, pathAround, waitBelow } from "./tool-call-scope.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The name of the stand-in, after the connection's prefix. */
-const standInName = "sign_in";
+export const standInName = "sign_in";
 
 /** The stand-in as a server would list it, and its name for the model. */
 export async function describeStandIn({ name, definition }: LiveConnection) {
@@ -68,4 +69,18 @@ export function signInWords(connection: string, startUrl: string | undefined): s
 export function signedInResult(connection: string) {
   const text = `The user has signed in to connection ${connection}. Its tools can be used now.`;
   return { content: [{ type: "text", text }] };
+}
+
+/**
+ * The same for a connection whose tools could not be listed.
+ *
+ * @param cause what the listing failed with
+ * @throws the cause, if it is another one, and for a required connection
+ */
+export async function standInFor(connection: LiveConnection, cause: unknown): Promise<ToolSet> {
+  const required = authorizationRequired(cause, connection.name);
+  const mayStandIn = connection.signIn && connection.definition.options.required !== true;
+  if (!mayStandIn || required === undefined) throw cause;
+  connection.tell(required);
+  return await standInTool(connection, required.data.startUrl);
 }

@@ -23,7 +23,7 @@ import { callTool } from "../tools/call-tool.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
 import { createStoredCalls, loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
-import type { WaitingSource } from "./waiting-source.ts";
+import { isPausing, type WaitingSource } from "./waiting-source.ts";
 
 type AuthorizationSource = GetToken & Required<Pick<GetToken, "authorizationFor">>;
 
@@ -33,6 +33,11 @@ function authorizationSource({
 }: Pick<McpClientConnection, "options">): AuthorizationSource | undefined {
   const isSource = typeof auth === "object" && typeof auth.authorizationFor === "function";
   return isSource ? (auth as AuthorizationSource) : undefined;
+}
+
+/** Whether calls of a connection may wait: for a person's answer, or for the user's sign-in. */
+export function mayWait(definition: McpClientConnection): boolean {
+  return isPausing(definition) || authorizationSource(definition) !== undefined;
 }
 
 /**

@@ -56,7 +56,10 @@ export function goneCall(): McpSessionError {
 }
 
 /** A call whose connection is declared without `input: "pause"` now. */
-export function notPausing({ connection, state }: WaitingRecord): McpSessionError {
+export function notPausing({
+  connection,
+  state,
+}: Pick<WaitingRecord, "connection" | "state">): McpSessionError {
   return new McpSessionError(
     "CONNECTION_INVALID",
     `connections.${connection}.input must be "pause" for calls that wait to be answered. Nothing was sent.`,
@@ -79,14 +82,14 @@ export function askedElsewhere({ connection, state, url }: WaitingRecord): McpSe
  * @param startUrl where the sign-in starts, if it is known
  */
 export function needsSignIn(
-  { connection, state, url }: WaitingRecord,
+  { connection, state, url }: Pick<WaitingRecord, "connection" | "state" | "url">,
   startUrl?: string,
 ): McpSessionError {
   const { origin } = new URL(url);
   const where = startUrl === undefined ? "" : ` at ${startUrl}`;
   return new McpSessionError(
     "NOT_WAITING",
-    `The call waits until the user has signed in to connection ${connection}${where}, and takes no answer. The next step that resumes its messages carries it out. Nothing was sent.`,
+    `The call waits until the user has signed in to connection ${connection}${where}, and takes no answer. It goes on afterwards. Nothing was sent.`,
     { data: { connection, origin, state, ...(startUrl !== undefined && { startUrl }) } },
   );
 }

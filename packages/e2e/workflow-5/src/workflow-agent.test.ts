@@ -1,7 +1,9 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
+import { callsOf } from "../../../ai-sdk/test/calls-of.ts";
 import { startAskingServer, yes } from "../../../ai-sdk/test/asking-server.ts";
+import { startLockedNotebook } from "../../../ai-sdk/test/sign-in-application.ts";
 import { on, startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { setConnections } from "./app/connections.ts";
 import { steps, useTestApp } from "./test-app.ts";
@@ -93,7 +95,7 @@ test("it sleeps until a person has answered the server, and sees the final resul
   const run = await turn([orders], { connections: ["shop"] });
   const owner = { principal: alice };
   const asked = await vi.waitFor(async () => {
-    const calls = await steps.waiting(run.runId, owner);
+    const calls = callsOf(await steps.waiting(run.runId, owner));
     expect(calls).toHaveLength(2);
     return calls;
   }, patience);
@@ -101,4 +103,24 @@ test("it sleeps until a person has answered the server, and sees the final resul
   const { messages } = await run.returnValue;
   expect(toolOutputs(messages)).toEqual([text("order tea is done."), text("order milk is done.")]);
   expect(legs).toHaveLength(4);
+});
+
+test("it sleeps until the user has signed in, and has the tools then", async () => {
+  const work = await startLockedNotebook();
+  setConnections({ work: work.connection() });
+  const note = { tool: "work__add_note", input: { text: "tea" } };
+  const run = await turn([[{ tool: "work__sign_in" }], [note]], { connections: ["work"] });
+  const owner = { principal: alice };
+  const [door, call] = await vi.waitFor(async () => {
+    const entries = await steps.waiting(run.runId, owner);
+    expect(entries).toHaveLength(2);
+    return entries;
+  }, patience);
+  expect([door, call]).toMatchObject([{ connection: "work" }, { tool: "sign_in", round: 0 }]);
+  await work.signIn();
+  await Promise.all([steps.wake(run.runId, owner), steps.wake(run.runId, owner)]);
+  const outputs = toolOutputs((await run.returnValue).messages);
+  expect(outputs[0].value[0].text).toContain("The user has signed in");
+  expect(outputs[1]).toEqual(text("1 notes"));
+  expect(work.server.sessionIds).toHaveLength(1);
 });

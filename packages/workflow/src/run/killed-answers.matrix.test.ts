@@ -1,10 +1,6 @@
-import { once } from "node:events";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AskingServer, startAskingServer } from "../../../e2e/src/servers/asking.ts";
-import { killHard, temporaryFolder } from "../../test/json-program.ts";
-import { startApp } from "../../test/killed-run.ts";
-import { alice } from "../../test/test-app.ts";
+import { type Death, runThroughDeaths } from "../../test/killed-run.ts";
 
 const ANSWERS = JSON.stringify({
   confirm: { action: "accept", content: { ok: true } },
@@ -17,38 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => shop?.stop());
 
-/** When a process dies: while the run sleeps, or before or after a step. */
-type Death = "asleep" | "before told" | "after told" | "after place_order" | "after find";
-
-/** A run that orders an item. Its processes die one after the other; the last one ends it. */
+/** A run that orders an item. */
 async function orderAndDie(item: string, isStored: boolean, deaths: readonly Death[]) {
-  const dataDir = temporaryFolder();
   const call = { tool: "shop__place_order", input: { item }, toolCallId: item };
-  const settings = { connections: ["shop"], principal: alice, sessionId: item, turns: [[call]] };
-  const args = [JSON.stringify({ ...settings, isStored, isFragile: true })];
-  const legs = () => shop.legs().filter(({ params }) => params.arguments?.["item"] === item);
-  const store = isStored && { STORE_PATH: join(dataDir, "sessions.db") };
-  const start = (own: Record<string, string>) =>
-    startApp(dataDir, args, { ASKING_URL: shop.url, ...store, ...own });
-
-  for (const death of deaths) {
-    const { child, next } = start({
-      ...(death !== "asleep" && { ANSWERS, DIE_AT: death }),
-    });
-    const { runId } = await next();
-    args[1] = String(runId);
-    if (death === "asleep") {
-      while ((await next())["asked"] === undefined);
-      await killHard(child);
-    } else if (child.exitCode === null && child.signalCode === null) {
-      await once(child, "exit");
-    }
-  }
-  const { next } = start({ ANSWERS });
-  for (;;) {
-    const { result } = await next();
-    if (result !== undefined) return { outcome: result.results[0][0], legs: legs() };
-  }
+  const run = { connections: ["shop"], sessionId: item, turns: [[call]], isStored };
+  const given = { env: { ASKING_URL: shop.url }, answers: ANSWERS };
+  const outcome = await runThroughDeaths(run, deaths, given);
+  const legs = shop.legs().filter(({ params }) => params.arguments?.["item"] === item);
+  return { outcome, legs };
 }
 
 const done = "comes at 18:00";

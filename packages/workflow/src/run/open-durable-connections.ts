@@ -3,7 +3,7 @@ import { checkRunOptions } from "./check-run-options.ts";
 import { createRunConnection } from "./run-connection.ts";
 import { printRunState, readRunState } from "./run-state.ts";
 import { createRunTool, type RunTool } from "../tool/run-tool.ts";
-import type { ConnectionStepFunctions } from "../step-protocol.ts";
+import type { ConnectionStepFunctions, OpenedConnection } from "../step-protocol.ts";
 
 /** Options of `openDurableConnections`. */
 export interface OpenDurableConnectionsOptions {
@@ -30,7 +30,10 @@ export interface OpenDurableConnectionsOptions {
 
 /** The connections of a run. */
 export interface DurableConnections {
-  /** The tools of all connections, named `<connection>__<tool>` or by the connection's `toolNames`. */
+  /**
+   * The tools of all connections, named `<connection>__<tool>` or by the connection's `toolNames`. Of a connection whose
+   * user has to sign in there is `<connection>__sign_in` alone. After the sign-in its tools are in this object.
+   */
   readonly tools: Record<string, RunTool>;
   /** The servers' instructions for their use, by connection. */
   readonly instructions: Readonly<Record<string, string>>;
@@ -79,24 +82,28 @@ export async function openDurableConnections(
     onUnavailable,
   });
 
+  const tools: Record<string, RunTool> = {};
+  const offer = (connection: string, { tools: offered }: OpenedConnection) => {
+    for (const tool of offered) {
+      const value = createRunTool(tool, (...call) => inUse.get(connection)!.call(tool, ...call));
+      // A server may name a tool in any way, such as `__proto__`.
+      const usual = { writable: true, enumerable: true, configurable: true };
+      Object.defineProperty(tools, tool.name, { value, ...usual });
+    }
+  };
   const inUse = new Map(
     Object.entries(opened).map(([connection, one]) => {
       const wasReplacement = before.get(connection)?.isReplacement ?? false;
       const isReplacement = one.isReplacement || wasReplacement;
-      const opening = { ...one, isReplacement };
-      return [
-        connection,
-        createRunConnection({ connection, principal, sessionId, steps, opened: opening }),
-      ] as const;
+      const own = { connection, principal, sessionId, steps, opened: { ...one, isReplacement } };
+      const onSignedIn = (later: OpenedConnection) => {
+        for (const { name } of one.tools) delete tools[name];
+        offer(connection, later);
+      };
+      return [connection, createRunConnection({ ...own, onSignedIn })] as const;
     }),
   );
-  const tools = Object.entries(opened).flatMap(([connection, one]) =>
-    one.tools.map((tool) => {
-      const call = (...own: [input: unknown, toolCallId: string | undefined]) =>
-        inUse.get(connection)!.call(tool, ...own);
-      return [tool.name, createRunTool(tool, call)] as const;
-    }),
-  );
+  for (const [connection, one] of Object.entries(opened)) offer(connection, one);
   const instructions = Object.entries(opened).flatMap(([connection, one]) =>
     one.instructions === undefined ? [] : [[connection, one.instructions] as const],
   );
@@ -112,7 +119,7 @@ export async function openDurableConnections(
   };
 
   return {
-    tools: Object.fromEntries(tools),
+    tools,
     instructions: Object.fromEntries(instructions),
     get state() {
       return printRunState(kept());

@@ -8,7 +8,10 @@ import type {
   OfferedTool,
   OpenedConnection,
   SessionsRequest,
+  SessionsResult,
   ToolResult,
+  WaitingRequest,
+  WaitingStep,
 } from "../step-protocol.ts";
 
 /** One connection in one run. */
@@ -21,7 +24,7 @@ export interface RunConnection {
   forget(): void;
 }
 
-/** How often a call that may run twice is tried if each step is interrupted. */
+/** How often a step is tried that may be repeated, if each is interrupted. */
 const maxAttempts = 4;
 
 interface RunConnectionOptions {
@@ -30,6 +33,8 @@ interface RunConnectionOptions {
   sessionId: string | undefined;
   steps: ConnectionStepFunctions;
   opened: OpenedConnection;
+  /** Called when the user has signed in, with the tools in the place of their stand-in. */
+  onSignedIn: (opened: OpenedConnection) => void;
 }
 
 /**
@@ -39,97 +44,83 @@ interface RunConnectionOptions {
 export function createRunConnection(options: RunConnectionOptions): RunConnection {
   const { connection, principal, sessionId } = options;
   const session = createRunSession(options);
-  const callSteps = createCallSteps(options);
+  const callStep = createCallStep(options);
   return {
     get kept() {
       return session.kept;
     },
     forget: () => session.forget(),
-    async call({ tool, mayRunTwice }, input, toolCallId) {
+    async call({ tool, mayRunTwice, isStandIn = false }, input, toolCallId) {
       const call = {
         ...{ connection, tool, input, principal, sessionId, mayRunTwice },
+        ...(isStandIn && { isStandIn }),
         ...(toolCallId !== undefined && { toolCallId }),
       };
-      let hasMetLoss = false;
-      for (let attempt = 1; ; attempt += 1) {
-        await session.ensureOpen();
-        const use = session.use();
-        const { slot, hasSession, tellLoss } = use;
-        const request = { ...call, slot, tellLoss, ...(hasSession === true && { hasSession }) };
-        let result: CallResult;
+      /** Makes the call in a step, on the session of now, or goes on with it. */
+      const send = async (waiting?: WaitingRequest, asked?: WaitingStep): Promise<CallResult> => {
+        const { slot, tellLoss, hasSession, ...use } = session.use();
+        let isTold = false;
         try {
-          result = await callSteps.begin(request);
-        } catch (cause) {
-          use.takeBackNotice();
-          if (mayRunTwice && attempt < maxAttempts) continue;
-          throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
+          const result = await callStep({
+            ...{ ...call, slot, tellLoss },
+            ...(hasSession === true && { hasSession }),
+            ...(asked !== undefined && { toolCallId: asked.toolCallId, waiting }),
+          });
+          isTold = result.ok && result.waiting === undefined;
+          if (result.ok || !result.isLost) return result;
+          use.lose(result.slot);
+          return asked === undefined ? result : { waiting: asked, ...result };
+        } finally {
+          if (!isTold) use.takeBackNotice();
         }
-        result = await waitForPerson(result, { principal, sessionId }, (waiting, asked) =>
-          callSteps.goOn({ ...call, slot, tellLoss: false, toolCallId: asked.toolCallId, waiting }),
-        );
-        if (result.ok) return result.output;
-        use.takeBackNotice();
-        const { code, message } = result;
-        if (!result.isLost) throw failure(code, message, connection);
-        use.lose(result.slot);
-        if (!result.maySendAgain || hasMetLoss) throw failure(code, message, connection);
-        hasMetLoss = true;
+      };
+      const goOn = async (waiting: WaitingRequest, asked: WaitingStep): Promise<CallResult> => {
+        // Without a session nothing is sent, and the call waits on.
+        await session.ensureOpen().catch(() => undefined);
+        return await send(waiting, asked);
+      };
+      for (let hasMetLoss = false; ; hasMetLoss = true) {
+        await session.ensureOpen();
+        const result = await waitForPerson(await send(), { principal, sessionId }, goOn);
+        if (result.ok) {
+          if (isStandIn) await session.openSignedIn();
+          return result.output;
+        }
+        const { code, message, isLost, maySendAgain } = result;
+        if (!isLost || !maySendAgain || hasMetLoss) throw failure(code, message, connection);
       }
     },
   };
 }
 
-/** The steps of one connection's calls. */
-function createCallSteps({
-  connection,
-  steps,
-  opened: { keepsCalls = false },
-}: RunConnectionOptions) {
-  /**
-   * Goes on with a call that waits. An interrupted step is repeated if a store claims each answer, or if the tool
-   * may run twice.
-   *
-   * @throws {McpSessionError} `OUTCOME_UNKNOWN`
-   */
-  const goOn = async (request: CallRequest): Promise<CallResult> => {
+/**
+ * The step of one connection's calls. An interrupted step is repeated if the tool may run twice. If a store keeps calls,
+ * the next step finds the call of the first, and a step that goes on is repeated, because the store claims each leg.
+ *
+ * @throws {McpSessionError} `OUTCOME_UNKNOWN`
+ */
+function createCallStep({ connection, steps, opened }: RunConnectionOptions) {
+  return async (request: CallRequest): Promise<CallResult> => {
+    const { mayRunTwice, tool, toolCallId } = request;
+    const mayRepeat = mayRunTwice || (opened.keepsCalls === true && toolCallId !== undefined);
+    let { waiting } = request;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await steps.call(request);
+        return await steps.call({ ...request, ...(waiting !== undefined && { waiting }) });
       } catch (cause) {
-        const { mayRunTwice, tool } = request;
-        if ((keepsCalls || mayRunTwice) && attempt < maxAttempts) continue;
-        throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
+        if (!mayRepeat || attempt === maxAttempts)
+          throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
+        if (!mayRunTwice) waiting ??= { kind: "find" };
       }
     }
-  };
-  return {
-    goOn,
-    /**
-     * Begins a call. If its step is interrupted, a store may have it: then it waits for a person.
-     *
-     * @throws the engine's error if the step was interrupted
-     */
-    async begin(request: CallRequest): Promise<CallResult> {
-      try {
-        return await steps.call(request);
-      } catch (error) {
-        const { mayRunTwice, toolCallId } = request;
-        if (mayRunTwice || !keepsCalls || toolCallId === undefined) throw error;
-        return await goOn({ ...request, waiting: { kind: "find" } });
-      }
-    },
   };
 }
 
 /** The session of a connection in a run, and the sessions that take its place. */
-function createRunSession({
-  connection,
-  principal,
-  sessionId,
-  steps,
-  opened,
-}: RunConnectionOptions) {
+function createRunSession(options: RunConnectionOptions) {
+  const { opened, onSignedIn } = options;
   let { slot, isReplacement, hasSession } = opened;
+  let isLocked = hasStandIn(opened);
   /** Counts the sessions of this run. The loss of an older session is no news. */
   let generation = 1;
   let isLost = false;
@@ -137,25 +128,11 @@ function createRunSession({
   let opening: Promise<void> | undefined;
 
   const openAgain = async () => {
-    const request: SessionsRequest = {
-      kind: "open",
-      connections: [connection],
-      principal,
-      sessionId,
-      slots: slot === undefined ? {} : { [connection]: slot },
-      onUnavailable: "throw",
-    };
-    let again: OpenedConnection | undefined;
-    try {
-      const result = await steps.sessions(request);
-      again = Object.hasOwn(result, connection) ? result[connection] : undefined;
-    } catch (cause) {
-      throw failure("SESSION_LOST", noOtherSession(connection), connection, cause);
-    }
-    if (again === undefined) {
-      throw failure("SESSION_LOST", noOtherSession(connection), connection);
-    }
+    // While the user has to sign in, a stand-in takes the place of its like.
+    const again = await openOne(options, slot, isLocked ? "omit" : "throw");
     ({ slot, hasSession } = again);
+    if (isLocked) onSignedIn(again);
+    isLocked = hasStandIn(again);
     // A store's record does not tell which calls know of the new session.
     isReplacement ||= again.isReplacement || (hasSession === true && !isEnded);
     isEnded = false;
@@ -163,7 +140,7 @@ function createRunSession({
     isLost = false;
   };
 
-  return {
+  const session = {
     get kept() {
       return slot === undefined ? undefined : { slot, isReplacement };
     },
@@ -179,6 +156,15 @@ function createRunSession({
         opening = undefined;
       });
       await opening;
+    },
+    /** Has the connection's tools take the place of their stand-in. */
+    async openSignedIn() {
+      if (isLocked) {
+        isLost = true;
+        // No session was lost that the model would have to be told of.
+        isEnded = true;
+      }
+      await session.ensureOpen();
     },
     /** For one call. The first result tells the model of a loss; a call without a result takes that back. */
     use() {
@@ -200,6 +186,30 @@ function createRunSession({
       };
     },
   };
+  return session;
+}
+
+function hasStandIn({ tools }: OpenedConnection): boolean {
+  return tools.some(({ isStandIn }) => isStandIn);
+}
+
+/** Opens the connection in a step. @throws {McpSessionError} `SESSION_LOST` */
+async function openOne(
+  { connection, principal, sessionId, steps }: RunConnectionOptions,
+  slot: string | undefined,
+  onUnavailable: SessionsRequest["onUnavailable"],
+): Promise<OpenedConnection> {
+  const slots = slot === undefined ? {} : { [connection]: slot };
+  const request = { connections: [connection], principal, sessionId, slots, onUnavailable };
+  let opened: SessionsResult;
+  try {
+    opened = await steps.sessions({ kind: "open", ...request });
+  } catch (cause) {
+    throw failure("SESSION_LOST", noOtherSession(connection), connection, cause);
+  }
+  const own = Object.hasOwn(opened, connection) ? opened[connection] : undefined;
+  if (own === undefined) throw failure("SESSION_LOST", noOtherSession(connection), connection);
+  return own;
 }
 
 /** The error of a call without a result. Agents only pass the message on, so it has the code too. */

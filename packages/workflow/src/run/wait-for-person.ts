@@ -12,7 +12,8 @@ interface Asker {
 }
 
 /**
- * Sleeps until a person has answered, and sends each answer in a step, as long as the server has another question.
+ * Sleeps until a person has answered, or the user has signed in, and goes on with the call in a step, as long as it
+ * waits again.
  *
  * @param send has one step go on with the call
  * @returns the result of the last step, after which nothing waits
@@ -25,21 +26,35 @@ export async function waitForPerson(
   let result = asked;
   let said: Said | undefined;
   let attempts = 0;
-  for (;;) {
-    const { waiting } = result;
-    if (waiting === undefined) return result;
-    // Of another answer the person decides.
-    const isRefused = result.ok || result.code === "INPUT_INVALID";
-    const pauseMs = isRefused ? undefined : pausesMs[attempts];
-    if (said === undefined || pauseMs === undefined) {
-      said = await hear(waiting, asker);
-      attempts = 0;
-    } else {
-      attempts += 1;
-      await sleep(pauseMs);
+  let hook: ReturnType<typeof listen> | undefined;
+  const stopListening = () => {
+    hook?.dispose();
+    hook = undefined;
+  };
+  try {
+    for (;;) {
+      const { waiting } = result;
+      if (waiting === undefined) return result;
+      const { id, round, record } = waiting;
+      // Of another answer the person decides.
+      const isRefused = result.ok || result.code === "INPUT_INVALID";
+      const pauseMs = isRefused ? undefined : pausesMs[attempts];
+      if (said === undefined || pauseMs === undefined) {
+        // A hook that waits for the sign-in is there before the first look, and stays, so that no sign-in is missed.
+        const isFirstLook = round === 0 && hook === undefined;
+        hook ??= listen(waiting, asker);
+        said = isFirstLook ? { kind: "told" } : await hook.hear();
+        if (round > 0) stopListening();
+        attempts = 0;
+      } else {
+        attempts += 1;
+        await sleep(pauseMs);
+      }
+      result = await send({ ...said, id, round, ...(record !== undefined && { record }) }, waiting);
+      if (result.waiting?.round !== 0) stopListening();
     }
-    const { id, round, record } = waiting;
-    result = await send({ ...said, id, round, ...(record !== undefined && { record }) }, waiting);
+  } finally {
+    stopListening();
   }
 }
 
@@ -47,7 +62,7 @@ export async function waitForPerson(
 type Said = Pick<Exclude<WaitingRequest, { kind: "find" }>, "kind" | "payload">;
 
 /** One hook for one round: a second answer finds it gone, or is not listened to. */
-async function hear({ call, endsAt }: WaitingStep, { principal, sessionId }: Asker): Promise<Said> {
+function listen({ call, endsAt }: WaitingStep, { principal, sessionId }: Asker) {
   const metadata: QuestionHook = {
     type: "durable-mcp/question",
     call,
@@ -56,12 +71,13 @@ async function hear({ call, endsAt }: WaitingStep, { principal, sessionId }: Ask
   };
   // The engine makes the token. Nobody guesses it, and only server code can use it.
   const hook = createHook<unknown>({ metadata: metadata as Record<string, any> });
-  const told = hook.then((payload): Said => ({ kind: "told", payload }));
-  try {
-    if (endsAt === undefined) return await told;
-    const ended = sleep(new Date(endsAt)).then((): Said => ({ kind: "expire" }));
-    return await Promise.race([told, ended]);
-  } finally {
-    hook.dispose();
-  }
+  const ended = endsAt !== undefined && sleep(new Date(endsAt));
+  return {
+    async hear(): Promise<Said> {
+      const told = hook.then((payload): Said => ({ kind: "told", payload }));
+      if (ended === false) return await told;
+      return await Promise.race([told, ended.then((): Said => ({ kind: "expire" }))]);
+    },
+    dispose: () => hook.dispose(),
+  };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { resumeHook } from "workflow/api";
 import { yes } from "../../../ai-sdk/test/asking-server.ts";
+import { callsOf } from "../../../ai-sdk/test/calls-of.ts";
 import { sealed } from "../../test/app/connections.ts";
 import { alice, startShop, textOf, useTestApp } from "../../test/test-app.ts";
 import { order, useShop } from "../../test/waiting-runs.ts";
@@ -33,7 +34,7 @@ test("a DurableAgent sleeps, and sees the final result alone", async () => {
   const run = await app.begin("agentTurn", { principal: alice, prompt, connections: ["shop"] });
   const asked = () => sealed.waiting(run.runId, owner);
   await expect.poll(asked).toHaveLength(1);
-  const [call] = await asked();
+  const [call] = callsOf(await asked());
   await sealed.answer(run.runId, call!.id, yes, owner);
   const { messages } = await run.returnValue;
   const [{ content }] = messages.filter(({ role }: { role: string }) => role === "tool");

@@ -1,10 +1,10 @@
-import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { unapproved } from "@durable-mcp/ai-sdk/internal";
+import { type ConnectionRun, McpSessionError } from "@durable-mcp/ai-sdk";
+import { refuseUnapproved, runInternalsOf, unapproved } from "@durable-mcp/ai-sdk/internal";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";
 import { sessionOptionsOf } from "./declared-connections.ts";
-import { notSent } from "./failed-call.ts";
+import { noSession, notSent } from "./failed-call.ts";
 import { modelOutput } from "./model-output.ts";
 import type { StepConnection, StepSessions, UseRun } from "./step-sessions.ts";
 import { waitingStep } from "./waiting-step.ts";
@@ -30,10 +30,7 @@ export async function callInStep(
     if (hasBegun) throw error;
     return notSent(error);
   }
-  if (used === undefined) {
-    const message = `Connection ${connection}: the run has no session that the server knows. Nothing was sent.`;
-    return { ok: false, code: "SESSION_LOST", message, isLost: true, maySendAgain: true };
-  }
+  if (used === undefined) return noSession(connection);
   const { result, slot, sealCalls } = used;
   if ("output" in result) {
     const { output, call } = result;
@@ -75,16 +72,35 @@ interface CallableTool {
 }
 
 function callTool({ connection, tool, input, ...request }: CallRequest): UseRun<Outcome> {
+  // Logs of earlier releases have no id.
+  const { toolCallId = crypto.randomUUID(), isStandIn = false } = request;
+  const notOffered = () => new Error(`Connection ${connection} no longer offers the tool ${tool}.`);
+  /** Has the call wait for the sign-in, where the tools cannot be listed. @throws the cause, if it cannot wait */
+  const park = async (run: ConnectionRun, cause: unknown): Promise<Outcome> =>
+    await runInternalsOf(run)(async ({ find }) => {
+      const own = find(connection);
+      if (own.signIn?.park === undefined) throw cause;
+      const refused = isStandIn ? undefined : await refuseUnapproved(own, { name: tool }, input);
+      const output = refused ?? (await own.signIn.park({ tool, input, toolCallId, isStandIn }));
+      if (output === undefined) throw cause;
+      const forModel = modelOutput({ type: "content", value: output.content });
+      return { output: forModel, call: waitingCallOf(output) };
+    });
+
   return async (run, seen) => {
     try {
-      const tools = await run.tools({ onUnavailable: "throw" });
+      if (isStandIn) return await park(run, notOffered());
+      let tools: object;
+      try {
+        tools = await run.tools({ onUnavailable: "throw" });
+      } catch (error) {
+        const { code } = error as Partial<McpSessionError>;
+        if (code !== "AUTHORIZATION_REQUIRED") throw error;
+        return await park(run, error);
+      }
       const offered = Object.values(tools) as unknown as CallableTool[];
       const found = offered.find(({ metadata }) => metadata?.toolName === tool);
-      if (found === undefined) {
-        throw new Error(`Connection ${connection} no longer offers the tool ${tool}.`);
-      }
-      // Logs of earlier releases have no id.
-      const { toolCallId = crypto.randomUUID() } = request;
+      if (found === undefined) throw notOffered();
       const use = { toolCallId, messages: [] };
       const { needsApproval = false } = found;
       const isAsked =

@@ -5,9 +5,10 @@ import {
   checkConnections,
   checkOptions,
   emitUnavailable,
-  isPausing,
   isTold,
+  mayWait,
   optionalOptions,
+  pendingSignIns,
   eventObserver,
   someFunction,
   someObject,
@@ -130,7 +131,10 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
   });
 
   return {
-    ...createRunQuestions(said),
+    ...createRunQuestions(said, ({ principal, sessionId }) => {
+      const declared = typeof connections === "function" ? connections(principal) : connections;
+      return pendingSignIns(declared, principal, sessionId);
+    }),
     async sessions(request: SessionsRequest): Promise<SessionsResult> {
       const { kind, onUnavailable, slots } = request;
       const steps = request.connections.map((name) => {
@@ -145,13 +149,19 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
         return {};
       }
       const finish = (opened: SessionsResult) => withOwnNames(opened, { onUnavailable, emit });
-      return await openAll(sessions, steps, finish, ({ connection, definition }, thrown) => {
-        const error = plainError(thrown);
-        const isRequired = definition.options.required === true || onUnavailable === "throw";
-        if (isRequired || !isUnavailable(error)) throw error;
-        // The events tell of what fails in it.
-        if (!isTold(thrown)) emitUnavailable(emit, connection, error);
-      });
+      return await openAll(
+        sessions,
+        steps,
+        onUnavailable,
+        finish,
+        ({ connection, definition }, thrown) => {
+          const error = plainError(thrown);
+          const isRequired = definition.options.required === true || onUnavailable === "throw";
+          if (isRequired || !isUnavailable(error)) throw error;
+          // The events tell of what fails in it.
+          if (!isTold(thrown)) emitUnavailable(emit, connection, error);
+        },
+      );
     },
 
     async call(request: CallRequest): Promise<CallResult> {
@@ -164,7 +174,7 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
       } catch (error) {
         return isCutOff ? failed(interrupted(connection, tool)) : notSent(error);
       }
-      const isKept = sessions.keepsCalls && isPausing(step.definition);
+      const isKept = sessions.keepsCalls && mayWait(step.definition);
       if (isCutOff && !isKept) return failed(interrupted(connection, tool));
       const { waiting = isCutOff ? toFind : undefined } = request;
       return await plainly(() =>

@@ -31,7 +31,7 @@ export function findConnection(
   const connections = typeof declared === "function" ? declared(principal) : declared;
   if (connections !== declared) checkConnections(connections);
   const definition = findDeclared(connections, connection);
-  if (definition?.type === "mcp-client") return withoutParking(definition);
+  if (definition?.type === "mcp-client") return definition;
   if (definition === undefined) {
     throw notDeclared(connection, Object.keys(connections), "connections");
   }
@@ -39,17 +39,6 @@ export function findConnection(
     "connections",
     `Connection ${connection} is a stdio server, which ends with its step. Put it behind HTTP.`,
   );
-}
-
-/**
- * The same connection, in which no call waits for a sign-in. A run sleeps until a person answers a call, and a sign-in
- * is no answer. So the model reads where the user signs in.
- */
-function withoutParking(definition: McpClientConnection): McpClientConnection {
-  const { auth, ...options } = definition.options;
-  if (typeof auth !== "object") return definition;
-  const getToken: typeof auth.getToken = (context) => auth.getToken(context);
-  return defineMcpClientConnection({ ...options, auth: { getToken } });
 }
 
 /** The session options of a stateful connection; `undefined` for a stateless one. */

@@ -22,6 +22,12 @@ export function interrupted(connection: string, tool: string): McpSessionError {
   });
 }
 
+/** Nothing was sent, because the session of the run is gone. */
+export function noSession(connection: string): FailedCall {
+  const message = `Connection ${connection}: the run has no session that the server knows. Nothing was sent.`;
+  return { ok: false, code: "SESSION_LOST", message, isLost: true, maySendAgain: true };
+}
+
 /**
  * The result of a call that failed before anything could be sent. A thrown error would look like an
  * interrupted call. Errors that are not ours are thrown all the same, because their text is not for the model.

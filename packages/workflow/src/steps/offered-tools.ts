@@ -1,5 +1,5 @@
 import type { StatefulSessionOptions } from "@durable-mcp/ai-sdk";
-import { mayRunTwice } from "@durable-mcp/ai-sdk/internal";
+import { mayRunTwice, standInName } from "@durable-mcp/ai-sdk/internal";
 import type { FlexibleSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
 
@@ -11,7 +11,7 @@ interface RunTool {
   readonly metadata?: { readonly toolName?: unknown; readonly annotations?: unknown } | undefined;
 }
 
-/** The tools of one connection as plain values. */
+/** The tools of one connection as plain values. Only a stand-in is no tool of its server. */
 export async function offeredTools(
   tools: Record<string, unknown>,
   resend: StatefulSessionOptions["resend"],
@@ -19,7 +19,8 @@ export async function offeredTools(
   const { asSchema } = await import("ai");
   const offered = Object.entries(tools).map(async ([name, value]) => {
     const { title, description, inputSchema, metadata } = value as RunTool;
-    const tool = String(metadata?.toolName);
+    const isStandIn = metadata === undefined;
+    const tool = isStandIn ? standInName : String(metadata.toolName);
     const schema = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
     return {
       name,
@@ -27,7 +28,9 @@ export async function offeredTools(
       ...(title !== undefined && { title }),
       ...(typeof description === "string" && { description }),
       inputSchema: schema as Record<string, unknown>,
-      mayRunTwice: mayRunTwice({ name: tool, annotations: metadata?.annotations }, resend),
+      mayRunTwice:
+        isStandIn || mayRunTwice({ name: tool, annotations: metadata.annotations }, resend),
+      ...(isStandIn && { isStandIn }),
     };
   });
   return await Promise.all(offered);

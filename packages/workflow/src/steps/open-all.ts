@@ -1,5 +1,5 @@
 import { withoutCollisions } from "@durable-mcp/ai-sdk/internal";
-import type { OpenedConnection, SessionsResult } from "../step-protocol.ts";
+import type { OpenedConnection, SessionsRequest, SessionsResult } from "../step-protocol.ts";
 import { openInStep } from "./open-step.ts";
 import { plainError } from "./plain-error.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
@@ -7,18 +7,20 @@ import type { StepConnection, StepSessions } from "./step-sessions.ts";
 /**
  * Opens the connections of a step, all at once.
  *
+ * @param onUnavailable `"omit"` has a stand-in for the tools of a connection whose user has to sign in
  * @param finish has the last word on what was opened; throws to fail the step
  * @param onFailure called for a connection that could not be opened; throws to fail the step
  */
 export async function openAll(
   sessions: StepSessions,
   steps: readonly StepConnection[],
+  onUnavailable: SessionsRequest["onUnavailable"],
   finish: (opened: SessionsResult) => SessionsResult,
   onFailure: (step: StepConnection, error: unknown) => void,
 ): Promise<SessionsResult> {
   const openings = steps.map(async (step) => {
     try {
-      return [{ step, ...(await openInStep(sessions, step)) }];
+      return [{ step, ...(await openInStep(sessions, step, onUnavailable)) }];
     } catch (error) {
       onFailure(step, error);
       return [];

@@ -1,5 +1,5 @@
-import { isPausing } from "@durable-mcp/ai-sdk/internal";
-import type { OpenedConnection } from "../step-protocol.ts";
+import { mayWait, runInternalsOf, standInFor } from "@durable-mcp/ai-sdk/internal";
+import type { OpenedConnection, SessionsRequest } from "../step-protocol.ts";
 import { resendOf } from "./declared-connections.ts";
 import { offeredTools } from "./offered-tools.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
@@ -12,13 +12,19 @@ import type { StepConnection, StepSessions } from "./step-sessions.ts";
 export async function openInStep(
   sessions: StepSessions,
   step: StepConnection,
+  onUnavailable: SessionsRequest["onUnavailable"],
 ): Promise<{ opened: OpenedConnection; isNew: boolean }> {
   const { connection, definition } = step;
   const { result, slot, isReplacement } = await sessions.open(step, async (run, seen) => {
-    const tools = await run.tools({ onUnavailable: "throw" });
-    const instructions = await run.instructions();
+    const listed = await run.tools({ onUnavailable: "throw" }).catch(async (error: unknown) => {
+      if (onUnavailable === "throw") throw error;
+      return await runInternalsOf(run)(({ find }) => standInFor(find(connection), error));
+    });
+    const tools = await offeredTools(listed, resendOf(definition));
+    const isLocked = tools.some(({ isStandIn }) => isStandIn);
+    const instructions = isLocked ? {} : await run.instructions();
     return {
-      tools: await offeredTools(tools, resendOf(definition)),
+      tools,
       instructions: instructions[connection],
       isNew: seen.has("started") || seen.has("recovered"),
       isResumed: seen.has("resumed"),
@@ -28,7 +34,7 @@ export async function openInStep(
   const opened = {
     ...(slot !== undefined ? { slot } : (isNew || isResumed) && { hasSession: true }),
     isReplacement,
-    ...(sessions.keepsCalls && isPausing(definition) && { keepsCalls: true }),
+    ...(sessions.keepsCalls && mayWait(definition) && { keepsCalls: true }),
     tools,
     ...(instructions !== undefined && { instructions }),
   };

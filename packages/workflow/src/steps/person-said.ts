@@ -2,14 +2,16 @@ import { isRecord } from "@durable-mcp/core/internal";
 import { type SealingKeys, sealState, unsealState } from "@durable-mcp/core/sealing";
 import type { InputResponses } from "@durable-mcp/core/waiting";
 import { McpSessionError, type Principal } from "@durable-mcp/ai-sdk";
-import type { HookPayload } from "../step-protocol.ts";
+import type { HookPayload, WaitingStep } from "../step-protocol.ts";
 import { anySession } from "./step-sessions.ts";
 
-/** What a person said to the questions of one round. */
-export type PersonSaid = { readonly id: string; readonly round: number } & (
+/** What a person said to the questions of one round, or that the user has perhaps signed in. */
+export type PersonSaid =
   | { readonly kind: "answer"; readonly responses: InputResponses }
   | { readonly kind: "withdraw" }
-);
+  | { readonly kind: "wake" };
+
+type Round = Pick<WaitingStep, "id" | "round">;
 
 interface Asked {
   readonly principal: Principal;
@@ -27,7 +29,8 @@ export function createSaidThroughHook(
 ) {
   const binding = ({ principal, sessionId = anySession }: Asked) => ({ principal, sessionId, now });
   return {
-    async print(said: PersonSaid, asked: Asked): Promise<HookPayload> {
+    async print(content: PersonSaid, asked: Asked, { id, round }: Round): Promise<HookPayload> {
+      const said = { ...content, id, round };
       if (keys === undefined) return { plain: JSON.stringify(said) };
       const { sealed } = await sealState({ said }, { keys, ...binding(asked), expiresInMs });
       if (sealed !== undefined) return { sealed };
@@ -42,7 +45,7 @@ export function createSaidThroughHook(
     async read(
       payload: unknown,
       asked: Asked,
-      { id, round }: Pick<PersonSaid, "id" | "round">,
+      { id, round }: Round,
     ): Promise<PersonSaid | undefined> {
       if (!isRecord(payload)) return undefined;
       let said: unknown;

@@ -5,9 +5,11 @@ import { isRecord, sameJson } from "@durable-mcp/core/internal";
 import {
   checkInputResponses,
   type InputResponses,
+  type WaitingAuthorization,
   type WaitingCall,
+  type WaitingEntry,
 } from "@durable-mcp/core/waiting";
-import { notWaiting } from "@durable-mcp/core/waiting/internal";
+import { needsSignIn, notWaiting } from "@durable-mcp/core/waiting/internal";
 import type { resumeHook } from "workflow/api";
 import type { QuestionHook } from "../step-protocol.ts";
 import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
@@ -15,14 +17,14 @@ import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
 /** For API routes: the calls of a run that wait for a person. */
 export interface RunQuestions {
   /**
-   * The calls of the run that wait for a person (`input: "pause"`), for one principal, in the order in which their
-   * servers asked. A question is there a moment after `onWaiting` was told of it, and until the run has heard an
-   * answer.
+   * First the connections of these calls whose user has to sign in: they have no `id`. Then the calls of the run that
+   * wait for a person (`input: "pause"`) or for the sign-in, for one principal, in the order in which they began to
+   * wait. A question is there a moment after `onWaiting` was told of it, and until the run has heard an answer.
    *
    * @param runId the run's id, of the Workflow SDK. An unknown run has no questions
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, or the error of `auth.authorizationFor`
    */
-  waiting(runId: string, use: { readonly principal: Principal }): Promise<WaitingCall[]>;
+  waiting(runId: string, use: { readonly principal: Principal }): Promise<WaitingEntry[]>;
   /**
    * Answers the questions of a waiting call, and wakes the run. One of its steps sends the answer, at most once. Of
    * several answers at once the run takes the first.
@@ -38,6 +40,11 @@ export interface RunQuestions {
     responses: InputResponses,
     use: { readonly principal: Principal; readonly round?: number | undefined },
   ): Promise<WaitingCall>;
+  /**
+   * Wakes the run after a sign-in. Each of its calls that waits for one looks whether it is there. If so it is carried
+   * out, at most once; otherwise it sleeps on. @throws {McpSessionError} `PRINCIPAL_REQUIRED`
+   */
+  wake(runId: string, use: { readonly principal: Principal }): Promise<void>;
   /** Takes a waiting call back, and wakes the run: its tool fails. @throws {McpSessionError} `NOT_WAITING` */
   withdraw(runId: string, id: string, use: { readonly principal: Principal }): Promise<WaitingCall>;
 }
@@ -45,38 +52,60 @@ export interface RunQuestions {
 const useSchema = optionalOptions({ principal: anything });
 const answerSchema = optionalOptions({ principal: anything, round: wholeNumber(1, 1_000) });
 
-export function createRunQuestions(said: SaidThroughHook): RunQuestions {
-  const tell = async ({ hook, asked }: Question, what: PersonSaid) => {
-    const payload = await said.print(what, asked);
+/** @param signInsOf the sign-ins that the declared connections wait for */
+export function createRunQuestions(
+  said: SaidThroughHook,
+  signInsOf: (asked: QuestionHook) => Promise<WaitingAuthorization[]>,
+): RunQuestions {
+  /** @returns whether the run still listens */
+  const tell = async ({ hook, asked, call }: Question, what: PersonSaid): Promise<boolean> => {
+    const payload = await said.print(what, asked, call);
     const api = await import("workflow/api");
     try {
       await api.resumeHook(hook, payload);
+      return true;
     } catch (error) {
-      if (isGone(error)) throw notWaiting(undefined);
+      if (isGone(error)) return false;
       throw error;
     }
+  };
+
+  const signInsFor = async (found: readonly Question[]) => {
+    const [first] = found;
+    const all = first === undefined ? [] : await signInsOf(first.asked);
+    return all.filter(({ connection }) => found.some(({ call }) => call.connection === connection));
   };
 
   return {
     async waiting(runId, use) {
       const { principal } = checkOptions(useSchema, use);
       const found = await questionsOf(runId, principal);
-      return found.map(({ call }) => call);
+      return [...(await signInsFor(found)), ...found.map(({ call }) => call)];
     },
     async answer(runId, id, responses, use) {
       const { principal, round } = checkOptions(answerSchema, use);
       const question = await findQuestion(runId, id, principal, round);
       const { call } = question;
+      if (call.round === 0) {
+        const [signIn] = await signInsFor([question]);
+        throw needsSignIn({ ...call, url: call.server }, signIn?.startUrl);
+      }
       const checked = checkInputResponses(call.requests, responses);
-      await tell(question, { kind: "answer", id, round: call.round, responses: checked });
+      const isTold = await tell(question, { kind: "answer", responses: checked });
+      if (!isTold) throw notWaiting(undefined);
       return { ...call, state: "answering" };
+    },
+    async wake(runId, use) {
+      const { principal } = checkOptions(useSchema, use);
+      const found = await questionsOf(runId, principal);
+      const parked = found.filter(({ call }) => call.round === 0);
+      await Promise.all(parked.map((each) => tell(each, { kind: "wake" })));
     },
     async withdraw(runId, id, use) {
       const { principal } = checkOptions(useSchema, use);
       const question = await findQuestion(runId, id, principal);
-      const { call } = question;
-      await tell(question, { kind: "withdraw", id, round: call.round });
-      return { ...call, state: "withdrawn" };
+      if (!(await tell(question, { kind: "withdraw" }))) throw notWaiting(undefined);
+      return { ...question.call, state: "withdrawn" };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { endpointOf, hasSlot, isPausing } from "@durable-mcp/ai-sdk/internal";
+import { endpointOf, hasSlot } from "@durable-mcp/ai-sdk/internal";
 import {
   sealState,
   type SealingKeys,
@@ -77,19 +77,12 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const isGone = kept === undefined || (kept && !isUsable(kept, definition));
       if (isStateful && isGone) return undefined;
       const before = kept ? told(forCall(kept, tool, now()), tellLoss) : undefined;
-      if (isPausing(definition)) {
-        const session = stateOf(step, before, await seals.unsealCalls(step, record));
-        const { result, state } = await runCall(step, calling, session, use);
-        const sealCalls = () => seals.sealCalls(step, state);
-        return { result, isReplacement: false, sealCalls };
-      }
-      const session = stateOf(step, before);
-      const { result, snapshot } = await runCall(step, calling, session, use);
+      const session = stateOf(step, before, await seals.unsealCalls(step, record));
+      const { result, state, snapshot } = await runCall(step, calling, session, use);
+      const sealCalls = () => seals.sealCalls(step, state);
       // Of all changes by a call, only a loss matters to later steps.
-      if (!snapshot || !isLost(snapshot))
-        return { result, isReplacement: false, sealCalls: noCalls };
-      const slot = await seals.seal(step, snapshot);
-      return { result, slot, isReplacement: false, sealCalls: noCalls };
+      const slot = snapshot && isLost(snapshot) ? await seals.seal(step, snapshot) : undefined;
+      return { result, slot, isReplacement: false, sealCalls };
     },
 
     async end(step) {
@@ -161,12 +154,10 @@ function createSeals({ keys, expiresInMs, emitRefused, now }: SealedSessionsOpti
     async sealCalls(step: StepConnection, state: unknown): Promise<string> {
       // What the connection's slot has is no call.
       const { [sessionKey(step)]: _, ...mcpSessions } = entriesIn(state);
-      return await sealed(step, { calls: { mcpSessions } }, "the server's question");
+      return await sealed(step, { calls: { mcpSessions } }, "the call that waits");
     },
   };
 }
-
-const noCalls = async () => undefined;
 
 /** A record of a call that waits is in the hands of one step at a time, and the step sends one leg. */
 const stepIsClaim = () => true;

@@ -45,7 +45,7 @@ async function callTwice(
     ...{ url: server.url, description: "A server.", ...options },
   });
   const step = { connection: "one", definition, principal, sessionId: "chat", slot: undefined };
-  const { slot } = (await openInStep(sessions(), step)).opened;
+  const { slot } = (await openInStep(sessions(), step, "throw")).opened;
   server.requests.length = 0;
   const results = [];
   for (const toolCallId of ["a", "b"]) {

@@ -43,8 +43,8 @@ async function startOrder({
       { id, round, record }: WaitingStep,
       own: { definition?: object; current?: Uint8Array } = {},
     ): Promise<CallResult> => {
-      const what: PersonSaid = { kind: "answer", id, round, responses: yes };
-      const payload = await said.print(what, { principal, sessionId: "chat" });
+      const what: PersonSaid = { kind: "answer", responses: yes };
+      const payload = await said.print(what, { principal, sessionId: "chat" }, { id, round });
       const waiting = { kind: "told", id, round, payload, ...(record && { record }) } as const;
       const step = stepOf(own.definition ?? pausing);
       const sessions = sessionsWith(own.current ?? key);

@@ -1,11 +1,12 @@
 import { type ConnectionRun, type McpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
-import { isPausing, pausingInput } from "@durable-mcp/ai-sdk/internal";
+import { mayWait, pausingInput } from "@durable-mcp/ai-sdk/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
+import { notPausing } from "@durable-mcp/core/waiting/internal";
 import type { CallRequest, CallResult, WaitingRequest, WaitingStep } from "../step-protocol.ts";
-import { failed, interrupted, notSent } from "./failed-call.ts";
+import { failed, interrupted, noSession, notSent } from "./failed-call.ts";
 import { modelOutput } from "./model-output.ts";
 import type { SaidThroughHook } from "./person-said.ts";
-import type { SealCalls, StepConnection, StepSessions } from "./step-sessions.ts";
+import type { SealCalls, StepConnection, StepSessions, UseRun } from "./step-sessions.ts";
 
 /** A call that waits, for the workflow. */
 export async function waitingStep(
@@ -15,11 +16,13 @@ export async function waitingStep(
 ): Promise<WaitingStep> {
   const { id, round, toolCallId = "", expiresAt } = call;
   const { onExpired = "fail" } = pausingInput(options) ?? {};
+  // After a sign-in that came too late nobody asks again.
+  const ends = onExpired === "fail" || round === 0;
   const record = await sealCalls();
   return {
     ...{ id, round, toolCallId, call: JSON.stringify(call) },
     ...(record !== undefined && { record }),
-    ...(onExpired === "fail" && expiresAt !== undefined && { endsAt: expiresAt }),
+    ...(ends && expiresAt !== undefined && { endsAt: expiresAt }),
   };
 }
 
@@ -36,8 +39,8 @@ interface Found {
 }
 
 /**
- * Goes on with a call that waits. It does what a person said, if the call waits for that, and gives what the call is
- * then. With a store it may be repeated, because each answer is claimed there.
+ * Goes on with a call that waits. It does what a person said, if the call waits for that, or carries the call out if the
+ * user has signed in, and gives what the call is then. With a store it may be repeated, because each answer is claimed there.
  */
 export async function goOnInStep(
   sessions: StepSessions,
@@ -46,17 +49,17 @@ export async function goOnInStep(
   { said, now }: { said: SaidThroughHook; now: () => number },
 ): Promise<CallResult> {
   const { connection, definition } = step;
-  const { tool, waiting, mayRunTwice } = request;
-  if (!isPausing(definition)) return failed(notPausing(connection));
+  const { tool, waiting, mayRunTwice, tellLoss, hasSession = false } = request;
+  if (!mayWait(definition)) return failed(notPausing({ connection, state: "waiting" }));
   const record = waiting.kind === "find" ? undefined : waiting.record;
-  const use = async (run: ConnectionRun): Promise<Found> =>
+  const use: UseRun<Found> = async (run, seen) =>
     waiting.kind === "find"
       ? await find(run, request)
-      : await goOn(run, request, await personSaid(said, step, waiting), { ...waiting, now });
+      : await goOn(run, request, await personSaid(said, step, waiting), { ...waiting, now, seen });
   let used: Awaited<ReturnType<typeof sessions.call<Found>>>;
   try {
     used = await sessions.call(step, use, {
-      ...{ tool, tellLoss: false, hasSession: false },
+      ...{ tool, tellLoss, hasSession },
       ...(record !== undefined && { record }),
     });
   } catch (error) {
@@ -64,7 +67,10 @@ export async function goOnInStep(
     if (McpSessionError.isInstance(error) && error.code === "NOT_WAITING") return failed(error);
     throw error;
   }
-  const { result, sealCalls } = used!;
+  if (used === undefined) {
+    return waiting.kind === "find" ? failed(interrupted(connection, tool)) : noSession(connection);
+  }
+  const { result, slot, sealCalls } = used;
   const { call, output, failure } = result;
   const isOpen = call?.state === "waiting" || (call?.state === "answering" && mayRunTwice);
   let still: WaitingStep | undefined;
@@ -77,7 +83,11 @@ export async function goOnInStep(
   const why = String(output.value).replace(/^\w*Error: /, "");
   switch (call?.state) {
     case "waiting":
-      if (failure !== undefined) return { ...failed(failure), ...waits };
+      if (failure !== undefined) {
+        const { code } = failure as { code?: unknown };
+        const lost = code === "SESSION_LOST" && { isLost: true, ...(slot && { slot }) };
+        return { ...failed(failure), ...lost, ...waits };
+      }
       return { ok: true, output: { type: "text", value: "The call waits." }, ...waits };
     case "answering":
       return { ...failed(interrupted(connection, tool)), ...waits };
@@ -104,22 +114,31 @@ async function personSaid(
   return kind === "expire" ? { kind } : await said.read(payload, step, asked);
 }
 
+interface Asked extends Pick<WaitingStep, "id" | "round"> {
+  readonly now: () => number;
+  readonly seen: ReadonlySet<string>;
+}
+
 async function goOn(
   run: ConnectionRun,
   request: CallRequest,
   act: Act,
-  { id, round, now }: Pick<WaitingStep, "id" | "round"> & { readonly now: () => number },
+  { id, round, now, seen }: Asked,
 ): Promise<Found> {
   const { waiting } = run;
-  const open = (await openCalls(run)).find((each) => each.id === id);
+  const { calls, isLocked } = await whatWaits(run);
+  const open = calls.find((each) => each.id === id);
+  // Whatever the hook was told: only the sign-in counts.
+  const waitsForSignIn = open?.round === 0 && act?.kind !== "withdraw" && act?.kind !== "expire";
+  if (waitsForSignIn && isLocked) return { call: open, output: { type: "text" } };
   let tools: Tools = {};
   let failure: unknown;
   try {
-    if (open === undefined) {
-      // The server has answered already, and is only needed for the form of its answer.
-      tools = await run.tools({ onUnavailable: "omit" });
+    if (open === undefined || waitsForSignIn) {
+      // If the server has answered already, they are only needed for the form of its answer.
+      tools = request.isStandIn === true ? {} : await run.tools({ onUnavailable: "omit" });
     } else if (open.round === round) {
-      if (act === undefined) throw notSaid();
+      if (act === undefined || act.kind === "wake") throw notSaid();
       const isEarly = act.kind === "expire" && now() < (open.expiresAt ?? 0);
       if (act.kind === "withdraw" || isEarly) await waiting.withdraw(id);
       else if (act.kind === "expire") await waiting.answer(id, {}, { round });
@@ -132,27 +151,28 @@ async function goOn(
   } catch (error) {
     failure = error;
   }
-  return { ...(await look(run, tools, id, request)), failure };
+  // It may be carried out by a look, even if a person has taken it back.
+  if (failure !== undefined && open?.round === 0)
+    return { call: open, output: { type: "text" }, failure };
+  const found = await look(run, tools, id, request);
+  const isStill = found.call?.state === "waiting" && found.call.round === 0;
+  if (isStill && !(await whatWaits(run)).isLocked) failure ??= notMade(request, seen.has("lost"));
+  return { ...found, failure };
 }
 
-/** The calls that wait. A connection whose user has to sign in is none. */
-async function openCalls({ waiting }: ConnectionRun) {
-  return (await waiting.list()).filter((entry) => entry.type !== "sign-in");
+/** The calls that wait, and whether the user has to sign in to the connection. */
+async function whatWaits({ waiting }: ConnectionRun) {
+  const entries = await waiting.list();
+  const calls = entries.filter((entry) => entry.type !== "sign-in");
+  return { calls, isLocked: calls.length < entries.length };
 }
 
-/** The call of a step that was interrupted after its server had asked. */
+/** The call of a step that was interrupted after it had begun to wait. Sends nothing, even after a sign-in. */
 async function find(run: ConnectionRun, request: CallRequest): Promise<Found> {
-  const { connection, tool, toolCallId } = request;
-  const open = await openCalls(run);
-  const alike = open.filter(
-    (each) =>
-      each.connection === connection && each.tool === tool && each.toolCallId === toolCallId,
-  );
-  for (const { id } of alike.toReversed()) {
-    const found = await look(run, {}, id, request);
-    if (found.call !== undefined) return found;
-  }
-  return { call: undefined, output: { type: "text" } };
+  const { tool, toolCallId } = request;
+  const { calls } = await whatWaits(run);
+  const call = calls.findLast((each) => each.tool === tool && each.toolCallId === toolCallId);
+  return { call, output: { type: "text" } };
 }
 
 /** Has the run put the call's result into messages, as it does for agents. */
@@ -180,16 +200,16 @@ async function look(
   return { call: stillWaiting[0] ?? resumed[0], output: filled.output };
 }
 
-function notPausing(connection: string): McpSessionError {
-  const field = `connections.${connection}.input`;
-  const message = `${field} must be "pause" for a call that waits to go on. Nothing was sent in this step.`;
-  return new McpSessionError("CONNECTION_INVALID", message, { data: { field, connection } });
-}
-
 function notSaid(): McpSessionError {
   return new McpSessionError(
     "INPUT_INVALID",
     "The hook of the run got something else than answer or withdraw of the steps send. Nothing was sent, and the call still waits.",
     { data: { field: "payload" } },
   );
+}
+
+function notMade({ connection }: CallRequest, isLost: boolean): McpSessionError {
+  const code = isLost ? "SESSION_LOST" : "CONNECTION_UNAVAILABLE";
+  const message = `Connection ${connection}: the user has signed in, and the call could not be made. It still waits.`;
+  return new McpSessionError(code, message, { data: { connection } });
 }

@@ -20,7 +20,7 @@ export interface AgentRun {
 export async function agentTurn({ prompt, approval, ...run }: AgentRun) {
   "use workflow";
   const mcp = await openDurableConnections({ connections: ["notes"], ...run, steps });
-  const tools = { ...mcp.tools };
+  const { tools } = mcp;
   if (approval !== undefined) {
     const tool = tools[approval.tool]!;
     tools[approval.tool] = {

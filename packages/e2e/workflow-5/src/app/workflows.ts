@@ -21,7 +21,7 @@ export async function agentTurn({ prompt, approval, sleepMs, ...run }: AgentRun)
   "use workflow";
   const steps = { sessions: mcpSessions, call: mcpCall };
   const mcp = await openDurableConnections({ connections: ["notes"], ...run, steps });
-  const tools: Record<string, any> = { ...mcp.tools };
+  const tools: Record<string, any> = mcp.tools;
   if (approval) tools[approval.tool] = { ...tools[approval.tool], needsApproval: true };
   // The agent brings an older release of AI SDK, whose types differ in details.
   const model = new ScriptedModel() as unknown as ConstructorParameters<
