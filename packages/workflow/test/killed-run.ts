@@ -8,7 +8,7 @@ import { add, alice, list, type ScriptedResult } from "./test-app.ts";
 type JsonProgram = ReturnType<typeof startJsonProgram>;
 
 /** A process that runs the app. */
-export function startApp(dataDir: string, args: string[], env: Record<string, string>) {
+function startApp(dataDir: string, args: string[], env: Record<string, string>) {
   const app = JSON.stringify(inject("workflowApp"));
   return startJsonProgram(new URL("run-program.ts", import.meta.url), [app, dataDir, ...args], env);
 }

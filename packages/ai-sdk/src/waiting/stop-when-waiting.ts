@@ -92,7 +92,7 @@ function afterSilence({ steps }: Pick<OfAnyTools, "steps">): boolean {
 }
 
 /** The step in which the model is not asked, because a call waits; `undefined` if it is asked. */
-export function stepWhileWaiting(messages: readonly unknown[], mode: WhileWaiting = "reply") {
+function stepWhileWaiting(messages: readonly unknown[], mode: WhileWaiting = "reply") {
   const hasWritten = lastSpeaker(messages) === "user";
   if (mode === "hold") {
     const names = findPlaceholders(messages).map(({ toolName }) => toolName);

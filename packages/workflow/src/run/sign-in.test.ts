@@ -13,7 +13,7 @@ const app = useTestApp();
 const owner = { principal: alice };
 
 const door = {
-  ...{ kind: "authorization", connection: "work", server: expect.any(String) as unknown },
+  ...{ type: "sign-in", connection: "work", server: expect.any(String) as unknown },
   ...{ startUrl: "https://app.test/oauth/start", askedAt: expect.any(Number) as unknown },
 };
 
