@@ -18,7 +18,7 @@ export interface AgentsInTool {
   isOver?: boolean;
 }
 
-export interface WaitingBelow {
+interface WaitingBelow {
   readonly call: WaitingCall;
   readonly withdraw: () => Promise<unknown>;
 }
