@@ -1,8 +1,13 @@
 import type { AgentInTool } from "../tools/tool-call-scope.ts";
+import { lastSpeaker } from "../waiting/placeholders.ts";
+import { silentStep, stepWith } from "../waiting/stop-when-waiting.ts";
 
 export type Messages = readonly Readonly<Record<string, unknown>>[];
 
-/** A call of an agent in a tool: with its messages of an earlier step, if there are any. */
+/**
+ * A call of an agent in a tool: with its messages of an earlier step, if there are any. One that had ended says again
+ * what it said.
+ */
 export function goingOn<PARAMETERS extends { prompt?: unknown; messages?: unknown }>(
   parameters: PARAMETERS,
   inTool: AgentInTool,
@@ -10,8 +15,19 @@ export function goingOn<PARAMETERS extends { prompt?: unknown; messages?: unknow
   const { prompt, messages: given, ...others } = parameters;
   const own = inTool?.history ?? given ?? prompt;
   const messages = (typeof own === "string" ? [{ role: "user", content: own }] : own) as Messages;
+  if (inTool?.isLate)
+    return { parameters: { ...parameters, prepareStep: () => silentStep }, messages };
   if (inTool?.history === undefined) return { parameters, messages };
-  return { parameters: { ...others, messages } as unknown as PARAMETERS, messages };
+  const goesOn = (parts: object) => ({ ...others, ...parts }) as unknown as PARAMETERS;
+  if (lastSpeaker(messages) !== "model") return { parameters: goesOn({ messages }), messages };
+  const before = messages.slice(0, -1);
+  const said = stepWith(textOf(messages.at(-1)!), { unified: "stop", raw: undefined });
+  return { parameters: goesOn({ messages: before, prepareStep: () => said }), messages: before };
+}
+
+function textOf({ content }: Messages[number]): string {
+  if (!Array.isArray(content)) return String(content);
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
 /** AI SDK 6 and 7 have them in different places. */

@@ -19,7 +19,7 @@ import {
 } from "../run/run-scope.ts";
 import { beginAgent, currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
 import { loadWaiting } from "../waiting/stored-calls.ts";
-import { keepAgents } from "../waiting/sub-agents.ts";
+import { keepAgents, withAgentName } from "../waiting/sub-agents.ts";
 import { type Messages, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
 import { inRun, withPlaceholders } from "./bind-tools.ts";
 
@@ -41,7 +41,10 @@ interface AgentUse {
 export interface AgentToolOptions<INPUT> {
   /** For the model of the agent that calls the tool. */
   readonly description: string;
-  /** The sub-agent; or makes it for a call, in the run, where `currentConnections()` has its tools. */
+  /**
+   * The sub-agent; or makes it for a call, in the run, where `currentConnections()` has its tools. AI SDK 6 does not say
+   * how the tool is named: the agent's `id` does, or else `description`, which is to stay while calls wait.
+   */
   readonly agent: AnyAgent | ((input: INPUT, use: AgentUse) => AnyAgent | PromiseLike<AnyAgent>);
   /** The schema of the tool's input. @default an object with a text `prompt` */
   readonly inputSchema?: FlexibleSchema<INPUT> | undefined;
@@ -99,16 +102,17 @@ export function agentTool<INPUT = { prompt: string }>(
 export function agentTool(given: AgentToolOptions<any>): Tool {
   const options = checkOptions(schema, given);
   const { description, inputSchema = z.object({ prompt: z.string() }), stream } = options;
+  const { id } = options.agent as { readonly id?: unknown };
+  const toolName = typeof id === "string" ? id : description;
   const execute = (input: unknown, use: AgentUse): unknown => {
     const scope = currentScope();
-    const name = typeof options.agent === "object" ? options.agent.id : undefined;
     const { toolCallId } = use;
-    const call = { toolName: name ?? "agent", toolCallId, input, ...inRun(scope) };
+    const call = { toolName, toolCallId, input, ...inRun(scope) };
     return keepAgents(call, () =>
       stream ? streamed(options, input, use, scope) : generated(options, input, use, scope),
     );
   };
-  return withPlaceholders({
+  const tool: Tool = {
     ...{ description, inputSchema, execute },
     ...(stream && {
       toModelOutput: ({ output }: { output: UIMessage | undefined }) => ({
@@ -116,7 +120,8 @@ export function agentTool(given: AgentToolOptions<any>): Tool {
         value: output?.parts.findLast((part) => part.type === "text")?.text ?? "",
       }),
     }),
-  });
+  };
+  return withAgentName(withPlaceholders(tool), toolName);
 }
 
 type Options = AgentToolOptions<any>;

@@ -12,7 +12,7 @@ import { offeredTools } from "./offered-tools.ts";
 import { modelSchema } from "./provided-arguments.ts";
 import { acceptWaiting, plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import { createToolApproval, whileAllowed } from "./tool-approval.ts";
-import { followToolCalls, pathAround, waitBelow } from "./tool-call-scope.ts";
+import { around, followToolCalls, pathAround, waitBelow } from "./tool-call-scope.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
@@ -111,7 +111,9 @@ function createCall(
   return async (input: unknown, use: CallUse = {}) => {
     const { toolCallId, abortSignal } = use;
     const { name, annotations } = tool;
-    const repeated = toolCallId && (await connection.repeatOf?.(name, input, toolCallId));
+    // What waits in the root agent's messages is no result for a sub-agent.
+    const isRepeat = toolCallId && around(toolCallId) === undefined;
+    const repeated = isRepeat && (await connection.repeatOf?.(name, input, toolCallId));
     if (repeated) return repeated;
     const path = pathAround(toolCallId);
     const observers = [progressObserver(connection, name, toolCallId)];

@@ -14,6 +14,8 @@ export interface AgentsInTool {
   readonly begun: { messages?: PromiseLike<Messages> | Messages | undefined; isKept?: boolean }[];
   /** Their calls that wait. */
   readonly waiting: WaitingBelow[];
+  /** Whether the tool has its result, so that nobody looks at `waiting` any more. */
+  isOver?: boolean;
 }
 
 interface WaitingBelow {
@@ -37,7 +39,7 @@ export const currentToolCall = toolCalls.current;
 export const enterToolCall = toolCalls.enter;
 
 /** The tool call in which an agent's call of a connection's tool is made; `undefined` for the root agent's. */
-function around(toolCallId: string | undefined): ToolCallScope | undefined {
+export function around(toolCallId: string | undefined): ToolCallScope | undefined {
   const scope = toolCalls.current();
   // AI SDK 7 tells of the call itself, too.
   const isOwn = scope !== undefined && !scope.agents && scope.toolCallId === toolCallId;
@@ -71,19 +73,22 @@ export async function waitBelow<T>(
   of: Pick<SignIn, "contextOf"> | undefined,
 ): Promise<T> {
   const call = waitingCallOf(result);
-  const scope = call && around(toolCallId);
-  if (scope === undefined || call === undefined) return result;
+  if (call === undefined) return result;
   const withdraw = async () => {
     const { withdrawCall } = await import("@durable-mcp/core/waiting/internal");
     return await withdrawCall(await of!.contextOf!(call), call.id);
   };
-  const below = { call, withdraw };
-  if (scope.agents) {
-    scope.agents.waiting.push(below);
-    return result;
+  await waitIn(around(toolCallId), { call, withdraw });
+  return result;
+}
+
+/** Has a tool call know that a call below it waits. @throws {McpSessionError} as `waitBelow` */
+export async function waitIn(scope: ToolCallScope | undefined, below: WaitingBelow): Promise<void> {
+  if (scope?.agents && !scope.agents.isOver) scope.agents.waiting.push(below);
+  else if (scope !== undefined) {
+    await below.withdraw();
+    throw (scope.failure = notWrapped(scope, below.call));
   }
-  await below.withdraw();
-  throw (scope.failure = notWrapped(scope, call));
 }
 
 /** A call waits in an agent to which no later step would bring its result. */
@@ -105,10 +110,14 @@ export type AgentInTool = ReturnType<typeof beginAgent>;
 export function beginAgent() {
   const agents = toolCalls.current()?.agents;
   if (agents === undefined) return undefined;
+  // It was perhaps asked with the empty text of one that waits. It begins when that one has gone on.
+  if (agents.waiting.length > 0 && agents.begun.length >= agents.histories.length)
+    return { isLate: true, goesOn: false, history: undefined, keep: () => undefined };
   const own: AgentsInTool["begun"][number] = {};
   const history = agents.histories[agents.begun.length];
   agents.begun.push(own);
   return {
+    isLate: false,
     /** Whether it has begun in an earlier step. */
     goesOn: history !== undefined,
     /** Its messages of an earlier step, with which it goes on; `undefined` if the application keeps them. */

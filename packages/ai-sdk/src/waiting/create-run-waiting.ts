@@ -82,13 +82,12 @@ export function createRunWaiting(
         ({ over, ...resumed } = await fill(messages, tools));
       }
       const { stillWaiting } = resumed;
-      if (stored)
+      const inTool = currentToolCall();
+      // The messages of a sub-agent say nothing of the root agent's calls.
+      if (stored && inTool === undefined)
         joinRepeats(stored, mode === "reply" ? stillWaiting : [], { connections, repeats });
       for (const call of stillWaiting)
-        currentToolCall()?.agents?.waiting.push({
-          call,
-          withdraw: () => stored!.withdraw(call.id),
-        });
+        inTool?.agents?.waiting.push({ call, withdraw: () => stored!.withdraw(call.id) });
       const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";
       const landing: UserMessage[] = isLanding
         ? [{ role: "user", content: landingText(over) }]

@@ -3,9 +3,10 @@ import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
+import { ownField } from "../base/own-field.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { isParked } from "./sign-in.ts";
-import { agentOutput, isAgentCall } from "./sub-agents.ts";
+import { agentNameOf, isAgentCall } from "./sub-agents.ts";
 import { answerWithoutSecrets } from "../tools/provided-arguments.ts";
 import { replayOf } from "../tools/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
@@ -106,9 +107,12 @@ async function isCallOf(
   const { connection } = call;
   const isRepeat = call.repeatedBy?.includes(toolCallId);
   if (call.toolCallId !== toolCallId && !isRepeat) return false;
-  if (call.kind === "agent") return await hasDigest({ ...agentCall, input }, call.digest);
   const { method, params } = call.request;
   const tool = String(params["name"]);
+  if (call.kind === "agent") {
+    const isNamed = [toolName, agentNameOf(ownTool(tools, toolName))].includes(tool);
+    return isNamed && (await hasDigest({ ...agentCall, input }, call.digest));
+  }
   // Applications name tools as they like, and those of a connection that is down are missing.
   const named = call.isStandIn ? undefined : replayOf(ownTool(tools, toolName));
   if (named && (named.connection !== connection || named.tool.name !== tool)) return false;
@@ -128,7 +132,7 @@ async function resultOf(
   const tool = ownTool(tools, place.toolName);
   try {
     if (call.kind === "agent" && answer.error === undefined) {
-      const output = agentOutput(answer.result);
+      const output = ownField(answer.result, "output");
       const modelOutput = await tool?.toModelOutput?.({ toolCallId, input, output });
       return { modelOutput: modelOutput ?? plainModelOutput(output), ui: availableAs(output) };
     }

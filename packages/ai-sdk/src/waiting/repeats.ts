@@ -5,13 +5,13 @@ import { type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-call
 
 /** The calls of the application's own tools that wait, while the model goes on. */
 export interface RepeatedCalls {
-  /** Has a call of the model join one that waits, which it repeats; `undefined` while none waits. */
+  /** Has a call of the model join one that waits, which it repeats; `undefined` while none of its tool waits. */
   find?:
     | ((call: {
         readonly toolName: string;
         readonly toolCallId: string;
         readonly input: unknown;
-      }) => Promise<WaitingResult | undefined>)
+      }) => Promise<WaitingResult | undefined> | undefined)
     | undefined;
 }
 
@@ -35,14 +35,13 @@ export function joinRepeats(
           };
   }
   const agents = waiting.filter(({ type }) => type === "sub-agent");
-  repeats.find =
-    agents.length === 0
-      ? undefined
-      : async ({ toolName, toolCallId, input }) => {
-          const { agentCall } = await loadWaiting();
-          const same = agents.filter(({ tool }) => tool === toolName);
-          return await join(stored, same, { ...agentCall, input }, toolCallId);
-        };
+  repeats.find = ({ toolName, toolCallId, input }) => {
+    const same = agents.filter(({ tool }) => tool === toolName);
+    if (same.length === 0) return undefined;
+    return loadWaiting().then(async ({ agentCall }) =>
+      join(stored, same, { ...agentCall, input }, toolCallId),
+    );
+  };
 }
 
 /** Notes that a call repeats one of these. @returns its placeholder; `undefined` if it repeats none */

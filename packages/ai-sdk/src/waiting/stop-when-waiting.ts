@@ -140,6 +140,7 @@ function isNewPlaceholder(output: unknown): boolean {
 
 /** A specification of language models that AI SDK 6 and 7 take. */
 type LanguageModelV3 = Extract<LanguageModel, { readonly specificationVersion: "v3" }>;
+type FinishReason = Awaited<ReturnType<LanguageModelV3["doGenerate"]>>["finishReason"];
 
 const modelId = "durable-mcp/waiting";
 
@@ -153,13 +154,13 @@ const usage = {
   outputTokens: { total: undefined, text: undefined, reasoning: undefined },
 };
 // Not "stop": AI SDK would then read a structured output in no text.
-const finishReason = { unified: "other", raw: "waiting" } as const;
+const waits: FinishReason = { unified: "other", raw: "waiting" };
 
 /**
  * A language model that says nothing, or one text, at once and at no cost. AI SDK calls the model after some tools without asking
  * anybody, so a loop can only be stopped there by the model itself.
  */
-const fixedModel = (text: string): LanguageModelV3 => ({
+const fixedModel = (text: string, finishReason: FinishReason): LanguageModelV3 => ({
   specificationVersion: "v3",
   provider: "durable-mcp",
   modelId,
@@ -190,10 +191,11 @@ const fixedModel = (text: string): LanguageModelV3 => ({
 });
 
 /** What a `prepareStep` gives for a step in which the model says a text of ours. It cannot obey a tool choice. */
-const stepWith = (
+export const stepWith = (
   text: string,
+  finishReason = waits,
 ): { readonly model: LanguageModel; readonly toolChoice: "auto" } => ({
-  model: fixedModel(text),
+  model: fixedModel(text, finishReason),
   toolChoice: "auto",
 });
 export const silentStep = stepWith("");

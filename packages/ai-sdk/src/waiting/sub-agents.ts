@@ -1,17 +1,24 @@
 /** The tool calls in which agents run: how they wait with their agents' calls, and how they go on. */
 
-import { invalid, isRecord, waitingResult } from "@durable-mcp/core/internal";
+import { invalid, waitingResult } from "@durable-mcp/core/internal";
 import type { AgentToolCall, WaitingResult } from "@durable-mcp/core/waiting";
-import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type {
+  AgentsWaiting,
+  ClaimedOutcome,
+  StoredCall,
+  WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import {
   type AgentsInTool,
+  around,
   currentToolCall,
   enterToolCall,
   notWrapped,
   pathOf,
   type ToolCallScope,
+  waitIn,
 } from "../tools/tool-call-scope.ts";
 import type { RepeatedCalls } from "./repeats.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
@@ -39,14 +46,16 @@ export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
   const outer = currentToolCall();
   // It is executed again, or it is a tool of `agentTool` among a durable agent's own.
   if (outer?.isStarting) return execute();
-  if (repeats?.find) return unlessRepeated(call, repeats.find, execute);
-  const isTold = outer !== undefined && !outer.agents && outer.toolCallId === toolCallId;
+  const above = around(toolCallId);
+  // AI SDK 7 tells of the call, and knows the name.
+  const { toolName } = above === outer ? call : outer!;
+  const repeated = above ? undefined : repeats?.find?.({ toolName, toolCallId, input });
+  if (repeated) return unlessRepeated(call, repeated, execute);
   const agents: AgentsInTool = { histories: [], begun: [], waiting: [] };
-  const { toolName } = isTold ? outer : call;
-  const scope = { toolName, toolCallId, around: isTold ? outer.around : outer, agents };
+  const scope = { toolName, toolCallId, around: above, agents };
   const end: End = async () => {
-    if (agents.waiting.length === 0) return undefined;
-    return await withStored((stored) => keep(stored, scope, input));
+    const waits = await whatWaits(scope);
+    return waits && (await withStored((stored) => keep(stored, scope, { ...waits, input })));
   };
   const result = startIn(scope, execute);
   return isAsyncIterable(result) ? endLate(scope, result, end) : endSoon(scope, result, end);
@@ -55,11 +64,10 @@ export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
 /** Has a call of the model join one that it repeats. */
 async function* unlessRepeated(
   call: OwnToolCall,
-  find: NonNullable<RepeatedCalls["find"]>,
+  repeated: Promise<WaitingResult | undefined>,
   execute: () => unknown,
 ) {
-  const repeated = await find(call);
-  const result = repeated ?? keepAgents({ ...call, repeats: undefined }, execute);
+  const result = (await repeated) ?? keepAgents({ ...call, repeats: undefined }, execute);
   if (isAsyncIterable(result)) yield* result;
   else yield await result;
 }
@@ -80,55 +88,47 @@ type OwnScope = ToolCallScope & { readonly agents: AgentsInTool };
 type End = () => Promise<WaitingResult | undefined>;
 
 async function endSoon({ agents }: OwnScope, result: unknown, end: End) {
-  let output: unknown;
   try {
-    output = await result;
+    const output = await result;
+    return (await end()) ?? output;
   } catch (error) {
     await withdrawAll(agents);
     throw error;
   }
-  return (await end()) ?? output;
 }
 
-/** Of a generator the last value is the result. */
+/** Of a generator the last value is the result. One that nobody reads to its end has none. */
 async function* endLate(scope: OwnScope, results: AsyncIterable<unknown>, end: End) {
+  let isEnded = false;
   try {
     yield* resultsInContext((use) => enterToolCall(scope, use), results);
-  } catch (error) {
-    await withdrawAll(scope.agents);
-    throw error;
+    const placeholder = await end();
+    isEnded = true;
+    if (placeholder !== undefined) yield placeholder;
+  } finally {
+    if (!isEnded) await withdrawAll(scope.agents);
   }
-  const placeholder = await end();
-  if (placeholder !== undefined) yield placeholder;
 }
 
-/** Keeps a tool call while calls of its agents wait. @returns its placeholder; `undefined` if none waits */
+/** Keeps a tool call while calls of its agents wait. @returns its placeholder */
 async function keep(
   stored: StoredCalls | undefined,
   scope: OwnScope,
-  input: unknown,
-): Promise<WaitingResult | undefined> {
-  const waits = await whatWaits(scope);
-  if (waits === undefined) return undefined;
+  waits: AgentsWaiting & Pick<OwnToolCall, "input">,
+): Promise<WaitingResult> {
   const [{ call }] = scope.agents.waiting as [AgentsInTool["waiting"][number]];
   const { toolName, toolCallId } = scope;
   const { describeWaiting, keepAgentCall, tooLongToWait } = await loadWaiting();
   const { connection } = call;
-  const own = { connection, url: new URL(call.server), toolName, toolCallId, input };
-  const kept =
-    stored &&
-    (await keepAgentCall(await stored.contextOf(own), {
-      ...own,
-      ...waits,
-      path: pathOf(scope.around),
-    }));
-  if (kept === undefined) {
-    await withdrawAll(scope.agents);
+  const path = pathOf(scope.around);
+  const own = { connection, url: new URL(call.server), toolName, toolCallId, path, ...waits };
+  const kept = stored && (await keepAgentCall(await stored.contextOf(own), own));
+  if (kept === undefined)
     throw stored ? invalid(`tools.${toolName}`, tooLongToWait) : notWrapped(scope, call);
-  }
+  // A step that is executed again finds the call of the first.
+  await withdrawAll(scope.agents, kept.waitsFor);
   const described = describeWaiting(kept);
-  const withdraw = () => stored!.withdraw(kept.id);
-  scope.around?.agents?.waiting.push({ call: described, withdraw });
+  await waitIn(scope.around, { call: described, withdraw: () => stored!.withdraw(kept.id) });
   return waitingResult(described);
 }
 
@@ -139,24 +139,37 @@ async function keep(
  */
 async function whatWaits({ toolName, agents }: OwnScope) {
   const { begun, waiting } = agents;
+  const all =
+    waiting.length === 0
+      ? []
+      : await Promise.all(begun.map(async ({ messages = [] }) => [...(await messages)]));
+  agents.isOver = true;
   if (waiting.length === 0) return undefined;
-  const all = await Promise.all(begun.map(async ({ messages = [] }) => [...(await messages)]));
   const places = new Set(findPlaceholders(all.flat()).map(({ id }) => id));
   const lost = waiting.find(({ call }) => !places.has(call.id));
-  if (lost !== undefined) {
-    await withdrawAll(agents);
-    throw notWrapped({ toolName }, lost.call);
-  }
+  if (lost !== undefined) throw notWrapped({ toolName }, lost.call);
   // Those that the application keeps are not kept twice.
   const histories = all.map((messages, at) => (begun[at]!.isKept ? [] : messages));
   const waitsFor = [...new Set(waiting.map(({ call }) => call.id))];
-  return { histories: histories, waitsFor };
+  return { histories, waitsFor };
 }
 
-/** Takes back what waits in a tool call that fails: no later step would bring a result to it. */
-async function withdrawAll({ waiting }: AgentsInTool): Promise<void> {
-  await Promise.all(waiting.map(({ withdraw }) => withdraw().catch(unlessOver)));
+/** Takes back what waits in a tool call: no later step would bring a result to it. */
+async function withdrawAll(agents: AgentsInTool, but: readonly string[] = []): Promise<void> {
+  agents.isOver = true;
+  const lost = agents.waiting.filter(({ call }) => !but.includes(call.id));
+  await Promise.all(lost.map(({ withdraw }) => withdraw().catch(unlessOver)));
 }
+
+const agentName = Symbol("durable-mcp.agentName");
+
+/** Where AI SDK does not say under which name a tool is called, its calls are kept under this one. */
+export const withAgentName = <TOOL extends object>(tool: TOOL, name: string): TOOL => ({
+  ...tool,
+  [agentName]: name,
+});
+export const agentNameOf = (tool: object | undefined): unknown =>
+  tool && Reflect.get(tool, agentName);
 
 /** Whether a call is that of a tool in which agents run, and waits. */
 export function isAgentCall({ call: { kind, state } }: StoredCall): boolean {
@@ -201,9 +214,9 @@ export async function resumeAgentCall(
       const [json] = JSON.parse(JSON.stringify([output ?? null])) as [unknown];
       return { type: "settles", answer: { result: { output: json } } };
     } catch (error) {
+      await withdrawAll(agents, abortSignal?.aborted ? call.waitsFor : []);
       // What is aborted goes on from where it was.
       if (abortSignal?.aborted) return { type: "not-sent", error };
-      await withdrawAll(agents);
       const message = error instanceof Error ? error.message : String(error);
       return { type: "settles", answer: { error: { code: -32_603, message } } };
     }
@@ -233,9 +246,4 @@ async function lastOf(scope: OwnScope, results: AsyncIterable<unknown>): Promise
   const inScope = resultsInContext((use) => enterToolCall(scope, use), results);
   for await (const result of inScope) last = result;
   return last;
-}
-
-/** The output of a tool in which agents ran. */
-export function agentOutput(result: unknown): unknown {
-  return isRecord(result) ? result["output"] : undefined;
 }

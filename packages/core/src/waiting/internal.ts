@@ -5,7 +5,7 @@
 export { answerCall } from "./answer-call.ts";
 export { formProblem } from "./form-problem.ts";
 export { type ClaimedOutcome, sendClaimed, settleCall, tooLongToWait } from "./claim.ts";
-export { agentCall, keepAgentCall } from "./keep-agent.ts";
+export { agentCall, type AgentsWaiting, keepAgentCall } from "./keep-agent.ts";
 export { findParked, parkCall } from "./park-call.ts";
 export { callId, hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";

@@ -100,15 +100,17 @@ export function createWaitingFetch(
     const leg = { fetch: withHeaders(fetch, headers), signal };
     const { claimed } = notes;
     const { id, known } = claimed
-      ? { id: claimed.call.id, known: undefined }
+      ? { ...claimed.call, known: undefined }
       : await findCall(context, identity);
+    // Of one that has waited for a sign-in the path and the repeats stay.
+    const first = claimed ? { ...claimed.call, request: begun.request } : { ...begun, id };
     if (known !== undefined) {
       const answer = answerOf(await goOn(context, known, leg), notes);
       return Response.json({ jsonrpc: "2.0", id: message.id, ...answer });
     }
     return answerWithPlaceholder(await send(), message.id, async (question) => {
       try {
-        const asked = await keepQuestion(context, { ...begun, id }, question, claimed);
+        const asked = await keepQuestion(context, first, question, claimed);
         return answerOf(await goOn(context, asked, leg), notes);
       } catch (error) {
         notes.onFailure?.(error);
