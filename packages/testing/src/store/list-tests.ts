@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SessionStore, StoreListQuery } from "../stores/session-store.ts";
+import type { SessionStore, StoreListQuery } from "@durable-mcp/core";
 import { expectKeys, expectRejection, listAll, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
 

@@ -1,4 +1,4 @@
-import type { SessionStore } from "../stores/session-store.ts";
+import type { SessionStore } from "@durable-mcp/core";
 
 /** A store and its connection. */
 export interface OpenedStore {

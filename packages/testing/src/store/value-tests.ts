@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonValue } from "../stores/session-store.ts";
+import type { JsonValue } from "@durable-mcp/core";
 import { expectRejection, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
 

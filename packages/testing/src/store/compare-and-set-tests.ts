@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SessionStore } from "../stores/session-store.ts";
+import type { SessionStore } from "@durable-mcp/core";
 import type { StoreTest } from "./store-test.ts";
 import { expectConflict, expectStored, put } from "./expectations.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SessionStore } from "../stores/session-store.ts";
+import type { SessionStore } from "@durable-mcp/core";
 import { expectRejection, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { SessionStore, StoreBatchWrite } from "../stores/session-store.ts";
-import { writeBatch } from "../stores/write-batch.ts";
+import type { SessionStore, StoreBatchWrite } from "@durable-mcp/core";
+import { writeBatch } from "@durable-mcp/core/internal";
 import { expectKeys, expectRejection, expectStored, listAll, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
 

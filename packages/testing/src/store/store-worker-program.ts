@@ -1,7 +1,7 @@
 // A process of the tests with several: `node store-worker-program.ts <module URL> <data as JSON>`.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SessionStore } from "../stores/session-store.ts";
-import { writeBatch } from "../stores/write-batch.ts";
+import type { SessionStore } from "@durable-mcp/core";
+import { writeBatch } from "@durable-mcp/core/internal";
 import type { OpenedStore } from "./store-test.ts";
 import type { StoreTask, StoreWorkerMessage } from "./store-worker.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../stores/memory-store.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
-import type { SessionStore, StoredRecord } from "../stores/session-store.ts";
-import { writeBatch } from "../stores/write-batch.ts";
+import { createMemoryStore } from "@durable-mcp/core";
+import { McpSessionError } from "@durable-mcp/core";
+import type { SessionStore, StoredRecord } from "@durable-mcp/core";
+import { writeBatch } from "@durable-mcp/core/internal";
 import { type OpenedStore, testSessionStore } from "./index.ts";
 
 /** The suite's tests by their titles. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonValue } from "../stores/session-store.ts";
+import type { JsonValue } from "@durable-mcp/core";
 import { put } from "./expectations.ts";
 import { withCalls } from "./notice-tests.ts";
 import { type StoreWorker, startStoreWorker } from "./store-worker.ts";

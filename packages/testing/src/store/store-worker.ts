@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { JsonValue } from "../stores/session-store.ts";
+import type { JsonValue } from "@durable-mcp/core";
 
 /** A task for a worker process. It answers with a number. */
 export type StoreTask =

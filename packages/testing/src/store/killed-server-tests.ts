@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { McpSessionError } from "../base/mcp-session-error.ts";
-import type { JsonValue, SessionStore } from "../stores/session-store.ts";
+import { McpSessionError } from "@durable-mcp/core";
+import type { JsonValue, SessionStore } from "@durable-mcp/core";
 import { saveBatchesUntilItFails } from "./batch-tests.ts";
 import { expectAllToFail, expectKeys, listAll, put } from "./expectations.ts";
 import { withCalls } from "./notice-tests.ts";

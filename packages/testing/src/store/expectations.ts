@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { McpSessionError, type McpSessionErrorCode } from "../base/mcp-session-error.ts";
+import { McpSessionError, type McpSessionErrorCode } from "@durable-mcp/core";
 import type {
   JsonValue,
   SessionStore,
@@ -7,7 +7,7 @@ import type {
   StoredValue,
   StoreListQuery,
   StorePutOptions,
-} from "../stores/session-store.ts";
+} from "@durable-mcp/core";
 
 /** Puts a value, and expects success. Returns its revision. */
 export async function put(

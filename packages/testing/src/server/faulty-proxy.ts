@@ -1,0 +1,203 @@
+import * as acts from "./acts.ts";
+import { type Act, type Exchange, type Front, type SeenRequest, startFront } from "./front.ts";
+
+/** Which requests meet a fault. */
+export interface FaultOptions {
+  /**
+   * A JSON-RPC method, a tool, `GET`, `DELETE`, `*` for all of MCP, or a function. @default "tools/call"
+   */
+  readonly on?: string | ((request: SeenRequest) => boolean) | undefined;
+  /** How many requests meet it. @default all until `heal` */
+  readonly times?: number | undefined;
+  /** Whether the server carries a request out first that gets no answer, or another one. @default false */
+  readonly carriedOut?: boolean | undefined;
+}
+
+/** A fault that a server has. */
+export interface Fault {
+  /** How many requests have met it. */
+  readonly met: number;
+  /** Ends it. */
+  heal(): void;
+}
+
+/** The answer to one request, held back by the server that has carried it out. */
+export interface HeldAnswer extends Fault {
+  /** Resolves when the server has answered, and the client has seen nothing of it. */
+  readonly reached: Promise<void>;
+  /** Lets it go out. */
+  release(): void;
+  /** Breaks the client's connection instead. */
+  drop(): void;
+}
+
+/** A server, or what stands before one, that behaves as a test tells it. */
+export type FaultyProxy = Awaited<ReturnType<typeof createFaultyProxy>>;
+
+/**
+ * Stands before an MCP server of yours, and makes it faulty: `agent → proxy → server`.
+ *
+ * @param options.target the server's URL
+ * @example
+ * const proxy = await createFaultyProxy({ target: "http://localhost:8931/mcp" });
+ * proxy.hang({ times: 1 });
+ */
+export async function createFaultyProxy({ target }: { readonly target: string | URL }) {
+  return createFaults(await startFront(new URL(target)));
+}
+
+/** What a refusal says. */
+interface ResponseParts {
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+interface PlannedFault {
+  readonly matches: (request: SeenRequest) => boolean;
+  readonly act: Act;
+  left: number;
+  met: number;
+}
+
+/** Answers a request before all faults, or lets it pass with `undefined`. */
+type Guard = (exchange: Exchange) => Promise<Response | undefined>;
+
+/** The faults of a front. */
+export function createFaults(front: Front) {
+  const planned = new Set<PlannedFault>();
+  const awaited = new Set<Pick<PlannedFault, "matches"> & { readonly resolve: () => void }>();
+  /** The sessions up to this one are forgotten, and how that is said. */
+  let forgotten = { upTo: 0, dialect: "not-found" as acts.LostSessionDialect };
+  let guard: Guard | undefined;
+
+  front.answer = async (exchange) => {
+    const { seen } = exchange;
+    for (const each of awaited) {
+      if (!each.matches(seen)) continue;
+      awaited.delete(each);
+      each.resolve();
+    }
+    const refused = await guard?.(exchange);
+    if (refused !== undefined) return refused;
+    if (seen.session !== undefined && seen.session <= forgotten.upTo) {
+      return acts.lostSessionDialects[forgotten.dialect]();
+    }
+    const fault = [...planned].findLast(({ left, matches }) => left > 0 && matches(seen));
+    if (fault === undefined) return await exchange.carryOut();
+    fault.left -= 1;
+    fault.met += 1;
+    return await fault.act(exchange);
+  };
+
+  /** Answers as `act` does. The fault that was planned last comes first. */
+  const meet = (act: Act, options: FaultOptions = {}): Fault => {
+    const { on = "tools/call", times = Infinity, carriedOut = false } = options;
+    const late: Act = async (exchange) => {
+      await (await exchange.carryOut()).text();
+      return await act(exchange);
+    };
+    const fault = { act: carriedOut ? late : act, matches: matcherOf(on), left: times, met: 0 };
+    planned.add(fault);
+    return {
+      get met() {
+        return fault.met;
+      },
+      heal: () => void planned.delete(fault),
+    };
+  };
+
+  const faulty = {
+    url: front.url,
+    origin: front.origin,
+    /** All requests so far, in order. Set `length` to 0 to count anew. */
+    requests: front.requests,
+    /** The JSON-RPC methods of the requests, or their HTTP methods, in order. */
+    get log(): string[] {
+      return front.requests.map(({ rpcMethod, httpMethod }) => rpcMethod ?? httpMethod);
+    },
+    /** How many sessions it has made so far. */
+    get sessions(): number {
+      return front.sessions();
+    },
+    /** How many connections are open. */
+    connections: front.connections,
+    meet,
+    /** Stands before all else, or lets a request pass with `undefined`. */
+    setGuard: (next: Guard) => void (guard = next),
+    /**
+     * Forgets all sessions, as a restart or an idle time-out does.
+     *
+     * @param options.dialect how it refuses them from now on. @default "not-found"
+     */
+    forgetSessions({ dialect = "not-found" }: { dialect?: acts.LostSessionDialect } = {}): void {
+      forgotten = { upTo: front.sessions(), dialect };
+    },
+    /** Breaks all connections, and forgets all sessions, at the same address. */
+    async restart(options?: { dialect?: acts.LostSessionDialect }): Promise<void> {
+      faulty.forgetSessions(options);
+      await front.setOpen(false);
+      await front.setOpen(true);
+    },
+    /** Refuses connections and breaks those that are open, until `up`. */
+    down: () => front.setOpen(false),
+    up: () => front.setOpen(true),
+    /** Never answers. */
+    hang: (options?: FaultOptions) => meet(acts.hang, options),
+    /** Carries requests out so many milliseconds later. */
+    delay: (ms: number, options?: FaultOptions) => meet(acts.delay(ms), options),
+    /** Answers with this HTTP status, as a gateway does; an answer without `body` has a text. */
+    refuse(
+      status: number,
+      { body = "refused", headers, ...options }: FaultOptions & ResponseParts = {},
+    ): Fault {
+      return meet(async () => new Response(body, { status, headers: { ...headers } }), options);
+    },
+    /** Breaks the connection before there is an answer. */
+    reset: (options?: FaultOptions) => meet(acts.reset, options),
+    /**
+     * Carries requests out, sends half of the answer, and breaks the connection.
+     *
+     * @param options.quietly whether the stream ends as if all were well instead. @default false
+     */
+    cutStreams: ({ quietly = false, ...options }: FaultOptions & { quietly?: boolean } = {}) =>
+      meet(acts.cut(quietly), options),
+    /** Sends answers in pieces of so many bytes. @default 1 */
+    splitStreams: ({ bytes = 1, ...options }: FaultOptions & { bytes?: number } = {}) =>
+      meet(acts.split(bytes), options),
+    /** Carries requests out, and answers beside the protocol. */
+    answerMalformed: (kind: acts.Malformation, options?: FaultOptions) =>
+      meet(acts.malform(kind), options),
+    /** Carries the next request out, and holds its answer. */
+    holdAnswer(options?: Omit<FaultOptions, "times">): HeldAnswer {
+      const reached = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      const fault = meet(
+        async ({ carryOut }) => {
+          const answer = await carryOut();
+          reached.resolve();
+          await released.promise;
+          return answer;
+        },
+        { ...options, times: 1 },
+      );
+      // It may be dropped before anybody waits.
+      released.promise.catch(() => undefined);
+      const drop = () => released.reject(new Error("The connection breaks."));
+      const hold = { reached: reached.promise, release: () => released.resolve(), drop };
+      return Object.assign(fault, hold);
+    },
+    /** Ends all faults; what is forgotten stays forgotten. */
+    heal: () => planned.clear(),
+    /** Resolves when a request that matches has come. */
+    nextRequest: ({ on = "tools/call" }: Omit<FaultOptions, "times"> = {}) =>
+      new Promise<void>((resolve) => awaited.add({ matches: matcherOf(on), resolve })),
+    close: () => front.setOpen(false),
+    [Symbol.asyncDispose]: () => front.setOpen(false),
+  };
+  return faulty;
+}
+
+function matcherOf(on: NonNullable<FaultOptions["on"]>): PlannedFault["matches"] {
+  if (typeof on === "function") return on;
+  return ({ rpcMethod, httpMethod, tool }) => [rpcMethod, httpMethod, tool, "*"].includes(on);
+}

@@ -1,0 +1,49 @@
+// A step in a process of its own: `node step-program.ts <module> [<path of its clock>]`.
+import { openClock, useClock } from "../clock.ts";
+import type { BeginStep, StepFunction, StepReport } from "./step.ts";
+import { createStepPoints } from "./step-points.ts";
+
+const [module = "", clockPath] = process.argv.slice(2);
+const clock = clockPath === undefined ? undefined : openClock(clockPath);
+if (clock) useClock(clock);
+
+let freezes = false;
+const points = createStepPoints(async () => {
+  await report({ type: "reached", sent: points.sent });
+  if (freezes) process.kill(process.pid, "SIGSTOP");
+  // The channel to its test keeps a process that only waits to be killed.
+  else await new Promise(() => undefined);
+});
+const fetch = points.watchFetch(globalThis.fetch);
+globalThis.fetch = fetch;
+// Without its test the process has no purpose.
+process.on("disconnect", () => process.exit());
+
+const { default: step } = (await import(module)) as { default: StepFunction<unknown, unknown> };
+process.once("message", ({ input, stop }: BeginStep) => {
+  freezes = stop?.freezes ?? false;
+  if (stop) points.stopAt(stop);
+  void take(input).then(async (last) => {
+    await report(last);
+    process.exit();
+  });
+});
+await report({ type: "ready" });
+
+async function take(input: unknown): Promise<StepReport> {
+  const { sent, watchStore: watch } = points;
+  try {
+    const output = await step(input, { fetch, watch, now: clock?.now ?? Date.now });
+    return { type: "done", output, sent };
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    const { name, message, stack } = error;
+    const { code, data } = error as { code?: unknown; data?: unknown };
+    return { type: "failed", error: { name, message, stack, code, data }, sent };
+  }
+}
+
+/** @returns when it is out */
+function report(message: StepReport): Promise<void> {
+  return new Promise((resolve) => void process.send!(message, () => resolve()));
+}
