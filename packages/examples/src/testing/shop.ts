@@ -3,17 +3,20 @@ import { createOAuth } from "@durable-mcp/oauth";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import type { StepContext } from "@durable-mcp/testing";
 
-export const use = {
-  principal: { type: "user", issuer: "https://app.example", id: "ada" },
-} as const;
+export const user = { type: "user", issuer: "https://app.example", id: "ada" } as const;
+
+export interface Places {
+  readonly url: string;
+  readonly path: string;
+  /** Whether the shop's questions wait. @default false */
+  readonly asks?: boolean;
+}
 
 /** The sessions of an agent with a shop, as each of its processes makes them. */
-export function connectShop(
-  { url, path, asks = false }: { url: string; path: string; asks?: boolean },
-  { fetch, watch, now }: Partial<StepContext> = {},
-) {
+export function connectShop({ url, path, asks }: Places, context: Partial<StepContext> = {}) {
+  const { fetch, now, watch = (store) => store } = context;
   const opened = createSqliteStore({ path, now });
-  const store = watch?.(opened) ?? opened;
+  const store = watch(opened);
   const keys = { current: new Uint8Array(32).fill(7) };
   const redirectUrl = "http://localhost:3000/oauth/callback";
   const oauth = createOAuth({ store, keys, redirectUrl, fetch, now });

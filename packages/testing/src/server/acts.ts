@@ -17,6 +17,7 @@ export const malformations = {
   empty: () => respond(""),
 } satisfies Record<string, (message: object) => Response>;
 
+/** A way to answer beside the protocol. */
 export type Malformation = keyof typeof malformations;
 
 /** How servers refuse a session that they have lost: 404 as the specification has it, and what else is about. */
@@ -33,6 +34,7 @@ export const lostSessionDialects = {
   "header-required": () => refusal(400, -32_000, "Bad Request: Mcp-Session-Id header is required"),
 } satisfies Record<string, () => Response>;
 
+/** A way to refuse a session that is lost. */
 export type LostSessionDialect = keyof typeof lostSessionDialects;
 
 /** @param body a text as it is, anything else as JSON */

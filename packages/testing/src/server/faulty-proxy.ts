@@ -46,12 +46,6 @@ export async function createFaultyProxy({ target }: { readonly target: string | 
   return createFaults(await startFront(new URL(target)));
 }
 
-/** What a refusal says. */
-interface ResponseParts {
-  readonly body?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
 interface PlannedFault {
   readonly matches: (request: SeenRequest) => boolean;
   readonly act: Act;
@@ -148,7 +142,11 @@ export function createFaults(front: Front) {
     /** Answers with this HTTP status, as a gateway does; an answer without `body` has a text. */
     refuse(
       status: number,
-      { body = "refused", headers, ...options }: FaultOptions & ResponseParts = {},
+      {
+        body = "refused",
+        headers,
+        ...options
+      }: FaultOptions & { body?: string; headers?: Readonly<Record<string, string>> } = {},
     ): Fault {
       return meet(async () => new Response(body, { status, headers: { ...headers } }), options);
     },
