@@ -1,7 +1,7 @@
 import { ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 

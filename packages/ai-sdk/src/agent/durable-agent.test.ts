@@ -10,7 +10,7 @@ import { isOfProgress } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { add, options, startNotebookSessions, wait } from "../../test/notebook-sessions.ts";
-import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableAgent } from "./durable-agent.ts";

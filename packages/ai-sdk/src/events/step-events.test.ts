@@ -2,7 +2,7 @@ import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { isStepCount, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool } from "../../test/step.ts";
 import {
   type ConnectionEvent,

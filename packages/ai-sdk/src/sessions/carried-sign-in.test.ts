@@ -2,7 +2,7 @@ import type { ModelMessage } from "ai";
 import { expect, test } from "vitest";
 import { callsOf } from "../../test/calls-of.ts";
 import { collectEvents } from "../../test/collect-events.ts";
-import { toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import {
   addNote,
   ai7,
@@ -12,7 +12,6 @@ import {
   user,
 } from "../../test/sign-in-application.ts";
 import { alice } from "../../test/step.ts";
-import { modelOfBoth } from "../../test/waiting-tool.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
 
@@ -29,7 +28,7 @@ async function start() {
   const provider = () =>
     createConnectionProvider({ connections: { work: app.connection() }, claim, onEvent });
   const step = async (chat: Chat, before: ModelMessage[], ...turns: Turn[]) => {
-    const model = modelOfBoth(...turns);
+    const model = scriptedModel(...turns);
     const options = { session: asJson(chat), principal: alice };
     const { result, session } = await provider().run(options, async (run) => {
       const tools = await run.tools();

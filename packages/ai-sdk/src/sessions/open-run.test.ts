@@ -4,7 +4,7 @@ import { generateText, stepCountIs, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { alice, callForText } from "../../test/step.ts";
 import type { OpenRun } from "./open-run.ts";

@@ -1,4 +1,5 @@
 import type { UIMessage } from "ai";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { callsOf } from "../../test/calls-of.ts";
@@ -249,9 +250,8 @@ describe("a call that waits for a sign-in", () => {
 test("the agent loop of AI SDK can stop with isWaiting()", async () => {
   const app = await startLockedNotebook();
   const { isWaiting } = await import("../waiting/stop-when-waiting.ts");
-  const { modelOfBoth } = await import("../../test/waiting-tool.ts");
   for (const { ai } of majors) {
-    const model = modelOfBoth([{ tool: "work__sign_in" }], "never");
+    const model = scriptedModel([{ tool: "work__sign_in" }], "never");
     await app.sessions().run(`chat ${ai === ai7}`, use, async (run) => {
       await ai.generateText({
         model,

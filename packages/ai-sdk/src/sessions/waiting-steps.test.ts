@@ -4,9 +4,9 @@ import type { ModelMessage, UIMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { callsOf } from "../../test/calls-of.ts";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
-import { toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
-import { majors, modelOfBoth } from "../../test/waiting-tool.ts";
+import { majors } from "../../test/waiting-tool.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { PausingInput } from "../connection/connection-options.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
@@ -56,7 +56,7 @@ function startApplication(ai: Ai, input: Partial<PausingInput> = {}) {
     wait: (ms: number) => void (later += ms),
     limitCalls: (ms: number) => void (callMs = ms),
     async step(before: ModelMessage[], ...turns: Turn[]) {
-      const model = modelOfBoth(...turns);
+      const model = scriptedModel(...turns);
       const after = await sessions().run("chat", use, async (run) => {
         const tools = await run.tools();
         const { messages, stillWaiting } = await run.waiting.resume(before, { tools });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startHttpServer } from "../../test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";

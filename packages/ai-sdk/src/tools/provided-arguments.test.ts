@@ -11,7 +11,7 @@ import {
   on,
   startNotebookServer,
 } from "../../test/notebook-server.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
 import {
   createDurableAgent,

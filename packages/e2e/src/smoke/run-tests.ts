@@ -4,7 +4,7 @@ import type { NodeRelease } from "./node-releases.ts";
 import { runCommand } from "./run-command.ts";
 
 const runners = {
-  Vitest: ["node_modules/vitest/vitest.mjs", "run", "--testTimeout=60000"],
+  Vitest: ["node_modules/vitest/vitest.mjs", "run", "--exclude=dist/**", "--testTimeout=60000"],
   "node:test": ["--test", "agent.node-test.ts"],
 };
 

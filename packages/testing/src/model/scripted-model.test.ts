@@ -2,7 +2,7 @@ import * as ai7 from "ai";
 import * as ai6 from "ai-6";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { scriptedModel } from "./scripted-model.ts";
+import { scriptedModel, toolResults } from "./scripted-model.ts";
 
 describe.each([
   ["6", ai6 as unknown as typeof ai7],
@@ -23,8 +23,8 @@ describe.each([
     const { model, ...others } = use();
     const { text } = await generateText({ model, ...others });
     expect(text).toBe("Your tea is ordered.");
-    expect(model.prompts).toHaveLength(2);
-    expect(model.toolResults()).toEqual(["text: Ordered tea."]);
+    expect(model.doGenerateCalls).toHaveLength(2);
+    expect(toolResults(model)).toEqual(["text: Ordered tea."]);
   });
 
   test("streams a word at a time", async () => {
