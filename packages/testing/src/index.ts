@@ -9,6 +9,7 @@ export {
   type Fault,
   type FaultOptions,
   type FaultyProxy,
+  type Guard,
   type HeldAnswer,
 } from "./server/faulty-proxy.ts";
 export type { LostSessionDialect, Malformation } from "./server/acts.ts";

@@ -1,9 +1,9 @@
+import type { FaultyProxy, SeenRequest } from "@durable-mcp/testing";
 import { join } from "node:path";
 import type { InputResponses } from "@durable-mcp/core/waiting";
 import type { LegClientName } from "../conformance/legs/index.ts";
 import { forkProgram } from "../durable/fork-program.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import type { CountingProxy, SeenRequest } from "../wire/counting-proxy.ts";
 import type { AskingEnd, AskingLegs, AskingReport } from "./asking-protocol.ts";
 import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
@@ -23,8 +23,8 @@ export interface AskingObservation {
 export interface AskingVisit {
   asking: AskingMatrixServer;
   server: TestServer;
-  proxy: CountingProxy;
-  hasty: CountingProxy;
+  proxy: FaultyProxy;
+  hasty: FaultyProxy;
   /** Of the stores. */
   folder: string;
 }
@@ -132,7 +132,7 @@ async function startProcess(task: AskingLegs): Promise<() => Promise<AskingEnd[]
 }
 
 function takeRequests({ proxy, hasty }: AskingVisit): SeenRequest[] {
-  return [...proxy.takeRequests(), ...hasty.takeRequests()];
+  return [...proxy.requests.splice(0), ...hasty.requests.splice(0)];
 }
 
 const isCall = ({ rpcMethod }: SeenRequest) => rpcMethod === "tools/call";

@@ -1,7 +1,7 @@
+import { createFaultyProxy } from "@durable-mcp/testing";
 import type { SessionStore } from "@durable-mcp/core";
 import { callNotebook, createNotebookSessions, principal } from "../durable/notebook-sessions.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
 import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
 import { type At, type KilledTask, stopAtStore } from "./killed-process.ts";
 
@@ -79,7 +79,7 @@ async function openNotebook(
   store: SessionStore,
 ): Promise<KillWorld<KillPoint, KilledStepTask, Count>> {
   const server = await startNotebookServer();
-  const proxy = await startCountingProxy(server.url);
+  const proxy = await createFaultyProxy({ target: server.url });
 
   const newProcess = () => createNotebookSessions({ url: proxy.url, store });
 
@@ -96,7 +96,7 @@ async function openNotebook(
     }
 
     const note = `${sessionId} killed`;
-    const held = pointsAtServer.has(point) ? proxy.holdAnswer(holdsAt(point)) : undefined;
+    const held = pointsAtServer.has(point) ? proxy.holdAnswer({ on: holdsAt[point] }) : undefined;
     await kill({ url: proxy.url, sessionId, note }, held?.reached);
     held?.release();
 
@@ -153,13 +153,12 @@ async function openNotebook(
   };
 }
 
-function holdsAt(
-  point: KillPoint,
-): Parameters<Awaited<ReturnType<typeof startCountingProxy>>["holdAnswer"]>[0] {
-  if (point === "initialize sent") return ({ rpcMethod }) => rpcMethod === "initialize";
-  if (point === "call sent") return ({ tool }) => tool === "add_note";
-  return ({ httpMethod }) => httpMethod === "DELETE";
-}
+/** The requests whose answers the server's side holds back. */
+const holdsAt: Partial<Record<KillPoint, string>> = {
+  "initialize sent": "initialize",
+  "call sent": "add_note",
+  "during end": "DELETE",
+};
 
 async function readKind(
   { sessions }: ReturnType<typeof createNotebookSessions>,

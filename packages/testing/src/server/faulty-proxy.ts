@@ -54,7 +54,7 @@ interface PlannedFault {
 }
 
 /** Answers a request before all faults, or lets it pass with `undefined`. */
-type Guard = (exchange: Exchange) => Promise<Response | undefined>;
+export type Guard = (exchange: Exchange) => Promise<Response | undefined>;
 
 /** The faults of a front. */
 export function createFaults(front: Front) {
@@ -115,9 +115,11 @@ export function createFaults(front: Front) {
     },
     /** How many connections are open. */
     connections: front.connections,
+    /** Breaks the connections of those that get an answer now. */
+    breakAnswers: () => front.breakAnswers(),
     meet,
-    /** Stands before all else, or lets a request pass with `undefined`. */
-    setGuard: (next: Guard) => void (guard = next),
+    /** Has `next` answer before all faults, or nothing. */
+    setGuard: (next: Guard | undefined) => void (guard = next),
     /**
      * Forgets all sessions, as a restart or an idle time-out does.
      *

@@ -49,8 +49,9 @@ export async function startFront(
   server: ((request: Request, message: Message) => Promise<Response>) | URL,
 ) {
   const requests: SeenRequest[] = [];
-  /** All ids that the server has given, in order; those that it is to have forgotten. */
+  /** All ids that the server has given, in order. */
   const ids: string[] = [];
+  const answering = new Set<ServerResponse>();
   const http = createServer({ keepAliveTimeout: 120_000 }, (incoming, outgoing) => {
     receive(incoming, outgoing).catch(() => incoming.socket.resetAndDestroy());
   });
@@ -62,14 +63,20 @@ export async function startFront(
 
   async function receive(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const bytes = await buffer(incoming);
-    const { exchange, seen } = describe(incoming, bytes);
+    const gone = new AbortController();
+    outgoing.on("close", () => {
+      gone.abort();
+      answering.delete(outgoing);
+    });
+    const { exchange, seen } = describe(incoming, bytes, gone.signal);
     requests.push(seen);
     const answer = await front.answer(exchange);
     seen.status = answer.status;
+    answering.add(outgoing);
     await write(answer, outgoing);
   }
 
-  function describe(incoming: IncomingMessage, bytes: Buffer) {
+  function describe(incoming: IncomingMessage, bytes: Buffer, signal: AbortSignal) {
     const { method: httpMethod = "", url: path = "/" } = incoming;
     const headers = new Headers(incoming.headers as Record<string, string>);
     const body = bytes.toString();
@@ -87,7 +94,7 @@ export async function startFront(
       const answer =
         typeof target === "function"
           ? await target(request.clone(), message)
-          : await handOn(incoming, bytes, new URL(target));
+          : await handOn(incoming, bytes, new URL(target), signal);
       const id = answer.headers.get("mcp-session-id");
       if (id !== null && !ids.includes(id)) ids.push(id);
       return answer;
@@ -102,7 +109,10 @@ export async function startFront(
     /** How many sessions the server has made. */
     sessions: () => ids.length,
     answer: ((exchange) => exchange.carryOut()) as Act,
-    breakConnections: () => http.closeAllConnections(),
+    /** Breaks the connections of those that get an answer now. */
+    breakAnswers(): void {
+      for (const outgoing of answering) outgoing.destroy();
+    },
     /** How many connections are open. */
     connections: () =>
       new Promise<number>((resolve, reject) => {

@@ -12,12 +12,12 @@ export async function handOn(
   incoming: IncomingMessage,
   body: Buffer,
   target: URL,
+  signal: AbortSignal,
 ): Promise<Response> {
   const url = new URL((incoming.url ?? "/").replace(/^\/mcp/, target.pathname), target);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { ...incoming.headers, host: target.host, connection: "close" };
-    const sent = request(url, { agent, method: incoming.method, headers }, resolve);
-    incoming.socket.once("close", () => sent.destroy());
+    const sent = request(url, { agent, method: incoming.method, headers, signal }, resolve);
     sent.on("error", reject).end(body);
   });
   const headers = new Headers();
