@@ -5,6 +5,7 @@ import type { SessionStore } from "@durable-mcp/core";
  *
  * - `before-send`: the request is about to be sent, and the server never hears of it.
  * - `after-send`: the server has the request, and the step has nothing of the answer.
+ * - `during-answer`: the step has half of the answer.
  * - `after-answer`: the whole answer is there, and the step has done nothing with it.
  * - `before-load`, `after-load`, `before-save`, `during-save`, `after-save`, `before-delete`, `after-delete`: of the
  *   store that the step watches. "During" is on its way, and perhaps there.
@@ -12,6 +13,7 @@ import type { SessionStore } from "@durable-mcp/core";
 export type StepPoint =
   | "before-send"
   | "after-send"
+  | "during-answer"
   | "after-answer"
   | `${"before" | "during" | "after"}-${"load" | "save" | "delete"}`;
 
@@ -84,16 +86,24 @@ export function createStepPoints(stop: () => Promise<void>) {
         const number = isMeant ? count(`send ${on}`) : 0;
         await reach("before-send", number);
         const sending = fetch(input, init);
-        const isAwaited = isMeant && (plan?.at === "after-send" || plan?.at === "after-answer");
-        if (!isAwaited) return await noteStatus(request, sending);
         // A server that answers late, or never, has it by then.
-        if (plan?.at === "after-send") await Promise.race([sending, wait(100)]);
+        if (isMeant && plan?.at === "after-send") await Promise.race([sending, wait(100)]);
         await reach("after-send", number);
-        const response = await noteStatus(request, sending);
-        if (plan?.at !== "after-answer") return response;
+        const response = await sending;
+        request.status = response.status;
+        if (!isMeant || !plan?.at.endsWith("-answer") || response.body === null) return response;
         const bytes = await response.bytes();
         await reach("after-answer", number);
-        return new Response(bytes.length === 0 ? null : bytes, response);
+        const half = Math.ceil(bytes.length / 2);
+        const body = new ReadableStream<Uint8Array>({
+          async start(stream) {
+            stream.enqueue(bytes.subarray(0, half));
+            await reach("during-answer", number);
+            if (half < bytes.length) stream.enqueue(bytes.subarray(half));
+            stream.close();
+          },
+        });
+        return new Response(body, response);
       },
     /** The same store, with points. */
     watchStore: (store: SessionStore): SessionStore => ({
@@ -110,12 +120,6 @@ export function createStepPoints(stop: () => Promise<void>) {
       }),
     }),
   };
-}
-
-async function noteStatus(request: SentRequest, sending: Promise<Response>): Promise<Response> {
-  const response = await sending;
-  request.status = response.status;
-  return response;
 }
 
 async function describeRequest(
