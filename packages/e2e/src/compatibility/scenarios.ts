@@ -2,7 +2,7 @@ import type { FaultyProxy, SeenRequest } from "@durable-mcp/testing";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { ClientName } from "../clients/index.ts";
 import { overlappingCalls } from "../stateful/overlapping-calls.ts";
-import { runStep, runStepsAtOnce, startStep } from "../steps/run-step.ts";
+import { runStep, runStepsAtOnce } from "../steps/run-step.ts";
 import type { FixtureServer } from "../servers/fixture-server.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
@@ -96,16 +96,16 @@ export const scenarios: Record<ScenarioName, (visit: Visit) => Promise<Observati
     // A server without a slow tool answers, and the answer is lost with the server.
     const held = stateful.slowCall ? undefined : proxy.holdAnswer({ on: isCall });
     const sent = held?.reached ?? proxy.nextRequest({ on: isCall });
-    const running = startStep({ client, url: proxy.url, list: true, snapshot, calls: [call] });
+    const running = runStep({ client, url: proxy.url, list: true, snapshot, calls: [call] });
     // A step that fails before its call ends by itself.
-    await Promise.race([sent, running.finished]);
+    await Promise.race([sent, running]);
     if (!held) await new Promise((resolve) => setTimeout(resolve, waitForToolMs));
     const answered = proxy.requests.find(isCall)?.status !== undefined;
     const interrupted = answered ? "after its headers" : "before its headers";
     await server.kill();
     held?.drop();
     await server.restart();
-    const run = await running.finished;
+    const run = await running;
     const requests = proxy.requests.splice(0);
     const calls = toolCalls(requests);
     const first = outcomeOf(run, [call], snapshot, requests);

@@ -6,7 +6,14 @@ import type { SentRequest } from "./step-points.ts";
 /** A step in a process of its own. */
 export async function startProcess<OUTPUT>(
   module: string,
-  { input, clock, env, execArgv = [], timeoutMs = 60_000 }: StepOptions<unknown>,
+  {
+    input,
+    clock,
+    env,
+    execArgv = [],
+    endsByItself = false,
+    timeoutMs = 60_000,
+  }: StepOptions<unknown>,
 ): Promise<Step<OUTPUT>> {
   // The program stands beside this file, as source or as it was built.
   const isSource = import.meta.url.endsWith(".ts");
@@ -52,34 +59,38 @@ export async function startProcess<OUTPUT>(
 
   let isBegun = false;
   const begin = (stop?: BeginStep["stop"]) => {
-    if (!isBegun) child.send({ input, stop } satisfies BeginStep);
+    if (!isBegun) child.send({ input, stop, endsByItself } satisfies BeginStep);
     isBegun = true;
   };
-  const goTo = async (stop: StopOptions, freezes: boolean) => {
+  const goTo = async (stop: StopOptions) => {
     const { at } = stop;
     const isPoint = typeof at === "string";
-    begin(isPoint ? { ...stop, at, freezes } : undefined);
+    begin(isPoint ? { ...stop, at } : undefined);
     await Promise.race([isPoint ? reached.promise : at, endsEarly]);
-    return isPoint;
   };
   return {
     async finish() {
       begin();
       await ended;
-      if (last?.type === "done") return { output: last.output as OUTPUT, sent, printed };
+      const isEnded = child.signalCode === null || !endsByItself;
+      if (last?.type === "done" && isEnded) return { output: last.output as OUTPUT, sent, printed };
       if (last?.type === "failed") throw Object.assign(new Error(), last.error);
       return await endsEarly;
     },
     async kill(stop) {
-      if (stop) await goTo(stop, false);
+      if (stop) await goTo(stop);
       kill();
       await ended;
       return { sent, printed };
     },
     async freeze(stop) {
-      if (!(await goTo(stop, true))) child.kill("SIGSTOP");
+      await goTo(stop);
+      child.kill("SIGSTOP");
       return { sent, printed };
     },
-    resume: () => void child.kill("SIGCONT"),
+    resume() {
+      child.kill("SIGCONT");
+      child.send("go on");
+    },
   };
 }

@@ -7,25 +7,25 @@ const [module = "", clockPath] = process.argv.slice(2);
 const clock = clockPath === undefined ? undefined : openClock(clockPath);
 if (clock) useClock(clock);
 
-let freezes = false;
 const points = createStepPoints(async () => {
   await report({ type: "reached", sent: points.sent });
-  if (freezes) process.kill(process.pid, "SIGSTOP");
-  // The channel to its test keeps a process that only waits to be killed.
-  else await new Promise(() => undefined);
+  // It is killed here, or told to go on.
+  await new Promise((resolve) => process.once("message", resolve));
 });
 const fetch = points.watchFetch(globalThis.fetch);
 globalThis.fetch = fetch;
 // Without its test the process has no purpose.
-process.on("disconnect", () => process.exit());
+const exit = () => process.exit();
+process.on("disconnect", exit);
 
 const { default: step } = (await import(module)) as { default: StepFunction<unknown, unknown> };
-process.once("message", ({ input, stop }: BeginStep) => {
-  freezes = stop?.freezes ?? false;
+process.once("message", ({ input, stop, endsByItself }: BeginStep) => {
   if (stop) points.stopAt(stop);
   void take(input).then(async (last) => {
     await report(last);
-    process.exit();
+    if (!endsByItself) exit();
+    process.off("disconnect", exit);
+    process.disconnect();
   });
 });
 await report({ type: "ready" });

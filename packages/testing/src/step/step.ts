@@ -28,6 +28,8 @@ export interface StepOptions<INPUT> {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Options for Node, such as `["--import", "tsx"]`. @default [] */
   readonly execArgv?: readonly string[] | undefined;
+  /** Whether the process must end by itself after its output, as when nothing was left open. @default false */
+  readonly endsByItself?: boolean | undefined;
   /** Longer than this no step lasts, in milliseconds: then it is killed. @default 60000 */
   readonly timeoutMs?: number | undefined;
 }
@@ -65,7 +67,8 @@ export interface Step<OUTPUT> {
 /** What a step's process is told once. */
 export interface BeginStep {
   readonly input: unknown;
-  readonly stop?: (StopPlan & { readonly freezes: boolean }) | undefined;
+  readonly endsByItself: boolean;
+  readonly stop?: StopPlan | undefined;
 }
 
 /** What a step's process says. An error is there as plain data. */
