@@ -5,7 +5,7 @@ import type { DurableSessionsOptions, McpClientConnectionOptions } from "../src/
 import { createDurableSessions, defineMcpClientConnection, stopWhenWaiting } from "../src/index.ts";
 import { type AskingServer, startAskingServer } from "./asking-server.ts";
 import { collectEvents } from "./collect-events.ts";
-import type { ReceivedRequest } from "./http-server.ts";
+import type { ReceivedRequest } from "../../core/test/http-server.ts";
 import { answer, startNotebookServer } from "./notebook-server.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { createSignIns } from "./sign-ins.ts";

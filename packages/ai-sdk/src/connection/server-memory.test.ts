@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
-import { sendJson } from "../../test/http-server.ts";
+import { sendJson } from "../../../core/test/http-server.ts";
 import { type ModernServerOptions, startModernServer } from "../../test/modern-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice, bob, callForText, startApplication } from "../../test/step.ts";

@@ -3,7 +3,7 @@ import { context, type Span, SpanKind, SpanStatusCode, trace } from "@openteleme
 import { ToolLoopAgent } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { sendText } from "../../test/http-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";

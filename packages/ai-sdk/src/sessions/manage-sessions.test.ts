@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { describedNotebook } from "../../test/both-stores.ts";
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
-import { sendText } from "../../test/http-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
 import { backends, type Kept, startKept } from "../../test/kept-sessions.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, callTool } from "../../test/step.ts";

@@ -3,7 +3,7 @@ import { generateText, isStepCount } from "ai";
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startHttpServer } from "../../test/http-server.ts";
+import { startHttpServer } from "../../../core/test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool, startApplication } from "../../test/step.ts";

@@ -4,7 +4,7 @@ import { asSchema, type ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { sendJson, startHttpServer } from "../../test/http-server.ts";
+import { sendJson, startHttpServer } from "../../../core/test/http-server.ts";
 import {
   answer,
   type NotebookServer,
