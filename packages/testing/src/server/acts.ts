@@ -1,7 +1,7 @@
 import type { Act } from "./front.ts";
 
 /** How the server answers beside the protocol. Each has carried the request out. */
-export const malformations = {
+const malformations = {
   /** A page, with 200, as of a captive portal. */
   html: () => respond("<!doctype html><title>Welcome</title>", 200, "text/html"),
   /** Half of the JSON. */
@@ -47,19 +47,6 @@ function refusal(status: number, code: number, message: string): Response {
   return respond({ jsonrpc: "2.0", error: { code, message }, id: null }, status);
 }
 
-/** Gives no answer. */
-export const hang: Act = () => new Promise(() => undefined);
-
-/** Breaks the connection with a TCP reset before there is an answer. */
-export const reset: Act = () => Promise.reject(new Error("The connection breaks."));
-
-export const delay =
-  (ms: number): Act =>
-  async ({ carryOut }) => {
-    await new Promise((resolve) => setTimeout(resolve, ms));
-    return await carryOut();
-  };
-
 /** Sends half of the answer; then the connection breaks, or the stream ends as if all were well. */
 export const cut =
   (isQuiet: boolean): Act =>
@@ -70,7 +57,7 @@ export const cut =
       async start(controller) {
         controller.enqueue(bytes.subarray(0, bytes.length / 2));
         // So long bytes need to arrive.
-        await soon();
+        await new Promise((resolve) => setTimeout(resolve, 10));
         if (isQuiet) controller.close();
         else controller.error(new Error("The connection breaks."));
       },
@@ -106,12 +93,10 @@ export const malform =
   };
 
 /** The last message of an answer, JSON or events. */
-export function messageIn(body: string): object {
+function messageIn(body: string): object {
   const line = body.split("\n").findLast((text) => /^(data: ?)?\{/.test(text)) ?? "{}";
   return JSON.parse(line.replace(/^data: ?/, "")) as object;
 }
-
-export const soon = () => new Promise((resolve) => setTimeout(resolve, 10));
 
 function withBody({ status, headers }: Response, body: ReadableStream<Uint8Array>): Response {
   const kept = new Headers(headers);

@@ -22,14 +22,7 @@ export interface Fault {
 }
 
 /** The answer to one request, held back by the server that has carried it out. */
-export interface HeldAnswer extends Fault {
-  /** Resolves when the server has answered, and the client has seen nothing of it. */
-  readonly reached: Promise<void>;
-  /** Lets it go out. */
-  release(): void;
-  /** Breaks the client's connection instead. */
-  drop(): void;
-}
+export type HeldAnswer = ReturnType<FaultyProxy["holdAnswer"]>;
 
 /** A server, or what stands before one, that behaves as a test tells it. */
 export type FaultyProxy = Awaited<ReturnType<typeof createFaultyProxy>>;
@@ -113,8 +106,6 @@ export function createFaults(front: Front) {
     get sessions(): number {
       return front.sessions();
     },
-    /** How many connections are open. */
-    connections: front.connections,
     /** Breaks the connections of those that get an answer now. */
     breakAnswers: () => front.breakAnswers(),
     meet,
@@ -138,9 +129,10 @@ export function createFaults(front: Front) {
     down: () => front.setOpen(false),
     up: () => front.setOpen(true),
     /** Never answers. */
-    hang: (options?: FaultOptions) => meet(acts.hang, options),
+    hang: (options?: FaultOptions) => meet(() => new Promise(() => undefined), options),
     /** Carries requests out so many milliseconds later. */
-    delay: (ms: number, options?: FaultOptions) => meet(acts.delay(ms), options),
+    delay: (ms: number, options?: FaultOptions) =>
+      meet(({ carryOut }) => wait(ms).then(() => carryOut()), options),
     /** Answers with this HTTP status, as a gateway does; an answer without `body` has a text. */
     refuse(
       status: number,
@@ -153,7 +145,7 @@ export function createFaults(front: Front) {
       return meet(async () => new Response(body, { status, headers: { ...headers } }), options);
     },
     /** Breaks the connection before there is an answer. */
-    reset: (options?: FaultOptions) => meet(acts.reset, options),
+    reset: (options?: FaultOptions) => meet(() => Promise.reject(new Error("reset")), options),
     /**
      * Carries requests out, sends half of the answer, and breaks the connection.
      *
@@ -168,10 +160,12 @@ export function createFaults(front: Front) {
     answerMalformed: (kind: acts.Malformation, options?: FaultOptions) =>
       meet(acts.malform(kind), options),
     /** Carries the next request out, and holds its answer. */
-    holdAnswer(options?: Omit<FaultOptions, "times">): HeldAnswer {
+    holdAnswer(options?: Omit<FaultOptions, "times">) {
       const reached = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
-      const fault = meet(
+      // It may be dropped before anybody waits.
+      released.promise.catch(() => undefined);
+      meet(
         async ({ carryOut }) => {
           const answer = await carryOut();
           reached.resolve();
@@ -180,11 +174,14 @@ export function createFaults(front: Front) {
         },
         { ...options, times: 1 },
       );
-      // It may be dropped before anybody waits.
-      released.promise.catch(() => undefined);
-      const drop = () => released.reject(new Error("The connection breaks."));
-      const hold = { reached: reached.promise, release: () => released.resolve(), drop };
-      return Object.assign(fault, hold);
+      return {
+        /** Resolves when the server has answered, and the client has seen nothing of it. */
+        reached: reached.promise,
+        /** Lets it go out. */
+        release: () => released.resolve(),
+        /** Breaks the client's connection instead. */
+        drop: () => released.reject(new Error("dropped")),
+      };
     },
     /** Ends all faults; what is forgotten stays forgotten. */
     heal: () => planned.clear(),
@@ -201,3 +198,5 @@ function matcherOf(on: NonNullable<FaultOptions["on"]>): PlannedFault["matches"]
   if (typeof on === "function") return on;
   return ({ rpcMethod, httpMethod, tool }) => [rpcMethod, httpMethod, tool, "*"].includes(on);
 }
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

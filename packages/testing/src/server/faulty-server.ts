@@ -38,8 +38,6 @@ export async function createFaultyServer({
   return Object.assign(faults, {
     /** What really happened: each time that a tool did what it does, in order. */
     ledger: mcp.ledger,
-    /** How many sessions are alive. */
-    liveSessions: mcp.liveSessions,
     forgetSessions(options?: Parameters<typeof forget>[0]) {
       mcp.forget();
       forget(options);

@@ -113,11 +113,6 @@ export async function startFront(
     breakAnswers(): void {
       for (const outgoing of answering) outgoing.destroy();
     },
-    /** How many connections are open. */
-    connections: () =>
-      new Promise<number>((resolve, reject) => {
-        http.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-      }),
     /** Refuses connections and breaks those that are open, or takes them again at the same address. */
     async setOpen(isOpen: boolean) {
       if (isOpen === http.listening) return;
@@ -132,7 +127,8 @@ export async function startFront(
 
 /** Writes an answer as it comes, and stops reading it when nobody takes it any more. */
 async function write({ status, headers, body }: Response, outgoing: ServerResponse): Promise<void> {
-  outgoing.writeHead(status, Object.fromEntries(headers));
+  outgoing.statusCode = status;
+  outgoing.setHeaders(headers);
   // Node keeps them until the first byte of the body.
   outgoing.flushHeaders();
   const reader = body?.getReader();

@@ -178,8 +178,6 @@ export function createMcp(plan: McpPlan) {
       if (plan.hasSessions) return await handshaken(request, parsedBody);
       return await stateless.fetch(request, { parsedBody });
     },
-    /** How many sessions are alive. */
-    liveSessions: () => sessions.size,
     forget() {
       sessions.clear();
       servers.clear();

@@ -1,6 +1,16 @@
-import type { FinishedStep, Step, StepFunction, StepOptions } from "./step.ts";
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type {
+  BeginStep,
+  FinishedStep,
+  Step,
+  StepFunction,
+  StepOptions,
+  StepReport,
+  StopOptions,
+} from "./step.ts";
 import { startHere } from "./step-here.ts";
-import { startProcess } from "./step-process.ts";
+import type { SentRequest } from "./step-points.ts";
 
 /**
  * Starts a step in a process of its own, or a function in this one for quick tests. A function that is "killed" goes no
@@ -26,4 +36,95 @@ export async function runStep<INPUT, OUTPUT>(
 ): Promise<FinishedStep<OUTPUT>> {
   const started = await startStep(step, options);
   return await started.finish();
+}
+
+async function startProcess<OUTPUT>(
+  module: string,
+  {
+    input,
+    clock,
+    env,
+    execArgv = [],
+    endsByItself = false,
+    timeoutMs = 60_000,
+  }: StepOptions<unknown>,
+): Promise<Step<OUTPUT>> {
+  // The program stands beside this file, as source or as it was built.
+  const isSource = import.meta.url.endsWith(".ts");
+  const program = new URL(
+    isSource ? "./step-program.ts" : "./step/step-program.js",
+    import.meta.url,
+  );
+  const conditions = isSource ? ["--conditions=@durable-mcp/source"] : [];
+  const child = fork(fileURLToPath(program), [module, ...(clock ? [clock.path] : [])], {
+    env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
+    execArgv: [...conditions, ...execArgv],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  let printed = "";
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
+  }
+  let sent: readonly SentRequest[] = [];
+  let last: Exclude<StepReport, { type: "ready" | "reached" }> | undefined;
+  const ready = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  child.on("message", (report: StepReport) => {
+    if (report.type === "ready") return ready.resolve();
+    sent = report.sent;
+    if (report.type === "reached") reached.resolve();
+    else last = report;
+  });
+  const kill = () => void child.kill("SIGKILL");
+  const timer = setTimeout(kill, timeoutMs);
+  process.once("exit", kill);
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const endsEarly = ended.then((): never => {
+    const how = last?.type === "failed" ? last.error.message : (child.signalCode ?? child.exitCode);
+    throw new Error(`The step ended (${how}) and printed: ${printed}`);
+  });
+  // Of interest to those that wait for something else.
+  endsEarly.catch(() => undefined);
+  child.once("close", () => {
+    clearTimeout(timer);
+    process.off("exit", kill);
+  });
+  await Promise.race([ready.promise, endsEarly]);
+
+  let isBegun = false;
+  const begin = (stop?: BeginStep["stop"]) => {
+    if (!isBegun) child.send({ input, stop, endsByItself } satisfies BeginStep);
+    isBegun = true;
+  };
+  const goTo = async (stop: StopOptions) => {
+    const { at } = stop;
+    const isPoint = typeof at === "string";
+    begin(isPoint ? { ...stop, at } : undefined);
+    await Promise.race([isPoint ? reached.promise : at, endsEarly]);
+  };
+  return {
+    async finish() {
+      begin();
+      await ended;
+      const isEnded = child.signalCode === null || !endsByItself;
+      if (last?.type === "done" && isEnded) return { output: last.output as OUTPUT, sent, printed };
+      if (last?.type === "failed") throw Object.assign(new Error(), last.error);
+      return await endsEarly;
+    },
+    async kill(stop) {
+      if (stop) await goTo(stop);
+      kill();
+      await ended;
+      return { sent, printed };
+    },
+    async freeze(stop) {
+      await goTo(stop);
+      child.kill("SIGSTOP");
+      return { sent, printed };
+    },
+    resume() {
+      child.kill("SIGCONT");
+      child.send("go on");
+    },
+  };
 }
