@@ -2,9 +2,9 @@ import type { FaultyProxy, SeenRequest } from "@durable-mcp/testing";
 import { join } from "node:path";
 import type { InputResponses } from "@durable-mcp/core/waiting";
 import type { LegClientName } from "../conformance/legs/index.ts";
-import { forkProgram } from "../durable/fork-program.ts";
+import { startModule } from "../processes/start-module.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import type { AskingEnd, AskingLegs, AskingReport } from "./asking-protocol.ts";
+import type { AskingEnd, AskingLegs } from "./asking-protocol.ts";
 import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
 
@@ -117,18 +117,11 @@ function legOf({ proxy, hasty, folder, asking }: AskingVisit, way: string, scena
   return { url, storePath, tool: asking.tool };
 }
 
-/** A process that is ready. What it gives lets it go, and resolves to its report when it has ended. */
-async function startProcess(task: AskingLegs): Promise<() => Promise<AskingEnd[]>> {
+/** A process that is ready. What it gives lets it go, and resolves to how its legs ended. */
+async function startProcess(input: AskingLegs): Promise<() => Promise<AskingEnd[]>> {
   const program = new URL("asking-program.ts", import.meta.url);
-  const process = forkProgram<AskingLegs, AskingReport>(program);
-  await process.receive();
-  return async () => {
-    process.send(task);
-    const report = await process.receive();
-    await process.kill();
-    if (report === "ready") throw new Error("a process reported nothing");
-    return report;
-  };
+  const step = await startModule<AskingLegs, AskingEnd[]>(program, { input });
+  return async () => (await step.finish()).output;
 }
 
 function takeRequests({ proxy, hasty }: AskingVisit): SeenRequest[] {

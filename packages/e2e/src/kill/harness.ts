@@ -1,19 +1,12 @@
 import type { SessionStore } from "@durable-mcp/core";
-import {
-  startStep,
-  type Step,
-  type StepContext,
-  type StopOptions,
-  type StopPlan,
-} from "@durable-mcp/testing";
+import { type Step, type StepContext, type StopOptions, type StopPlan } from "@durable-mcp/testing";
 import {
   openStoreAt,
   startStorePlace,
   type StoreKind,
   type StorePlace,
 } from "../durable/store-place.ts";
-import { compileCache, keepCompiled } from "../processes/compile-cache.ts";
-import { builtModule } from "../processes/programs.ts";
+import { startModule } from "../processes/start-module.ts";
 
 /** What a process that is going to be killed is told. */
 export type KilledTask<POINT extends string, TASK extends object> = TASK & {
@@ -127,11 +120,8 @@ function newRow<POINT extends string, COUNT extends string>(
 
 /** Starts a process of a subject that is going to be killed. */
 export async function startKilled(subject: string, task: object): Promise<Step<unknown>> {
-  return await startStep(builtModule(new URL("killed-program.ts", import.meta.url)), {
-    input: { subject, task },
-    env: compileCache,
-    execArgv: keepCompiled(),
-  });
+  const program = new URL("killed-program.ts", import.meta.url);
+  return await startModule(program, { input: { subject, task } });
 }
 
 /** Of points such as "ask: before put 1", "start: request sent" and "refused: answer received". */

@@ -1,12 +1,11 @@
-import { startStep, type Step } from "@durable-mcp/testing";
-import { compileCache } from "../processes/compile-cache.ts";
-import { builtModule } from "../processes/programs.ts";
+import type { Step } from "@durable-mcp/testing";
+import { startModule } from "../processes/start-module.ts";
 import { assertNoSessionId } from "./session-id-canary.ts";
 import type { StepInput, StepOutput, StepRun } from "./step-protocol.ts";
 
 function startClientStep(input: StepInput): Promise<Step<StepOutput>> {
-  const program = builtModule(new URL("./step-program.ts", import.meta.url));
-  return startStep(program, { input, env: compileCache, endsByItself: true, timeoutMs: 45_000 });
+  const program = new URL("step-program.ts", import.meta.url);
+  return startModule(program, { input, endsByItself: true, timeoutMs: 45_000 });
 }
 
 /** Runs one step in a new operating-system process and returns what it did. */
