@@ -47,3 +47,6 @@ export {
   type WithLedger,
   type WithRequests,
 } from "./matchers/expect-sent.ts";
+
+// A store that fails.
+export { createFaultyStore, type StoreAct, type StoreOperation } from "./faulty-store.ts";

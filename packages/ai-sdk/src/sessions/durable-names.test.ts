@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, bob, callTool } from "../../test/step.ts";
@@ -22,7 +22,7 @@ async function startNamed(
   const server = await startNotebookServer();
   let time = Date.now();
   const now = () => time;
-  const held = createHeldStore(createMemoryStore({ now }));
+  const held = createFaultyStore(createMemoryStore({ now }));
   const store = wrap(held.store);
   const startAnother = (more: ProcessOptions = {}) =>
     startProcess(server, store, { now, ...options, ...more });
@@ -212,7 +212,7 @@ describe("an idle time-out over several processes", () => {
 
 test("a session that is opened when the step is over is not used", async () => {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const sessions = createDurableSessions({
     connections: { notes: notebook(server) },
     store: held.store,

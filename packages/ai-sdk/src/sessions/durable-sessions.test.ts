@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, outdateTools } from "../../test/step.ts";
 
@@ -26,7 +26,7 @@ test("one session lasts over processes, and a resumed one sends nothing but its 
 
 test("a session is saved after onStart and before any call", async () => {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const order: string[] = [];
   held.before("put", () => void order.push(`put after ${server.log.at(-1)}`));
   const { sessions } = startProcess(server, held.store, {
@@ -122,7 +122,7 @@ test("a run that throws releases its session, and throws", async () => {
 
 test("a store that is down when a session is opened fails the open", async () => {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const { sessions } = startProcess(server, held.store);
   held.fail("get");
   await expect(sessions.open("chat", { principal: alice })).rejects.toMatchObject({
@@ -133,7 +133,7 @@ test("a store that is down when a session is opened fails the open", async () =>
 
 test("a session that cannot be saved is ended, and the open fails", async () => {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const { sessions } = startProcess(server, held.store);
   held.fail("put");
   await expect(sessions.open("chat", { principal: alice })).rejects.toMatchObject({
@@ -149,7 +149,7 @@ test("a session that cannot be saved is ended, and the open fails", async () => 
 
 test("results are kept when the store fails at the end, and that is reported", async () => {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const { sessions, events } = startProcess(server, held.store);
   const result = await sessions.run("chat", { principal: alice }, async (run) => {
     const text = await addNote(await run.tools(), "done");

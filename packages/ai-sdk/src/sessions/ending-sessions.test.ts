@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText } from "../../test/step.ts";
 
@@ -13,7 +13,7 @@ const chat = { sessionId: "chat", connection: "notes" };
 async function startUsed(...chats: string[]) {
   const server = await startNotebookServer();
   const store = createMemoryStore();
-  const held = createHeldStore(store);
+  const held = createFaultyStore(store);
   const process = startProcess(server, held.store);
   for (const id of chats) {
     await process.sessions.run(id, use, async (run) => addNote(await run.tools(), id));

@@ -4,7 +4,7 @@ import type { SharedId } from "./durable-sessions.ts";
 import { describe, expect, test } from "vitest";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, callTool } from "../../test/step.ts";
 import {
@@ -38,7 +38,7 @@ async function startShared({ shared, ...options }: ProcessOptions & { shared?: s
   const server = await startNotebookServer();
   let time = Date.now();
   const now = () => time;
-  const held = createHeldStore(createMemoryStore({ now }));
+  const held = createFaultyStore(createMemoryStore({ now }));
   const session = { ...options.session, shared: shared ?? "inventory" };
   const startAnother = (more: ProcessOptions = {}) =>
     startProcess(server, held.store, { now, ...options, session, ...more });

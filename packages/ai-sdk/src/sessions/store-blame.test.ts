@@ -1,7 +1,7 @@
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText } from "../../test/step.ts";
 
@@ -25,7 +25,7 @@ const failures: Record<string, () => unknown> = {
 
 async function startStage(fail: () => unknown) {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const process = startProcess(server, held.store);
   const failAt = (operation: "get" | "put" | "list") =>
     held.before(operation, () => {

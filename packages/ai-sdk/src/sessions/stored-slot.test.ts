@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, outdateTools } from "../../test/step.ts";
 
@@ -30,7 +30,7 @@ describe("two openers", () => {
     const store = createMemoryStore();
     const meet = barrier(2);
     const processes = [1, 2].map(() => {
-      const held = createHeldStore(store);
+      const held = createFaultyStore(store);
       let puts = 0;
       held.before("put", () => {
         puts += 1;
@@ -62,7 +62,7 @@ describe("two openers", () => {
     const meet = barrier(2);
     const results = await Promise.all(
       [1, 2].map(async () => {
-        const held = createHeldStore(store);
+        const held = createFaultyStore(store);
         const { sessions } = startProcess(server, held.store);
         return await sessions.run("chat", use, async (run) => {
           held.before("put", meet);
@@ -81,7 +81,7 @@ describe("two openers", () => {
     const server = await startNotebookServer();
     server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
     const store = createMemoryStore();
-    const held = createHeldStore(store);
+    const held = createFaultyStore(store);
     held.before("put", async () => {
       held.heal();
       await startProcess(server, store).sessions.run("chat", use, async (run) =>
@@ -124,7 +124,7 @@ describe("two openers", () => {
   ])("do not adopt a record that says %s", async (_, kind) => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
-    const held = createHeldStore(store);
+    const held = createFaultyStore(store);
     held.before("put", async () => {
       held.heal();
       const snapshot = { version: 1, url: server.url, ...kind };
@@ -300,7 +300,7 @@ describe("a session in use", () => {
     const server = await startNotebookServer();
     let now = 1_000_000;
     const store = createMemoryStore({ now: () => now });
-    const held = createHeldStore(store);
+    const held = createFaultyStore(store);
     const { sessions } = startProcess(server, held.store, { touchIntervalMs: 50, now: () => now });
     await sessions.run("chat", use, () => undefined);
     held.log.length = 0;
@@ -326,7 +326,7 @@ describe("a session in use", () => {
 
   test("that cannot be marked is reported", async () => {
     const server = await startNotebookServer();
-    const held = createHeldStore(createMemoryStore());
+    const held = createFaultyStore(createMemoryStore());
     const { sessions, events } = startProcess(server, held.store, { touchIntervalMs: 20 });
     const lease = await sessions.open("chat", use);
     held.fail("touch");
