@@ -44,18 +44,15 @@ export type {
   DurableSessions,
   DurableSessionsOptions,
   SessionUse,
-  SharedId,
 } from "./sessions/durable-sessions.ts";
-export type {
-  DurableSessionsAdmin,
-  SessionOwner,
-  SweepAuthorization,
-} from "./sessions/sessions-admin.ts";
+export type { SessionAuthorization, SessionOwner } from "./sessions/selected-records.ts";
+export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
 export type {
   EndedSession,
   SessionPage,
   SessionSelection,
   SessionStatus,
+  SharedId,
   CarriedSession,
   ConnectionInfo,
   ConnectionStatus,

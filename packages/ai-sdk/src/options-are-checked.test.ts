@@ -1,9 +1,13 @@
 /** Options are data from outside: every factory, and every function with options, checks them. */
 import { createMemoryStore } from "@durable-mcp/core";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../test/step.ts";
+import { checkedElsewhere, wrongValues } from "../test/wrong-values.ts";
+import { checkOptions, checkOwnOptions } from "./base/check-options.ts";
+import { createEventLog } from "./event-log/index.ts";
 import {
+  type ConnectionRun,
   createConnectionProvider,
   createDurableAgent,
   createDurableAgentUIStreamResponse,
@@ -18,6 +22,19 @@ import {
 import { openTelemetry } from "./opentelemetry/index.ts";
 import { defineMcpStdioConnection } from "./stdio/index.ts";
 
+// Only to see with which schema each function checks its options. Test files share modules, so this one loads its own.
+vi.hoisted(() => vi.resetModules());
+vi.mock("./base/check-options.ts", async (load) => {
+  const original = await load<typeof import("./base/check-options.ts")>();
+  const { checkOptions: check, checkOwnOptions: checkOwn } = original;
+  return {
+    ...original,
+    checkOptions: vi.fn<typeof check>(check),
+    checkOwnOptions: vi.fn<typeof checkOwn>(checkOwn),
+  };
+});
+afterAll(() => void vi.resetModules());
+
 const url = "http://127.0.0.1:1/mcp";
 const description = "A notebook.";
 const connections = {
@@ -26,303 +43,86 @@ const connections = {
 const store = createMemoryStore();
 const provider = createConnectionProvider({ connections, onEvent: () => undefined });
 const sessions = createDurableSessions({ provider, store });
+const { admin } = sessions;
 const registry = provider.create({ principal: alice });
 const model = scriptedModel("Done.");
 const agent = createDurableAgent({ sessions, model });
 const principal = alice;
 const use = { principal };
-const anything: any = undefined;
+let stored: ConnectionRun<any>;
 
+beforeAll(async () => {
+  stored = await sessions.open("chat", use);
+});
 afterAll(() => provider.shutdown());
 
-interface Checked {
-  /** Gives the options to what has to check them. */
-  readonly give: (options: any) => unknown;
-  /** Options that are fine. */
-  readonly valid: object;
-  /** Options, with their paths, and a value of the wrong type for each. */
-  readonly wrong: Readonly<Record<string, unknown>>;
-  /** Options that are times, in milliseconds. */
-  readonly times?: readonly string[];
-  /** Stands before the options' names in `data.field`. */
-  readonly prefix?: string;
-  /** Whether all other options belong to another package, which takes any. */
-  readonly takesOthers?: boolean;
-}
+/** Gives options to a function that has to check them, and options that are fine. */
+type Entry = readonly [give: (options: any) => unknown, valid: object];
 
-const shared = {
-  ...{ session: 5, tools: [], toolNames: 5, providedArguments: 5, schemas: 5 },
-  ...{ capabilities: 5, onElicitation: 5 },
-  ...{ client: "shop", "client.name": 5 },
-  ...{ approval: "always", onProgress: true },
-};
-const sharedTimes = ["timeouts.connectMs", "timeouts.callMs", "timeouts.startMs"];
-const step = { abortSignal: {}, principal: "alice", onUnavailable: "ignore" };
-const selection = { principal: "alice", connection: 5, name: 5 };
+const entries: Readonly<Record<string, Entry>> = {
+  defineMcpClientConnection: [defineMcpClientConnection, { url, description }],
+  defineMcpStdioConnection: [defineMcpStdioConnection, { command: "notebook", description }],
+  fromMcpServers: [(o) => fromMcpServers({ mcpServers: { notes: { url } } }, o), {}],
+  openTelemetry: [openTelemetry, {}],
+  createEventLog: [createEventLog, { path: "events.jsonl" }],
+  stopWhenWaiting: [stopWhenWaiting, {}],
 
-const table: Record<string, Checked> = {
-  defineMcpClientConnection: {
-    give: defineMcpClientConnection,
-    valid: { url, description },
-    wrong: {
-      ...{ ...shared, url: 5, description: 5, required: "yes", auth: 5, authProvider: 5 },
-      ...{ headers: 5, "headers.x-key": 5, timeouts: 5, fetch: 5 },
-    },
-    times: [...sharedTimes, "timeouts.answerMs"],
-  },
-  "session of defineMcpClientConnection": {
-    give: (session) => defineMcpClientConnection({ url, description, session }),
-    valid: { mode: "stateful" },
-    wrong: {
-      ...{ mode: "statefull", toolList: 5, resend: true, onLoss: "no" },
-      ...{ onStart: 5, lossNotice: true, classifyLoss: 5, except: "add" },
-      ...{ restartOnNewCapabilities: 1, "toolList.maxLength": -1, shared: "" },
-      maxAgeMs: 999,
-    },
-    times: ["toolList.maxAgeMs"],
-    prefix: "session.",
-  },
-  fromMcpServers: {
-    give: (options) => fromMcpServers({ mcpServers: { notes: { url } } }, options),
-    valid: {},
-    wrong: {
-      variables: 5,
-      "variables.A": 5,
-      overrides: [],
-      "overrides.notes": 5,
-      ignore: "timeout",
-    },
-  },
-  createPrincipals: {
-    give: createPrincipals,
-    valid: { issuer: "https://shop.example" },
-    wrong: { issuer: 5 },
-  },
-  defineMcpStdioConnection: {
-    give: defineMcpStdioConnection,
-    valid: { command: "notebook", description },
-    wrong: {
-      ...shared,
-      command: 5,
-      args: "-v",
-      env: 5,
-      cwd: 5,
-      reuse: "no",
-      required: 1,
-      timeouts: 5,
-    },
-    times: [...sharedTimes, "timeouts.closeMs"],
-  },
-  createConnectionProvider: {
-    give: createConnectionProvider,
-    valid: { connections },
-    wrong: { connections: 5, pool: 5, autoSession: 5, onEvent: {}, telemetry: 5, now: 5 },
-    times: ["pool.keepAliveMs", "autoSession.idleTimeoutMs"],
-  },
-  "pool of createConnectionProvider": {
-    give: (pool) => createConnectionProvider({ connections, pool }),
-    valid: {},
-    wrong: { max: "100" },
-    times: ["keepAliveMs"],
-    prefix: "pool.",
-  },
-  "provider.create": {
-    give: (options) => provider.create(options),
-    valid: use,
-    wrong: { ...step, sessionId: 5 },
-  },
-  "provider.run": {
-    give: (options) => provider.run(options, () => undefined),
-    valid: { session: {}, ...use },
-    wrong: { ...step, session: 5, sessionId: 5, onSession: 5 },
-  },
-  "provider.end": {
-    give: (options) => provider.end({}, options),
-    valid: use,
-    wrong: selection,
-    times: ["timeoutMs"],
-  },
-  "provider.info": {
-    give: (options) => provider.list({}, options),
-    valid: use,
-    wrong: selection,
-  },
-  "provider.status": {
-    give: (options) => provider.status({}, options),
-    valid: use,
-    wrong: selection,
-    times: ["timeoutMs"],
-  },
-  "provider.restart": {
-    give: (options) => provider.restart({}, options),
-    valid: use,
-    wrong: selection,
-    times: ["timeoutMs"],
-  },
-  "provider.clearTools": {
-    give: (options) => provider.clearTools({}, options),
-    valid: use,
-    wrong: selection,
-  },
-  "provider.shutdown": {
-    give: (options) => createConnectionProvider({ connections }).shutdown(options),
-    valid: {},
-    wrong: {},
-    times: ["timeoutMs"],
-  },
-  createDurableSessions: {
-    give: createDurableSessions,
-    valid: { connections, store },
-    wrong: {
-      ...{ store: {}, agent: 5, share: 1, onEvent: 5, now: 5, connections: 5, pool: 5 },
-      ...{ telemetry: 5, autoSession: 5 },
-    },
-    times: ["touchIntervalMs", "pool.keepAliveMs"],
-  },
-  "autoSession of createDurableSessions": {
-    give: (autoSession) => createDurableSessions({ connections, store, autoSession }).shutdown(),
-    valid: { principal, sessionId: "nightly" },
-    wrong: { sessionId: 5 },
-    times: ["idleTimeoutMs"],
-    prefix: "autoSession.",
-  },
-  "createDurableSessions with a provider": {
-    give: createDurableSessions,
-    valid: { provider, store },
-    wrong: { provider: 5 },
-    times: ["touchIntervalMs"],
-  },
-  "sessions.open": {
-    give: (options) => sessions.open("chat", options),
-    valid: use,
-    wrong: step,
-  },
-  "sessions.run": {
-    give: (options) => sessions.run("chat", options, () => undefined),
-    valid: use,
-    wrong: step,
-  },
-  "sessions.status": {
-    give: (options) => sessions.status("chat", options),
-    valid: use,
-    wrong: selection,
-    times: ["timeoutMs"],
-  },
-  "sessions.restart": { give: (o) => sessions.restart("chat", o), valid: use, wrong: selection },
-  "sessions.clearTools": {
-    give: (options) => sessions.clearTools("chat", options),
-    valid: use,
-    wrong: selection,
-  },
-  "sessions.end": { give: (o) => sessions.end("chat", o), valid: use, wrong: selection },
-  "sessions.list": {
-    give: (options) => sessions.list(options),
-    valid: use,
-    wrong: { ...selection, shared: 5, cursor: 5, limit: 0 },
-  },
-  "sessions.endAll": {
-    give: (options) => sessions.endAll(options),
-    valid: use,
-    wrong: { principal: "alice" },
-  },
-  "sessions.shutdown": {
-    give: (options) => createDurableSessions({ connections, store }).shutdown(options),
-    valid: {},
-    wrong: {},
-    times: ["timeoutMs"],
-  },
-  "admin.list": {
-    give: (options) => sessions.admin.list(options),
-    valid: {},
-    wrong: { name: 5, cursor: 5, limit: 1e6 },
-  },
-  "admin.sweep": {
-    give: (options) => sessions.admin.sweep(options),
-    valid: { idleForMs: 1e9 },
-    wrong: { idleForMs: "1e9", name: 5, shared: "yes", limit: 0, authorize: 5 },
-    times: ["idleForMs"],
-  },
-  createDurableAgent: {
-    give: createDurableAgent,
-    valid: { connections, store, model },
-    wrong: { store: {}, agent: 5, share: 1, onEvent: 5, now: 5, pool: 5, onUnavailable: 1 },
-    times: ["touchIntervalMs"],
-    takesOthers: true,
-  },
-  "agent.open": {
-    give: (options) => agent.open(options),
-    valid: { sessionId: "chat", ...use },
-    wrong: { ...step, sessionId: 5 },
-  },
-  "run.tools": {
-    give: (options) => registry.tools(options),
-    valid: { connections: [] },
-    wrong: { connections: "notes", onUnavailable: "ignore" },
-  },
-  "run.enter": {
-    give: (options) => provider.create({ principal }).enter(() => undefined, options),
-    valid: {},
-    wrong: { onClose: 5 },
-  },
-  "run.call": {
-    give: (options) => registry.call("notes", "add_note", {}, options),
-    valid: {},
-    wrong: { abortSignal: {} },
-    times: ["timeoutMs"],
-  },
-  "run.ready": {
-    give: (options) => registry.ready("notes", options),
-    valid: { timeoutMs: 1 },
-    wrong: { abortSignal: {} },
-    times: ["timeoutMs"],
-  },
-  "run.status": {
-    give: (options) => registry.status(options),
-    valid: { timeoutMs: 1 },
-    wrong: { connection: 5 },
-    times: ["timeoutMs"],
-  },
-  "run.restart": {
-    give: (options) => registry.restart("notes", options),
-    valid: { timeoutMs: 1 },
-    wrong: {},
-    times: ["timeoutMs"],
-  },
-  "named.create": {
-    give: (options) => registry.named.create("research", options),
-    valid: {},
-    wrong: { connections: "notes" },
-    times: ["idleTimeoutMs"],
-  },
-  "named.run": {
-    give: (options) => registry.named.run("research", () => undefined, options),
-    valid: {},
-    wrong: { abortSignal: {} },
-  },
-  currentConnections: {
-    give: currentConnections,
-    valid: { ephemeral: true, provider, ...use },
-    wrong: { ephemeral: "yes", provider: {} },
-  },
-  stopWhenWaiting: {
-    give: stopWhenWaiting,
-    valid: {},
-    wrong: { stopWhen: 10, prepareStep: {} },
-  },
-  withConnections: {
-    give: (options) => withConnections({}, () => undefined, options),
-    valid: {},
-    wrong: { abortSignal: {} },
-  },
-  openTelemetry: {
-    give: openTelemetry,
-    valid: {},
-    wrong: { tracer: {}, meter: {}, propagate: "yes" },
-  },
+  createConnectionProvider: [createConnectionProvider, { connections }],
+  "provider.create": [(o) => provider.create(o), use],
+  "provider.run": [(o) => provider.run(o, () => undefined), { session: {}, ...use }],
+  "provider.list": [(o) => provider.list({}, o), use],
+  "provider.status": [(o) => provider.status({}, o), use],
+  "provider.restart": [(o) => provider.restart({}, o), use],
+  "provider.clearTools": [(o) => provider.clearTools({}, o), use],
+  "provider.end": [(o) => provider.end({}, o), use],
+  "provider.waiting": [(o) => provider.waiting({}, o), use],
+  "provider.answer": [(o) => provider.answer({}, "id", {}, o), use],
+  "provider.withdraw": [(o) => provider.withdraw({}, "id", o), use],
+  "provider.shutdown": [(o) => createConnectionProvider({ connections }).shutdown(o), {}],
+
+  createDurableSessions: [createDurableSessions, { connections, store }],
+  "createDurableSessions with a provider": [createDurableSessions, { provider, store }],
+  "sessions.open": [(o) => sessions.open("chat", o), use],
+  "sessions.run": [(o) => sessions.run("chat", o, () => undefined), use],
+  "sessions.list": [(o) => sessions.list(o), use],
+  "sessions.status": [(o) => sessions.status("chat", o), use],
+  "sessions.restart": [(o) => sessions.restart("chat", o), use],
+  "sessions.clearTools": [(o) => sessions.clearTools("chat", o), use],
+  "sessions.end": [(o) => sessions.end("chat", o), use],
+  "sessions.endAll": [(o) => sessions.endAll(o), use],
+  "sessions.waiting": [(o) => sessions.waiting("chat", o), use],
+  "sessions.answer": [(o) => sessions.answer("chat", "id", {}, o), use],
+  "sessions.withdraw": [(o) => sessions.withdraw("chat", "id", o), use],
+  "sessions.shutdown": [(o) => createDurableSessions({ connections, store }).shutdown(o), {}],
+  "admin.list": [(o) => admin.list(o), use],
+  "admin.status": [(o) => admin.status("chat", o), use],
+  "admin.restart": [(o) => admin.restart("chat", o), use],
+  "admin.clearTools": [(o) => admin.clearTools("chat", o), use],
+  "admin.end": [(o) => admin.end("chat", o), use],
+  "admin.sweep": [(o) => admin.sweep(o), { idleForMs: 1e9 }],
+
+  createDurableAgent: [createDurableAgent, { connections, store, model }],
+  "agent.open": [(o) => agent.open(o), { sessionId: "chat", ...use }],
+
+  "run.tools": [(o) => registry.tools(o), { connections: [] }],
+  "run.enter": [(o) => provider.create(use).enter(() => undefined, o), {}],
+  "run.call": [(o) => registry.call("notes", "add_note", {}, o), {}],
+  "run.ready": [(o) => registry.ready("notes", o), { timeoutMs: 1 }],
+  "run.status": [(o) => registry.status(o), { timeoutMs: 1 }],
+  "run.restart": [(o) => registry.restart("notes", o), { timeoutMs: 1 }],
+  "run.named.create": [(o) => registry.named.create("research", o), {}],
+  "run.named.run": [(o) => registry.named.run("research", () => undefined, o), {}],
+  "run.waiting.answer": [(o) => stored.waiting.answer("id", {}, o), {}],
+  "run.waiting.resume": [(o) => stored.waiting.resume([], o), { tools: {} }],
+  currentConnections: [currentConnections, { ephemeral: true, provider, ...use }],
+  withConnections: [
+    (o) => provider.create(use).enter(() => withConnections({}, () => undefined, o)),
+    {},
+  ],
 };
 
 /** What options are refused with; the options that are fine may fail for other reasons. */
-async function refusalOf(give: Checked["give"], options: unknown): Promise<unknown> {
+async function refusalOf(give: Entry[0], options: unknown): Promise<unknown> {
   try {
     await give(options);
   } catch (error) {
@@ -331,54 +131,43 @@ async function refusalOf(give: Checked["give"], options: unknown): Promise<unkno
   return undefined;
 }
 
-function withValue(valid: object, path: string, value: unknown): object {
-  const [name = "", ...rest] = path.split(".");
-  const inner = rest.length === 0 ? value : withValue(anything, rest.join("."), value);
-  return { ...valid, [name]: inner };
-}
-
-describe.each(Object.entries(table))("%s", (_, { give, valid, wrong, ...checked }) => {
-  const { times = [], prefix = "", takesOthers = false } = checked;
-  const expectRefusal = async (path: string, value: unknown) => {
-    const error = (await refusalOf(give, withValue(valid, path, value))) as Error | undefined;
-    const field = prefix + path;
-    expect.soft(error, `${field} of ${String(value)}`).toMatchObject({
-      // A principal has an error of its own.
-      code:
-        path === "principal" ? expect.stringMatching(/PRINCIPAL|INVALID/) : "CONNECTION_INVALID",
-      ...(path !== "principal" && { data: { field: expect.stringContaining(field) } }),
-      message: expect.stringContaining(path === "principal" ? path : field),
-    });
-    expect.soft(error?.message).not.toMatch(/Invalid input|is invalid|undefined/);
+describe.each(Object.entries(entries))("%s", (_, [give, valid]) => {
+  const check = async () => {
+    const checks = [vi.mocked(checkOptions), vi.mocked(checkOwnOptions)];
+    checks.forEach((each) => each.mockClear());
+    const refusal = await refusalOf(give, valid);
+    const [used] = checks.flatMap(({ mock }) => mock.calls.filter(([, given]) => given === valid));
+    if (used === undefined) throw new Error("Nothing checks these options.");
+    return { schema: used[0], refusal };
   };
 
-  test("refuses an unknown option", async () => {
-    const others = takesOthers ? ["onEvnt", "touchIntervalms"] : ["unheardOf"];
-    for (const other of others) await expectRefusal(other, true);
-  });
-
-  test("refuses what is no object", async () => {
-    for (const options of [5, "text", null, []]) {
-      expect.soft(await refusalOf(give, options)).toMatchObject({ code: "CONNECTION_INVALID" });
+  test("refuses each option of a wrong type, unknown options, and what is no object", async () => {
+    const { schema } = await check();
+    const wrong = wrongValues(schema);
+    expect(wrong.at(-1), "an unknown option").toMatchObject({ reason: "is not" });
+    for (const { value, path, reason } of wrong) {
+      const field = path.join(".") || "options";
+      const error = await refusalOf(give, value);
+      expect.soft(error, `${field}: ${String(value)}`).toMatchObject({
+        code: "CONNECTION_INVALID",
+        data: { field },
+        message: expect.stringContaining(`${field} ${reason}`),
+      });
     }
-  });
-
-  test("refuses values of a wrong type", async () => {
-    for (const [path, value] of Object.entries(wrong)) await expectRefusal(path, value);
-  });
-
-  test("refuses times that are none", async () => {
-    for (const path of times) {
-      for (const time of [Number.NaN, -1, 0.5, 2 ** 53, Number.POSITIVE_INFINITY, "1000"]) {
-        await expectRefusal(path, time);
-      }
+    const { shape } = schema.def as unknown as { shape: object };
+    for (const [option, value] of Object.entries(checkedElsewhere)) {
+      if (!(option in shape) || value === undefined) continue;
+      expect.soft(await refusalOf(give, { ...valid, [option]: value })).toMatchObject({
+        code: expect.stringMatching(/PRINCIPAL_REQUIRED|CONNECTION_INVALID/),
+        message: expect.stringContaining(option),
+      });
     }
   });
 
   test("takes what is right", async () => {
-    const refusal = await refusalOf(give, valid);
+    const { refusal } = await check();
     const { field } = (refusal as { data?: { field?: string } } | undefined)?.data ?? {};
-    expect(Object.keys({ ...valid, ...wrong })).not.toContain(field);
+    expect(Object.keys(valid)).not.toContain(field);
   });
 });
 
@@ -386,9 +175,7 @@ test("names what was probably meant", () => {
   const starts: [(options: any) => unknown, object, string][] = [
     [defineMcpClientConnection, { url, descripton: "x" }, "Did you mean description?"],
     [defineMcpClientConnection, { url, description, timeouts: { callMS: 5 } }, "mean callMs?"],
-    [createConnectionProvider, { connections, onEvents() {} }, "Did you mean onEvent?"],
     [createDurableAgent, { sessions, model, onUnavailble: "throw" }, "mean onUnavailable?"],
-    [createDurableSessions, { conections: connections, store }, "Did you mean connections?"],
   ];
   for (const [start, options, message] of starts) {
     expect.soft(() => start(options)).toThrow(message);
@@ -404,6 +191,11 @@ test.each([
   expect(start).toThrow(new RegExp(`^${setting} is .*${place}`));
 });
 
+test("a login without an issuer is refused", () => {
+  const refused = expect.objectContaining({ data: { field: "issuer" } });
+  expect(() => createPrincipals({ issuer: 5 } as never)).toThrow(refused);
+});
+
 test("a message ends once", () => {
   const misspelt = { url, description, sesion: "stateful" } as never;
   expect(() => defineMcpClientConnection(misspelt)).toThrow(/Did you mean session\?$/);
@@ -412,6 +204,9 @@ test("a message ends once", () => {
 test.each<[string, object, string, RegExp]>([
   ["auth and authProvider", { auth: { getToken() {} }, authProvider() {} }, "auth", /authProvider/],
   ["a transport of the AI SDK", { transport: { type: "http", url } }, "transport", /url/],
+  ["tools that are allowed and blocked", { tools: { allow: [], block: [] } }, "tools", /or/],
+  ["tools that are no list", { tools: { allow: 5 } }, "tools", /allow: string/],
+  ["a header that is none", { headers: { "a b": "x" } }, "headers.a b", /header name/],
   ["a session without its mode", { session: { resend: "safe" } }, "session.mode", /"stateful"/],
   [
     "a shared id that is too long",

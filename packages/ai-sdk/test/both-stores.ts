@@ -2,7 +2,7 @@ import type { SessionStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import { expect } from "vitest";
 
-const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
+export const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
 
 /** The stores of tests that hold for encrypted ones, too: a name for the test, and what makes the store. */
 export const bothStores: [name: string, wrap: (store: SessionStore) => SessionStore][] = [

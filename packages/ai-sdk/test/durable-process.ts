@@ -6,10 +6,11 @@ import {
   type StatefulSessionOptions,
   type StoredAutoSessionOptions,
 } from "../src/index.ts";
-import type { SessionStore } from "@durable-mcp/core";
+import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import type { StoredSessionsOptions } from "../src/sessions/durable-sessions.ts";
 import { collectEvents } from "./collect-events.ts";
-import type { NotebookServer } from "./notebook-server.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
+import { type NotebookServer, startNotebookServer } from "./notebook-server.ts";
 
 export type ProcessOptions = Partial<StoredSessionsOptions> &
   Pick<
@@ -42,4 +43,20 @@ export function startProcess(
     ...options,
   });
   return { sessions, ...collected, types: () => collected.events.map(({ type }) => type) };
+}
+
+/** A notebook, and the first process on a store that can be held back, with a clock that the test sets. */
+export async function startStored(
+  options: ProcessOptions = {},
+  wrap: (store: SessionStore) => SessionStore = (store) => store,
+) {
+  const server = await startNotebookServer();
+  let time = Date.now();
+  const now = () => time;
+  const held = createFaultyStore(createMemoryStore({ now }));
+  const store = wrap(held.store);
+  const startAnother = (more: ProcessOptions = {}) =>
+    startProcess(server, store, { now, ...options, ...more });
+  const pass = (ms: number) => void (time += ms);
+  return { server, held, store, pass, startAnother, ...startAnother() };
 }

@@ -1,5 +1,6 @@
+import type { McpClientConnectionOptions } from "../src/connection/connection-options.ts";
 import { defineMcpClientConnection } from "../src/connection/define-connection.ts";
-import { type NotebookServer, startNotebookServer } from "./notebook-server.ts";
+import { startNotebookServer } from "./notebook-server.ts";
 import { type AgentSession, callForText, startApplication } from "./step.ts";
 
 export const aliceKey = '["notes","user","https://idp.test","alice"]';
@@ -14,8 +15,23 @@ export async function startSaved() {
   return { server, application, session, snapshot: slotsOf(session)[aliceKey] as object };
 }
 
-export const notebook = ({ url }: NotebookServer) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });
+/** A stateful connection, if the options say nothing else. */
+export const notebook = (
+  { url }: { readonly url: string },
+  options: Partial<McpClientConnectionOptions> = {},
+) =>
+  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
+
+/** A notebook, and an application that has it as `notes`. */
+export async function startNotes(
+  options: Partial<McpClientConnectionOptions> = {},
+  application: Parameters<typeof startApplication>[1] = {},
+  ofServer: Parameters<typeof startNotebookServer>[0] = {},
+) {
+  const server = await startNotebookServer(ofServer);
+  const started = startApplication({ notes: notebook(server, options) }, application);
+  return { server, application: started, ...started };
+}
 
 export async function list(registry: { tools(): Promise<any> }) {
   await callForText(await registry.tools(), "notes__list_notes");

@@ -138,18 +138,15 @@ function createContext(
   const { initializeMs = 30_000, answerMs = 300_000, startMs = 60_000 } = options.timeouts ?? {};
   const bare: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   const url = parseEndpointUrl(options.url);
-  const { session = "stateful" } = options;
   // The checks of the options let no other in.
   const memory = options.memory as MemoryParts | undefined;
-  const isOwn = session === "stateful";
-  if (!isOwn && memory === undefined) {
-    throw invalid("memory", 'session "stateless" needs memory: createServerMemory().');
-  }
-  const base = refusingTasks(bare, url, options.slot, !isOwn);
+  const { session = "stateful", pinMs } = memory ?? {};
+  const isStateless = session === "stateless";
+  const base = refusingTasks(bare, url, options.slot, isStateless);
   const state = slotState(options.slot);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
-  const pinned = !isOwn && memory?.pinMs !== undefined && { maxAgeMs: memory.pinMs };
+  const pinned = isStateless && pinMs !== undefined && { maxAgeMs: pinMs };
   const toolList = { ...options.toolList, ...pinned };
   const waiting = options.waiting?.wrap(base) ?? base;
   return {
@@ -165,8 +162,11 @@ function createContext(
     pagesBefore: new Map(),
     emit,
     now,
-    onLoss: options.onLoss ?? "replace",
-    resend: options.resend ?? "safe",
+    recovery: {
+      ...options.recovery,
+      onLoss: options.recovery?.onLoss ?? "replace",
+      resend: options.recovery?.resend ?? "safe",
+    },
     toolList,
     initializeMs,
     answerMs,
@@ -199,7 +199,7 @@ async function passStateless(
   const { method } = message;
   const response = await pass(context, request, message);
   const { status } = response;
-  if (response.ok || context.onLoss === "report") return response;
+  if (response.ok || context.recovery.onLoss === "report") return response;
   const refusal = await bufferAnswer(response);
   if (!refusesRevision(refusal)) return toResponse(refusal);
   const probed = await answerProbe(context, message, request).catch(() => undefined);
@@ -226,7 +226,6 @@ const unsaved = {
   except: undefined,
   listening: undefined,
   memory: undefined,
-  session: undefined,
 };
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */

@@ -21,6 +21,7 @@ export type {
   AroundRecovery,
   LossPolicy,
   OnSession,
+  RecoveryOptions,
   RecoveryOutcome,
   OnStart,
   ResendPolicy,

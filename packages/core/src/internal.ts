@@ -35,6 +35,7 @@ export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
+export { checkStore } from "./stores/store-arguments.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
@@ -57,12 +58,5 @@ export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { mayMention, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
-export {
-  isEventStream,
-  letGo,
-  MAX_MESSAGE_BYTES,
-  readRefusal,
-  readText,
-  rewriteRefusal,
-} from "./wire/read-answer.ts";
+export { isEventStream, letGo, readRefusal, readText, rewriteRefusal } from "./wire/read-answer.ts";
 export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

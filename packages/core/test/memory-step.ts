@@ -17,7 +17,7 @@ export function startMemoryStep(
   const events: SessionEvent[] = [];
   const onEvent = (event: SessionEvent) => void events.push(event);
   const fetch = createSessionFetch({
-    ...{ url, slot, onEvent, session: "stateless", memory: createServerMemory() },
+    ...{ url, slot, onEvent, memory: createServerMemory({ session: "stateless" }) },
     ...options,
   });
   const client = createRpcClient(fetch, url, { "mcp-protocol-version": "2025-11-25" });

@@ -2,9 +2,9 @@ import type { Principal, SessionStore } from "@durable-mcp/core";
 import {
   checkedLater,
   checkFunction,
-  checkMethods,
   checkMs,
   checkOptions,
+  checkStore,
   checkText,
   invalidOption,
   isRecord,
@@ -120,8 +120,7 @@ const clientChecks: OptionChecks<OAuthClient> = {
 };
 
 const checks: OptionChecks<OAuthOptions> = {
-  store: (value, field) =>
-    checkMethods(value, field, ["get", "put", "touch", "delete", "list"], "a store"),
+  store: checkStore,
   keys: (value, field) => {
     if (value !== unencrypted && typeof value !== "function" && !isRecord(value)) {
       throw invalidOption(

@@ -1,12 +1,8 @@
 import { ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
-import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { on } from "../../test/notebook-server.ts";
+import { startNotes } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
-import { startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-const notebook = ({ url }: NotebookServer) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });
 
 /** Runs an agent on a scripted model; gives what the model was told of its calls. */
 async function run(tools: ToolSet, ...turns: Turn[]) {
@@ -23,8 +19,7 @@ const list = { tool: "notes__list_notes" };
 
 describe("an agent's run", () => {
   test("calls the tools of the session, at once and one after the other", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       const { results, text } = await run(tools, [add("a"), add("b")], [list], "Done.");
@@ -36,8 +31,7 @@ describe("an agent's run", () => {
   });
 
   test("goes on when a tool fails, and the model is told why", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { application } = await startNotes();
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       const turns = [[{ tool: "notes__fail" }], [list], "Done."] satisfies Turn[];
@@ -47,40 +41,11 @@ describe("an agent's run", () => {
     });
   });
 
-  test("goes on in a new session when the server lost the old one, once", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    const session = await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      let calls = 0;
-      server.intercept(
-        on("tools/call", () => {
-          calls += 1;
-          if (calls === 2) server.forgetSessions();
-          return "next";
-        }),
-      );
-      const { results, errors } = await run(tools, [add("a")], [add("b")], [list], "Done.");
-      expect(results).toEqual(["1 notes", expect.stringMatching(/is gone.*\n1 notes$/), "b"]);
-      expect(errors).toEqual([]);
-    });
-    expect(server.sessionIds).toHaveLength(2);
-    expect(application.takeEvents()).toEqual(["started", "lost", "recovered"]);
-
-    server.requests.length = 0;
-    await application.step(session, async (registry) => {
-      const { results } = await run(await registry.tools(), [list], "Done.");
-      expect(results).toEqual(["b"]);
-    });
-    expect(server.log).toEqual(["POST tools/call"]);
-  });
-
   test.each<[string, "text/event-stream" | "application/json"]>([
     ["an event stream", "text/event-stream"],
     ["a JSON answer", "application/json"],
   ])("goes on when %s ends without the answer: the outcome is unknown", async (_, type) => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const { server, application } = await startNotes();
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       server.intercept(

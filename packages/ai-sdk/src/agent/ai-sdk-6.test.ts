@@ -1,10 +1,8 @@
 /** AI SDK 6 with the same connections: their tools come from `@ai-sdk/mcp` 2, the loop from `ai` 6. */
-import { createMemoryStore } from "@durable-mcp/core";
 import { generateText, stepCountIs, streamText, type ToolSet } from "ai-6";
 import { MockLanguageModelV3, simulateReadableStream } from "ai-6/test";
 import { expect, test } from "vitest";
-import { startProcess } from "../../test/durable-process.ts";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startStored } from "../../test/durable-process.ts";
 import { alice } from "../../test/step.ts";
 
 const use = { principal: alice };
@@ -51,8 +49,7 @@ function addingModel(text: string) {
 const settings = { prompt: "go", stopWhen: stepCountIs(3) };
 
 test("runs of generateText share one session", async () => {
-  const server = await startNotebookServer();
-  const { sessions } = startProcess(server, createMemoryStore());
+  const { server, sessions } = await startStored();
   const turn = (text: string) =>
     sessions.run("chat", use, async (run) =>
       generateText({
@@ -68,9 +65,7 @@ test("runs of generateText share one session", async () => {
 });
 
 test("the tools of a run work, and tell the model of a lost session", async () => {
-  const server = await startNotebookServer();
-  const store = createMemoryStore();
-  const { sessions } = startProcess(server, store);
+  const { server, sessions } = await startStored();
   await sessions.run("chat", use, () => undefined);
   server.forgetSessions();
   const model = addingModel("milk");
@@ -83,8 +78,7 @@ test("the tools of a run work, and tell the model of a lost session", async () =
 });
 
 test("a stream that a run gives back has its tools until it has ended", async () => {
-  const server = await startNotebookServer();
-  const { sessions } = startProcess(server, createMemoryStore());
+  const { sessions } = await startStored();
   const model = addingModel("milk");
   const response = await sessions.run("chat", use, async (run) =>
     streamText({
@@ -97,8 +91,7 @@ test("a stream that a run gives back has its tools until it has ended", async ()
 });
 
 test("an attached stream holds its lease to the end", async () => {
-  const server = await startNotebookServer();
-  const { sessions } = startProcess(server, createMemoryStore());
+  const { sessions } = await startStored();
   const lease = await sessions.open("chat", use);
   const result = lease.attach(
     streamText({

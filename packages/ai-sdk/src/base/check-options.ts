@@ -19,7 +19,8 @@ export const flag = z.boolean("must be true or false");
 export const someFunction = z.custom(isFunction, "must be a function");
 /** `onEvent`: what listens to events. */
 export const eventObserver = z.custom(
-  (value) => isFunction(value) || isFunction((value as { every?: unknown } | null)?.every),
+  // An array has such a function, too.
+  (value) => isFunction(value) || (isRecord(value) && isFunction(value["every"])),
   "must be a function, or an object with the function every",
 );
 export const someObject = z.custom(isRecord, "must be an object");

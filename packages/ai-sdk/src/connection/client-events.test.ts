@@ -1,6 +1,6 @@
 /** Whether a run found a live client, in runs without a pool. */
 import { expect, test } from "vitest";
-import { startAgent } from "../../test/agent-session.ts";
+import { backends, startNotebooks } from "../../test/agent-session.ts";
 import type { ClientEvent } from "../../test/collect-events.ts";
 import { sendText } from "../../../core/test/http-server.ts";
 import { on } from "../../test/notebook-server.ts";
@@ -89,8 +89,8 @@ test("a fetch for another client is no client", async () => {
   expect(clientEvents).toEqual([]);
 });
 
-test.each(["state", "store"] as const)("a named session has its name, in a %s", async (kept) => {
-  const { step, clientEvents } = await startAgent(kept);
+test.each(backends)("a named session has its name, in %s", async (backend) => {
+  const { step, clientEvents } = await startNotebooks(backend);
   await step(async ({ named }) => {
     await named.create("research", { connections: ["notes"] });
     told(clientEvents);
@@ -108,7 +108,7 @@ test.each(["state", "store"] as const)("a named session has its name, in a %s", 
 });
 
 test("what fails in a named session is told with its name", async () => {
-  const { step, events, server } = await startAgent("state");
+  const { step, events, server } = await startNotebooks("carried state");
   await step(async ({ named }) => {
     await named.create("research", { connections: ["notes"] });
     await named.run("research", (own) => own.restart("notes"));

@@ -2,17 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { describingProgram } from "../../test/describing-program.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
-import type { McpClientConnectionOptions } from "./connection-options.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
 
 const client = { name: "shop", version: "2.3.4" };
 const own = { name: "durable-mcp", version: "1.0.0" };
-
-const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 const clientsSeenBy = ({ requests }: NotebookServer) =>
   requests.flatMap(({ message }) =>
@@ -34,9 +30,9 @@ describe("client", () => {
   });
 
   test("is what the preparation of a session and a session after a loss say, too", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({
-      notes: notebook(server, { session: { mode: "stateful", onStart() {} }, client }),
+    const { server, application } = await startNotes({
+      session: { mode: "stateful", onStart() {} },
+      client,
     });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();

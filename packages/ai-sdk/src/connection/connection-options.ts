@@ -170,22 +170,12 @@ export interface InputOptions {
   readonly input?: "pause" | PausingInput | undefined;
 }
 
-export interface MemoryOptions {
-  /**
-   * Whether steps remember what the server says of itself: its discovery, its lists, and the handshake of a
-   * server without sessions. Then a later step's call is its only request. `"server"`: as long as the server
-   * allows. `{ pinMs }`: for that time, in milliseconds, on your word. Kept for each principal, in the state or
-   * the store. @default nothing is kept, but for what a stateful connection keeps
-   */
-  readonly memory?: "server" | { readonly pinMs: number } | undefined;
-}
-
 /** The options of a connection over Streamable HTTP. */
 export interface McpClientConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
 >
-  extends ConnectionOptions<SCHEMAS, PREFIX>, InputOptions, MemoryOptions {
+  extends ConnectionOptions<SCHEMAS, PREFIX>, InputOptions {
   /** The server's Streamable HTTP endpoint. */
   readonly url: string | URL;
   /**
@@ -193,6 +183,13 @@ export interface McpClientConnectionOptions<
    * @default "stateless"
    */
   readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
+  /**
+   * Whether steps remember what the server says of itself: its discovery, its lists, and the handshake of a
+   * server without sessions. Then a later step's call is its only request. `"server"`: as long as the server
+   * allows. `{ pinMs }`: for that time, in milliseconds, on your word. Kept for each principal, in the state or
+   * the store. @default nothing is kept, but for what a stateful connection keeps
+   */
+  readonly memory?: "server" | { readonly pinMs: number } | undefined;
   /**
    * A bearer token: `{ getToken }`, or a function that returns a token, its text, or `{ getToken }`. It is
    * asked for once a step, and again after a 401, or a 403 for lack of a scope. Not together with

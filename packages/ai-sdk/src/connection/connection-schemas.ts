@@ -34,8 +34,9 @@ export const connectionFields = {
   toolNames: z.optional(
     z.strictObject({
       prefix: z.optional(
-        z.union(
-          [z.literal(false), z.string().check(z.regex(/^[A-Za-z0-9_-]+$/))],
+        z.custom(
+          (value) =>
+            value === false || /^[A-Za-z0-9_-]+$/.test(typeof value === "string" ? value : ""),
           'must be false, or a text of letters, digits, "_" and "-"',
         ),
       ),

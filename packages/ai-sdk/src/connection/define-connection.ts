@@ -1,5 +1,4 @@
 import { isRecord } from "@durable-mcp/core/internal";
-import { createServerMemory, type ServerMemory } from "@durable-mcp/core/memory";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import { isPromise } from "../base/check-options.ts";
 import type { JudgedTool } from "./call-envelope.ts";
@@ -8,7 +7,6 @@ import type {
   ConnectionTimeouts,
   InputOptions,
   McpClientConnectionOptions,
-  MemoryOptions,
   StatefulSessionOptions,
 } from "./connection-options.ts";
 import { checkDefinition, clientConnectionSchema } from "./connection-schemas.ts";
@@ -97,11 +95,6 @@ export function pausingInput(options: InputOptions): WaitingLimits | undefined {
   if (input === "pause") return {};
   const { mode: _, ...limits } = input;
   return limits;
-}
-
-/** The memory of a connection, if it has one. */
-export function memoryOf({ memory }: MemoryOptions): ServerMemory | undefined {
-  return memory && createServerMemory(memory === "server" ? {} : memory);
 }
 
 /** Whether the application allows that calls of this tool run twice. */

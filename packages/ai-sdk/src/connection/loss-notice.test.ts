@@ -7,8 +7,8 @@ import {
 } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { notebook, startSaved } from "../../test/saved-session.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startSaved } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
@@ -38,57 +38,6 @@ describe("after a lost session was replaced", () => {
     await application.step(session, async (registry) => {
       const results = await resultsOf(await registry.tools(), add, list);
       expect(results).toEqual([expect.stringMatching(/^Note: .* is gone; .*\n1 notes$/), "a"]);
-    });
-  });
-
-  test("code sees it in the result's metadata, once", async () => {
-    const { server, application, session } = await startSaved();
-    server.forgetSessions();
-    await application.step(session, async (registry) => {
-      const tools = await registry.tools();
-      expect(await callTool(tools, "notes__list_notes")).toHaveProperty("_meta", {
-        "durable-mcp/sessionReplaced": true,
-      });
-      expect(await callTool(tools, "notes__list_notes")).not.toHaveProperty("_meta");
-    });
-  });
-
-  test("a later step says so when this one had no result to say it in", async () => {
-    const { server, application, session } = await startSaved();
-    server.forgetSessions();
-    const recovered = await application.step(session, async (registry) => {
-      await registry.fetch("notes")(server.url, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-        },
-        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
-      });
-    });
-    expect(application.takeEvents()).toContain("recovered");
-    const told = await application.step(recovered, async (registry) => {
-      expect(await resultsOf(await registry.tools(), list)).toEqual([
-        expect.stringContaining("is gone"),
-      ]);
-    });
-    await application.step(told, async (registry) => {
-      expect(await resultsOf(await registry.tools(), list)).toEqual([""]);
-    });
-  });
-
-  test("a later step says so when no session could take its place at first", async () => {
-    const { server, application, session } = await startSaved();
-    server.forgetSessions();
-    server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
-    const lost = await application.step(session, async (registry) => {
-      await expect(callTool(await registry.tools(), "notes__list_notes")).rejects.toThrow("503");
-    });
-    server.intercept(() => "next");
-    await application.step(lost, async (registry) => {
-      expect(await resultsOf(await registry.tools(), list)).toEqual([
-        expect.stringContaining("is gone"),
-      ]);
     });
   });
 
@@ -150,16 +99,6 @@ describe("after a lost session was replaced", () => {
       const history = JSON.parse(JSON.stringify([toolMessage(output)])) as UIMessage[];
       const messages = await convertToModelMessages(history, { tools });
       expect(JSON.stringify(messages)).toContain("is gone");
-    });
-  });
-
-  test("nothing is said of a first session", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      expect(await resultsOf(tools, list)).toEqual([""]);
-      expect(await callTool(tools, "notes__list_notes")).not.toHaveProperty("_meta");
     });
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection, mayRunTwice } from "./define-connection.ts";
+import { mayRunTwice } from "./define-connection.ts";
 import type { ConnectionResend, StatefulSessionOptions } from "./connection-options.ts";
 
 test.each<[string, ConnectionResend | undefined, boolean]>([
@@ -23,11 +24,7 @@ async function startDoubtful(options: Partial<StatefulSessionOptions>) {
     setUp: (mcp) =>
       mcp.registerTool("peek", { annotations: { readOnlyHint: true } }, () => answer("seen")),
   });
-  const notes = defineMcpClientConnection({
-    url: server.url,
-    description: "A notebook.",
-    session: { mode: "stateful", ...options },
-  });
+  const notes = notebook(server, { session: { mode: "stateful", ...options } });
   const application = startApplication({ notes });
   const session = await application.step({}, (registry) => registry.tools());
   server.requests.length = 0;

@@ -1,6 +1,7 @@
 /** Looking after what is kept of servers without sessions. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
+import { backends, startAgent } from "../../test/agent-session.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
@@ -51,7 +52,57 @@ function startStored(url: string, options?: Partial<McpClientConnectionOptions>)
   return { ...collected, sessions, step, processOf, store, counts };
 }
 
+describe.each(backends)("in %s", (backend) => {
+  async function start() {
+    const server = await startModernServer({ caching });
+    const agent = startAgent(backend, { one: define(server.url) });
+    await agent.step(greet);
+    server.requests.length = 0;
+    return { server, ...agent };
+  }
+
+  test("it is described, and is no session that could be asked", async () => {
+    const { list, status, server } = await start();
+    const [described, ...others] = await list();
+    expect(others).toEqual([]);
+    expect(described).toMatchObject({
+      ...{ connection: "one", kind: "remembered", protocolVersion: "2026-07-28" },
+    });
+    const none = { connection: "one", alive: false, reason: "no-session" };
+    expect(await status()).toEqual([none]);
+    expect(server.log).toEqual([]);
+  });
+
+  test("clearTools drops the list", async () => {
+    const { clearTools, step, server } = await start();
+    await clearTools();
+    await step(greet);
+    expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
+  });
+
+  test.each(["restart", "end"] as const)("%s removes it", async (act) => {
+    const { server, list, step, [act]: remove } = await start();
+    expect(await remove()).toEqual([{ connection: "one", ended: true, removed: true }]);
+    expect(await list()).toEqual([]);
+    expect(server.log).toEqual([]);
+    await step(greet);
+    expect(server.log).toHaveLength(3);
+  });
+});
+
 describe("in a store", () => {
+  test("endAll removes it, and so does a sweep", async () => {
+    const server = await startModernServer({ caching });
+    const { step, sessions, processOf } = startStored(server.url);
+    const removed = { connection: "one", ended: true, removed: true };
+    await step();
+    expect(await sessions.endAll({ principal: alice })).toMatchObject([removed]);
+    await step(processOf());
+    const later = processOf(undefined, () => Date.now() + 7_200_000);
+    const swept = await later.admin.sweep({ idleForMs: 3_600_000, authorize: asAlice });
+    expect(swept.sessions).toMatchObject([removed]);
+  });
+
   test("a step reads once, and writes only what is new", async () => {
     const server = await startModernServer({ caching });
     const { step, processOf, counts } = startStored(server.url);
@@ -66,53 +117,6 @@ describe("in a store", () => {
     const { step, counts } = startStored(server.url, {});
     await step();
     expect(counts).toEqual({ get: 0, put: 0, touch: 0 });
-  });
-
-  test("it is described, and is no session that could be asked", async () => {
-    const server = await startModernServer({ caching });
-    const { step, sessions } = startStored(server.url);
-    await step();
-    const use = { principal: alice };
-    const described = {
-      ...{ connection: "one", sessionId: "chat", kind: "remembered" },
-      ...{ protocolVersion: "2026-07-28", lastUsedAt: expect.any(Number) as number },
-    };
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([described]);
-    expect((await sessions.list(use)).sessions).toEqual([described]);
-    expect(await sessions.status("chat", use)).toEqual([
-      { connection: "one", alive: false, reason: "no-session" },
-    ]);
-  });
-
-  test.each(["restart", "end", "endAll"] as const)("%s removes it", async (act) => {
-    const server = await startModernServer({ caching });
-    const { step, sessions, processOf } = startStored(server.url);
-    await step();
-    server.requests.length = 0;
-    const use = { principal: alice };
-    const ended = act === "endAll" ? sessions.endAll(use) : sessions[act]("chat", use);
-    const outcome = { connection: "one", sessionId: "chat", ended: true, removed: true };
-    expect(await ended).toEqual([outcome]);
-    expect(server.log).toEqual([]);
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
-    await step(processOf());
-    expect(server.log).toHaveLength(3);
-  });
-
-  test("clearTools drops the list, and a sweep all", async () => {
-    const server = await startModernServer({ caching });
-    const { step, sessions, processOf } = startStored(server.url);
-    await step();
-    await sessions.clearTools("chat", { principal: alice });
-    server.requests.length = 0;
-    await step(processOf());
-    expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
-    const later = processOf(undefined, () => Date.now() + 7_200_000);
-    const { sessions: swept } = await later.admin.sweep({
-      idleForMs: 3_600_000,
-      authorize: asAlice,
-    });
-    expect(swept).toMatchObject([{ connection: "one", ended: true, removed: true }]);
   });
 
   test("a definition that has no session any more ends the stored one, and remembers", async () => {
@@ -150,27 +154,6 @@ describe("in a store", () => {
 });
 
 describe("in carried state", () => {
-  test("it is described, cleared, restarted and ended", async () => {
-    const server = await startModernServer({ caching });
-    const { provider, step } = startApplication({ one: define(server.url) });
-    const session = await step({}, greet);
-    const use = { principal: alice };
-    const kind = { connection: "one", kind: "remembered", protocolVersion: "2026-07-28" };
-    expect(await provider.list(session, use)).toEqual([kind]);
-
-    const cleared = await provider.clearTools(session, use);
-    server.requests.length = 0;
-    await step(cleared, greet);
-    expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
-
-    const result = { connection: "one", ended: true, removed: true };
-    expect(await provider.restart(session, use)).toEqual({
-      session: { state: {} },
-      results: [result],
-    });
-    expect(await provider.end(session, use)).toEqual({ session: { state: {} }, results: [result] });
-  });
-
   test("what another definition has left is dropped", async () => {
     const server = await startModernServer({ caching });
     const remembering = startApplication({ one: define(server.url) });

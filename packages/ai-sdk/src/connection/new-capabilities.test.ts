@@ -1,50 +1,27 @@
 /** A deployment that declares a capability while sessions go on that were made without it. */
-import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { collectEvents } from "../../test/collect-events.ts";
-import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callTool } from "../../test/step.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { type Backend, backends, type Run, startAgent } from "../../test/agent-session.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
+import { callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
-import type { ConnectionRun } from "../run/connection-run.ts";
 import { missingCapabilities } from "./client-capabilities.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 
 const asking: Options = { onElicitation: () => ({ action: "cancel" }) };
 const session = { mode: "stateful", restartOnNewCapabilities: true } as const;
 
-const define = ({ url }: NotebookServer, options: Options) =>
-  defineMcpClientConnection({ url, description: "Notes.", session: "stateful", ...options });
-
 /** Releases of an application, one after another, on the sessions of the ones before. */
-async function startReleases(kept: "state" | "store") {
+async function startReleases(backend: Backend) {
   const server = await startNotebookServer();
-  const store = createMemoryStore();
-  let carried: { state?: unknown } = {};
-  const release = async (
-    options: Options,
-    use: (registry: ConnectionRun<any>) => Promise<unknown>,
-  ): Promise<ConnectionEvent[]> => {
-    const { events, onEvent } = collectEvents();
-    const provider = createConnectionProvider({
-      connections: { notes: define(server, options) },
-      onEvent,
-    });
-    if (kept === "store") {
-      const sessions = createDurableSessions({ provider, store });
-      await sessions.run("chat", { principal: alice }, (run) => use(run));
-    } else {
-      const registry = provider.create({ ...carried, principal: alice });
-      await registry.enter(use);
-      carried = JSON.parse(JSON.stringify(provider.commit(registry, carried))) as typeof carried;
-    }
-    return events.filter(({ type }) => type !== "notification");
+  const agent = startAgent(backend, {});
+  const release = async (options: Options, use: (run: Run) => unknown) => {
+    agent.events.length = 0;
+    await agent.as({ notes: notebook(server, options) }).step(use);
+    return agent.events.filter(({ type }) => type !== "notification");
   };
-  /** The capabilities of each handshake. */
   const handshakes = () =>
     server.requests.flatMap(({ message }) =>
       message?.method === "initialize" ? [Object.keys(message.params.capabilities)] : [],
@@ -52,17 +29,14 @@ async function startReleases(kept: "state" | "store") {
   return { server, release, handshakes };
 }
 
-const list = async (registry: ConnectionRun<any>) =>
-  await callTool(await registry.tools(), "notes__list_notes");
-const add = async (registry: ConnectionRun<any>) =>
-  await registry.call("notes", "add_note", { text: "milk" });
-const inNamed = async (registry: ConnectionRun<any>) =>
-  await registry.named.run("research", (own) => add(own));
+const list = async (registry: Run) => await callTool(await registry.tools(), "notes__list_notes");
+const add = async (registry: Run) => await registry.call("notes", "add_note", { text: "milk" });
+const inNamed = async (registry: Run) => await registry.named.run("research", (own) => add(own));
 const typesOf = (events: ConnectionEvent[]) => events.map(({ type }) => type);
 
-describe.each(["state", "store"] as const)("a session kept in the %s", (kept) => {
+describe.each(backends)("a session kept in %s", (backend) => {
   test("goes on with what it was made with, and an event says so once a step", async () => {
-    const { server, release } = await startReleases(kept);
+    const { server, release } = await startReleases(backend);
     await release({}, add);
     const told = {
       type: "capabilities-missing",
@@ -77,7 +51,7 @@ describe.each(["state", "store"] as const)("a session kept in the %s", (kept) =>
   });
 
   test("is replaced where that is asked for: once, it is ended, and the model is told", async () => {
-    const { server, release, handshakes } = await startReleases(kept);
+    const { server, release, handshakes } = await startReleases(backend);
     await release({}, add);
     let result: unknown;
     const events = await release({ ...asking, session }, async (registry) => {
@@ -100,7 +74,7 @@ describe.each(["state", "store"] as const)("a session kept in the %s", (kept) =>
   });
 
   test("stays if no other can be made", async () => {
-    const { server, release } = await startReleases(kept);
+    const { server, release } = await startReleases(backend);
     await release({}, add);
     server.intercept(({ message }, response) =>
       message?.method === "initialize" ? void response.writeHead(503).end() : "next",
@@ -114,7 +88,7 @@ describe.each(["state", "store"] as const)("a session kept in the %s", (kept) =>
   });
 
   test("with a name is replaced, too", async () => {
-    const { server, release } = await startReleases(kept);
+    const { server, release } = await startReleases(backend);
     await release({}, async (registry) => {
       await registry.named.create("research");
       await inNamed(registry);
@@ -135,15 +109,16 @@ describe.each(["state", "store"] as const)("a session kept in the %s", (kept) =>
 });
 
 test("a session that no step uses stays as it is", async () => {
-  const { server, release } = await startReleases("state");
-  await release({}, add);
-  expect(await release({ ...asking, session }, () => Promise.resolve())).toEqual([]);
-  expect(typesOf(await release({ session }, list))).toEqual(["resumed"]);
+  const server = await startNotebookServer();
+  const before = await startApplication({ notes: notebook(server, {}) }).step({}, add);
+  const later = startApplication({ notes: notebook(server, { ...asking, session }) });
+  expect(await later.step(before, () => undefined)).toEqual(before);
+  expect(later.events).toEqual([]);
   expect(server.log).not.toContain("DELETE");
 });
 
 test("all that a connection can declare is found again in its session", async () => {
-  const { release } = await startReleases("state");
+  const { release } = await startReleases("carried state");
   const capabilities = {
     elicitation: { form: {}, url: {} },
     sampling: {},

@@ -1,12 +1,9 @@
-import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import type { ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
-import { collectEvents } from "../../test/collect-events.ts";
+import { type Backend, backends, type Run, startAgent } from "../../test/agent-session.ts";
 import { sendJson } from "../../../core/test/http-server.ts";
 import { type ModernServerOptions, startModernServer } from "../../test/modern-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
-import { type AgentSession, alice, bob, callForText, startApplication } from "../../test/step.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { alice, bob, callForText } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 
@@ -19,40 +16,20 @@ const alone = ["POST tools/call"];
 const define = ({ url }: { url: string }, options: Options) =>
   defineMcpClientConnection({ url, description: "A server.", ...options });
 
-/** Steps on state that the application carries: each has a provider of its own. */
-function onState(server: { url: string }) {
-  let session: AgentSession = {};
+/** Steps whose processes may have other options. */
+const startSteps = (backend: Backend, server: { url: string }) => {
+  const agent = startAgent(backend, {});
   return async (options: Options, principal = alice) => {
-    const application = startApplication({ one: define(server, options) });
-    session = await application.step(session, listAndCall, principal);
-    return application.events.map(({ type }) => type);
+    agent.events.length = 0;
+    await agent.as({ one: define(server, options) }).step(listAndCall, { principal });
+    return agent.types();
   };
-}
+};
 
-/** The same on a store. */
-function inStore(server: { url: string }, store: SessionStore = createMemoryStore()) {
-  return async (options: Options, principal = alice) => {
-    const { onEvent, events } = collectEvents();
-    const connections = { one: define(server, options) };
-    const sessions = createDurableSessions({ connections, store, onEvent });
-    await sessions.run("chat", { principal }, async (run) => call(await run.tools()));
-    return events.map(({ type }) => type);
-  };
+async function listAndCall(run: Run) {
+  const tools = await run.tools();
+  return await callForText(tools, "one__greet" in tools ? "one__greet" : "one__list_notes");
 }
-
-async function listAndCall(registry: { tools(): Promise<any> }) {
-  return await call(await registry.tools());
-}
-
-async function call(tools: ToolSet) {
-  const name = "one__greet" in tools ? "one__greet" : "one__list_notes";
-  return await callForText(tools, name);
-}
-
-const places = [
-  ["carried state", onState],
-  ["a store", inStore],
-] as const;
 
 /** The requests of a step, in which a call is made. */
 async function requestsOf(
@@ -64,7 +41,9 @@ async function requestsOf(
   return server.log;
 }
 
-describe.each(places)("what a server says of itself, in %s", (_, place) => {
+describe.each(backends)("what a server says of itself, in %s", (backend) => {
+  const place = (server: { url: string }) => startSteps(backend, server);
+
   test.each<[string, ModernServerOptions, Options]>([
     ["as long as it allows", allowing, { memory: "server" }],
     ["on the application's word", {}, { memory: { pinMs: 60_000 } }],

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { sendJson } from "../../../core/test/http-server.ts";
 import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions, StatefulSessionOptions } from "./connection-options.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
 
 /** An application with one notebook whose session has these options. */
 async function start(
@@ -11,12 +11,7 @@ async function start(
   options: Partial<McpClientConnectionOptions> = {},
 ) {
   const server = await startNotebookServer();
-  const notes = defineMcpClientConnection({
-    url: server.url,
-    description: "A notebook.",
-    session: { mode: "stateful", ...session },
-    ...options,
-  });
+  const notes = notebook(server, { session: { mode: "stateful", ...session }, ...options });
   return { server, application: startApplication({ notes }) };
 }
 
@@ -205,11 +200,7 @@ test("notifications reach onEvent, though @ai-sdk/mcp drops them", async () => {
       });
     },
   });
-  const notes = defineMcpClientConnection({
-    url: server.url,
-    description: "A notebook.",
-    session: "stateful",
-  });
+  const notes = notebook(server);
   const { step, events } = startApplication({ notes });
   await step({}, async (registry) => {
     expect(await callForText(await registry.tools(), "notes__work")).toBe("done");

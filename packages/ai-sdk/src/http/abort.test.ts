@@ -1,11 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 async function startRegistry(
   options: Partial<McpClientConnectionOptions> = {},

@@ -2,10 +2,9 @@ import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
 import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 /** An OAuth client that is logged in; asked to log in again, it has nowhere to go. */
 const loggedIn = (token: string): OAuthClientProvider => ({
@@ -18,9 +17,6 @@ const loggedIn = (token: string): OAuthClientProvider => ({
   clientMetadata: { redirect_uris: ["http://127.0.0.1/callback"] },
   clientInformation: () => ({ client_id: "client-1" }),
 });
-
-const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions>) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 /** Refuses everything with 401 and names an authorization server at another origin. */
 function demandLogin(server: NotebookServer, authorizationServer: string): void {
@@ -38,9 +34,8 @@ function demandLogin(server: NotebookServer, authorizationServer: string): void 
 
 describe("authProvider", () => {
   test.each(["stateful", "stateless"] as const)("gives its tokens: %s", async (session) => {
-    const server = await startNotebookServer();
     const authProvider = loggedIn("token-1");
-    const application = startApplication({ notes: define(server, { authProvider, session }) });
+    const { server, application } = await startNotes({ authProvider, session });
     await application.step({}, async (registry) => {
       await callTool(await registry.tools(), "notes__list_notes");
     });
@@ -51,13 +46,12 @@ describe("authProvider", () => {
   });
 
   test("as a function is asked for each principal's provider", async () => {
-    const server = await startNotebookServer();
     const contexts: ConnectionContext[] = [];
     const authProvider = (context: ConnectionContext) => {
       contexts.push(context);
       return Promise.resolve(loggedIn(context.principal === bob ? "token-bob" : "token-alice"));
     };
-    const application = startApplication({ notes: define(server, { authProvider }) });
+    const { server, application } = await startNotes({ authProvider });
     await application.step({}, (registry) => registry.tools(), alice);
     await application.step({}, (registry) => registry.tools(), bob);
     expect(contexts).toMatchObject([
@@ -79,7 +73,7 @@ describe("authProvider", () => {
         contexts.push(context);
         return { ...loggedIn(""), tokens: () => ({ access_token: token, token_type: "Bearer" }) };
       };
-      const { provider } = startApplication({ notes: define(server, { authProvider, session }) });
+      const { provider } = startApplication({ notes: notebook(server, { authProvider, session }) });
       await using registry = provider.create({ principal: alice });
       const fetch = registry.fetch("notes");
       const init = { method: "POST", body: "[]" };
@@ -106,8 +100,8 @@ describe("authProvider", () => {
     server.intercept((_, response) => void response.writeHead(202).end());
     const authProvider = { ...loggedIn(""), tokens: () => undefined };
     const { provider } = startApplication({
-      anonymous: define(server, { authProvider }),
-      basic: define(server, {
+      anonymous: notebook(server, { authProvider }),
+      basic: notebook(server, {
         authProvider: loggedIn("token-1"),
         headers: { Authorization: "Basic abc" },
       }),
@@ -120,9 +114,8 @@ describe("authProvider", () => {
   });
 
   test("that cannot be had makes the connection unavailable", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({
-      notes: define(server, { authProvider: () => Promise.reject(new Error("no such user")) }),
+    const { server, application } = await startNotes({
+      authProvider: () => Promise.reject(new Error("no such user")),
     });
     await application.step({}, (registry) => registry.tools());
     expect(application.takeEvents()).toEqual(["unavailable"]);
@@ -133,7 +126,7 @@ describe("authProvider", () => {
     const [server, elsewhere] = [await startNotebookServer(), await startNotebookServer()];
     demandLogin(server, elsewhere.origin);
     const { provider } = startApplication({
-      notes: define(server, { authProvider: loggedIn("token-1") }),
+      notes: notebook(server, { authProvider: loggedIn("token-1") }),
     });
     await using registry = provider.create({ principal: alice });
     await expect(registry.client("notes")).rejects.toMatchObject({
@@ -148,7 +141,7 @@ describe("authProvider", () => {
     demandLogin(server, elsewhere.origin);
     elsewhere.intercept((_, response) => sendText(response, 404));
     const { provider } = startApplication({
-      notes: define(server, { authProvider: loggedIn("token-1"), session: "stateless" }),
+      notes: notebook(server, { authProvider: loggedIn("token-1"), session: "stateless" }),
     });
     await using registry = provider.create({});
     await expect(registry.client("notes")).rejects.toMatchObject({
@@ -163,7 +156,7 @@ describe("authProvider", () => {
     demandLogin(server, elsewhere.origin);
     elsewhere.intercept((_, response) => sendText(response, 404));
     const { provider } = startApplication({
-      notes: define(server, {
+      notes: notebook(server, {
         authProvider: loggedIn("token-1"),
         fetch: (input, init) => fetch(input, init),
       }),

@@ -7,6 +7,7 @@ import {
   type SessionSnapshot,
   type SessionStart,
 } from "@durable-mcp/core";
+import { createServerMemory } from "@durable-mcp/core/memory";
 import { abortable, anySignal, isOutdated, refusingTasks } from "@durable-mcp/core/internal";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionResend, StatefulSessionOptions } from "../connection/connection-options.ts";
@@ -14,7 +15,6 @@ import {
   connectTimeoutMs,
   isStateful,
   mayRunTwice,
-  memoryOf,
   sessionOptions,
   startTimeoutMs,
 } from "../connection/define-connection.ts";
@@ -33,6 +33,7 @@ export function createFetchSource(
 ): TakeFetch {
   const { slot, definition, connectionFetch, url, now } = parts;
   const keepsSession = isStateful(definition);
+  const { memory } = definition.options;
   // Of the calls on a session the session fetch tells.
   const isPassed = () => {
     const { snapshot } = slot ?? {};
@@ -47,8 +48,14 @@ export function createFetchSource(
     const own = openingEnvelopes(sending, parts.toolNow);
     if (slot === undefined) return refusingTasks(own, new URL(url), parts.deliverySlot, true);
     return createSessionFetch({
-      ...{ url, slot, fetch: own, memory: memoryOf(definition.options), onEvent, now },
-      ...(keepsSession ? sessionParts(parts, slot) : { session: "stateless" }),
+      ...{ url, slot, fetch: own, onEvent, now },
+      memory:
+        memory &&
+        createServerMemory({
+          ...(memory !== "server" && memory),
+          session: keepsSession ? "stateful" : "stateless",
+        }),
+      ...(keepsSession && sessionParts(parts, slot)),
     });
   };
   const create = () =>
@@ -78,25 +85,28 @@ function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetch
     classifyLoss,
   } = sessionOptions(definition);
   return {
-    ...{ toolList, classifyLoss, onLoss, onSession },
+    onSession,
     // A new session and its tools are one write of the store then.
-    firstList: parts.listsTools,
+    toolList: { ...toolList, beforeSave: parts.listsTools },
     listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
-    resend:
-      resend === undefined || typeof resend === "string"
-        ? resend
-        : (request) => mayCallTwice(request, resend, slot.snapshot),
+    recovery: {
+      ...{ onLoss, classifyLoss },
+      resend:
+        resend === undefined || typeof resend === "string"
+          ? resend
+          : (request) => mayCallTwice(request, resend, slot.snapshot),
+      around: (recovery) =>
+        trace({ operation: "recover" }, async (note) => {
+          note({ refusedStatus: (await recovery()).status });
+        }),
+    },
     except: exceptSlot && {
       slot: exceptSlot,
       matches: ({ method, params }) =>
         method === "tools/call" && except.some((tool) => tool === params?.["name"]),
     },
     onStart: onStart && ((start) => prepare(parts, onStart, start)),
-    aroundRecovery: (recovery) =>
-      trace({ operation: "recover" }, async (note) => {
-        note({ refusedStatus: (await recovery()).status });
-      }),
     timeouts: {
       initializeMs: connectTimeoutMs(definition),
       answerMs: timeouts?.answerMs,

@@ -1,27 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-type Options = Partial<McpClientConnectionOptions>;
-
-const notebook = ({ url }: { url: string }, options: Options = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 describe("headers", () => {
   test.each(["stateful", "stateless"] as const)(
     "go with every request, their functions called once a step: %s",
     async (session) => {
-      const server = await startNotebookServer();
       const contexts: ConnectionContext[] = [];
       const headers = {
         "X-Tenant": "acme",
         "x-trace": (context: ConnectionContext) => `trace-${contexts.push(context)}`,
       };
-      const application = startApplication({ notes: notebook(server, { headers, session }) });
+      const { server, application } = await startNotes({ headers, session });
       await application.step({}, async (registry) => {
         const tools = await registry.tools();
         await Promise.all([1, 2, 3].map(() => callTool(tools, "notes__list_notes")));
@@ -38,12 +31,11 @@ describe("headers", () => {
   test.each(["stateful", "stateless"] as const)(
     "whose function fails make the connection unavailable, until it succeeds: %s",
     async (session) => {
-      const server = await startNotebookServer();
       let isSealed = true;
       const headers = {
         "x-api-key": () => (isSealed ? Promise.reject(new Error("sealed")) : "key"),
       };
-      const application = startApplication({ notes: notebook(server, { headers, session }) });
+      const { server, application } = await startNotes({ headers, session });
       await application.step({}, async (registry) => {
         expect(await registry.tools()).toEqual({});
         expect(application.takeEvents()).toEqual(["unavailable"]);
@@ -55,10 +47,9 @@ describe("headers", () => {
   );
 
   test("do not replace the token", async () => {
-    const server = await startNotebookServer();
     const { auth } = countedTokens();
     const headers = { Authorization: "Basic abc" };
-    const application = startApplication({ notes: notebook(server, { auth, headers }) });
+    const { server, application } = await startNotes({ auth, headers });
     await application.step({}, (registry) => registry.tools());
     expect(new Set(authorizations(server))).toEqual(new Set(["Bearer token-1"]));
   });
@@ -127,9 +118,8 @@ describe("the fetch of a connection", () => {
   test.each(sessions)(
     "sends a Request once more after a 401, with its body: %s",
     async (session) => {
-      const server = await startNotebookServer();
       const { auth } = countedTokens();
-      const { provider } = startApplication({ notes: notebook(server, { auth, session }) });
+      const { server, provider } = await startNotes({ auth, session });
       await using registry = provider.create({ principal: alice });
       refuse(server, "POST", 1);
       const body = '[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]';

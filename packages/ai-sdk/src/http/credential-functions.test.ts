@@ -1,15 +1,12 @@
 /** `auth` and `headers` as functions, and promises as values of headers. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { authorizations } from "../../test/counted-tokens.ts";
-import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
-
-const notebook = ({ url }: NotebookServer, options: Options) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 async function start(options: Options) {
   const server = await startNotebookServer();

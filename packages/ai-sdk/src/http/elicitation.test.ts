@@ -136,16 +136,6 @@ describe("onElicitation", () => {
     ]);
   });
 
-  test("may decline", async () => {
-    const server = await startNotebookServer({ setUp: registerGreeting });
-    const application = startApplication({ hello: define(server.url, { onElicitation: decline }) });
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      await vi.waitFor(() => expect(server.log).toContain("GET"));
-      expect(await callForText(tools, "hello__greet")).toBe("decline: undefined");
-    });
-  });
-
   test("that fails is an error for the server, and the tool's to handle", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
     const hello = define(server.url, {

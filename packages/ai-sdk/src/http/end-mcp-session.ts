@@ -89,8 +89,7 @@ export async function pingSession(
     url,
     slot,
     fetch: fetchOnce(definition, { principal, connection, abortSignal: signal }, now),
-    classifyLoss: sessionOptions(definition).classifyLoss,
-    onLoss: "report",
+    recovery: { classifyLoss: sessionOptions(definition).classifyLoss, onLoss: "report" },
   });
   try {
     // A fetch or a `getToken` of the application may ignore the signal.

@@ -4,6 +4,7 @@ import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
 import { type ReceivedRequest, sendJson, sendText } from "../../../core/test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
@@ -230,12 +231,7 @@ describe.each(kinds)("a request that fails in a step, %s:", (_, options) => {
 test("a login that is lost is no outage: authorization-required, also on a resumed step", async () => {
   const { server, application } = await start({ session: "stateful" });
   const session = await application.step({}, (registry) => registry.tools());
-  const own = defineMcpClientConnection({
-    url: server.url,
-    description: "Notes.",
-    session: "stateful",
-    authProvider: lostLogin,
-  });
+  const own = notebook(server, { authProvider: lostLogin });
   const later = startApplication({ notes: own });
   server.intercept(
     (_, response) => void response.writeHead(401, { "www-authenticate": "Bearer" }).end(),

@@ -1,20 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { authorizations, countedTokens } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-type Options = Partial<McpClientConnectionOptions>;
-
-const notebook = ({ url }: { url: string }, options: Options = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 describe("getToken", () => {
   test("is asked once a step, for its principal and connection", async () => {
-    const server = await startNotebookServer();
     const { contexts, auth } = countedTokens();
-    const application = startApplication({ notes: notebook(server, { auth }) });
+    const { application } = await startNotes({ auth });
     const use = async (registry: { tools(): Promise<any> }) => {
       const tools = await registry.tools();
       await Promise.all([1, 2, 3].map(() => callTool(tools, "notes__list_notes")));
@@ -30,18 +23,16 @@ describe("getToken", () => {
   });
 
   test("is not asked by a step that sends nothing", async () => {
-    const server = await startNotebookServer();
     const { contexts, auth } = countedTokens();
-    const application = startApplication({ notes: notebook(server, { auth }) });
+    const { application } = await startNotes({ auth });
     const session = await application.step({}, (registry) => registry.tools());
     await application.step(session, (registry) => registry.tools());
     expect(contexts).toHaveLength(1);
   });
 
   test("gives the token of every request, of those that the session makes by itself too", async () => {
-    const server = await startNotebookServer();
     const { auth } = countedTokens();
-    const application = startApplication({ notes: notebook(server, { auth }) });
+    const { server, application } = await startNotes({ auth });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       server.forgetSessions();
@@ -74,10 +65,9 @@ describe("getToken", () => {
     ["a number", (ms: number) => ms],
     ["a date", (ms: number) => new Date(ms)],
   ])("is asked again shortly before the token expires, given as %s", async (_, expiresAt) => {
-    const server = await startNotebookServer();
     let now = 1_000_000;
     const { contexts, auth } = countedTokens(() => ({ expiresAt: expiresAt(now + 60_000) }));
-    const application = startApplication({ notes: notebook(server, { auth }) }, { now: () => now });
+    const { server, application } = await startNotes({ auth }, { now: () => now });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       now += 49_000;
@@ -91,23 +81,21 @@ describe("getToken", () => {
   });
 
   test("is asked for each request when its tokens have always expired, and never in a loop", async () => {
-    const server = await startNotebookServer();
     const { contexts, auth } = countedTokens(() => ({ expiresAt: 0 }));
-    const application = startApplication({ notes: notebook(server, { auth }) });
+    const { application } = await startNotes({ auth });
     await application.step({}, (registry) => registry.tools());
     // Before the handshake, whose time must not be that of the token, and for each of the three requests.
     expect(contexts).toHaveLength(4);
   });
 
   test("is asked again after it failed", async () => {
-    const server = await startNotebookServer();
     let count = 0;
     const getToken = () => {
       count += 1;
       if (count === 1) throw new Error("The vault is sealed.");
       return { token: "token-1" };
     };
-    const application = startApplication({ notes: notebook(server, { auth: { getToken } }) });
+    const { server, application } = await startNotes({ auth: { getToken } });
     await application.step({}, async (registry) => {
       expect(await registry.tools()).toEqual({});
       expect(server.requests).toEqual([]);
@@ -142,9 +130,8 @@ describe("getToken", () => {
   test.each([null, "token", {}, { token: "" }, { token: 1 }])(
     "has to return a token: %j",
     async (token) => {
-      const server = await startNotebookServer();
       const auth = { getToken: () => token as never };
-      const application = startApplication({ notes: notebook(server, { auth }) });
+      const { server, application } = await startNotes({ auth });
       await application.step({}, (registry) => registry.tools());
       expect(application.events).toMatchObject([
         { error: { code: "CONNECTION_INVALID", data: { field: "auth.getToken" } } },

@@ -19,10 +19,6 @@ async function useModern(registry: any) {
   expect(await registry.instructions()).toEqual({ modern: "Be modern." });
 }
 
-async function usePlain(registry: any) {
-  expect(await callForText(await registry.tools(), "plain__list_notes")).toBe("");
-}
-
 describe("a server that only knows revisions without sessions", () => {
   test("is used without a session, and the next step does not try initialize", async () => {
     const server = await startModernServer();
@@ -206,27 +202,6 @@ describe("a server that only knows HTTP+SSE", () => {
 });
 
 describe("a server that names no session", () => {
-  test("is greeted in the first step, and the next one sends its call alone", async () => {
-    const server = await startNotebookServer({ isSessionless: true });
-    const application = startApplication({ plain: define(server) });
-    const session = await application.step({}, usePlain);
-    const requests = [
-      "POST initialize",
-      "POST notifications/initialized",
-      "POST tools/list",
-      "POST tools/call",
-    ];
-    expect(server.log).toEqual(requests);
-    expect(application.takeEvents()).toEqual(["sessionless"]);
-
-    server.requests.length = 0;
-    expect(await application.step(session, usePlain)).toEqual(session);
-    expect(server.log).toEqual(["POST tools/call"]);
-    expect(JSON.stringify(server.requests.map(({ headers }) => headers))).not.toContain(
-      "mcp-session-id",
-    );
-  });
-
   test("is never sent a call twice, not after a 404 either", async () => {
     const server = await startNotebookServer({ isSessionless: true });
     const application = startApplication({ plain: define(server) });

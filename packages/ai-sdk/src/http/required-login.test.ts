@@ -3,8 +3,8 @@ import type { OAuthClientProvider, OAuthTokens } from "@ai-sdk/mcp";
 import { expect, test } from "vitest";
 import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 /** A server with an authorization server of its own, which refreshes a login if it still may. */
 async function startWithLogin() {
@@ -48,13 +48,7 @@ async function startWithLogin() {
     clientMetadata: { redirect_uris: ["http://127.0.0.1/callback"] },
     clientInformation: () => ({ client_id: "client-1" }),
   };
-  const notes = defineMcpClientConnection({
-    url: server.url,
-    description: "A notebook.",
-    session: "stateful",
-    authProvider,
-    required: true,
-  });
+  const notes = notebook(server, { authProvider, required: true });
   const { provider } = startApplication({ notes });
   const run = (session: { state?: unknown }) =>
     provider.run({ session, principal: alice }, async (own) => Object.keys(await own.tools()));

@@ -1,19 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { withRetries } from "./retry-requests.ts";
 
 async function start(options: Partial<McpClientConnectionOptions> = {}) {
   const server = await startNotebookServer();
-  const notes = defineMcpClientConnection({
-    url: server.url,
-    description: "Notes.",
-    session: "stateful",
-    ...options,
-  });
+  const notes = notebook(server, { ...options });
   const application = startApplication({ notes });
   /** Answers the first requests of a method in the server's place. */
   const fail = (method: string, times: number, answer: Interceptor) => {

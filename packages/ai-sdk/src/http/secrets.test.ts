@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { escapedForms } from "../../test/escaped-forms.ts";
 import { type ReceivedRequest, sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotes } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
@@ -248,16 +249,7 @@ describe("no session id, token or principal is in what an observer sees", () => 
   );
 
   test("when the session starts, is resumed, lost and recovered, and the state is bad", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({
-      notes: defineMcpClientConnection({
-        url: server.url,
-        description: "A notebook.",
-        session: "stateful",
-        auth,
-        headers,
-      }),
-    });
+    const { server, application } = await startNotes({ auth, headers });
     const session = await application.step({}, list, principal);
     await application.step(session, list, principal);
     server.forgetSessions();

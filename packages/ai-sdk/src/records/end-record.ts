@@ -2,7 +2,13 @@ import type { ActiveSessionSnapshot, SessionStore, StoredValue } from "@durable-
 import { isLost } from "@durable-mcp/core/internal";
 import { endpointOf } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
-import { afterEnd, type EndUse, lostSnapshot, planEnd } from "../slots/kept-session.ts";
+import {
+  afterEnd,
+  type EndUse,
+  isNewerEntry,
+  lostSnapshot,
+  planEnd,
+} from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import { createRecord, type ListedRecord, type RecordName, whoseRecord } from "./slot-record.ts";
 import { createRecordCell } from "./stored-records.ts";
@@ -81,11 +87,14 @@ export async function endRecord(
   return notEnded && { ...notEnded, removed: true };
 }
 
-/** Removes a record and tells no server. @returns `undefined` if another process took care of it meanwhile */
+/** Removes a record, unless a later release wrote it, and tells no server. @returns `undefined` if another process took care of it meanwhile */
 export async function removeRecord(
   store: SessionStore,
-  { key, revision, of }: ListedRecord,
+  { key, revision, of, value }: ListedRecord,
 ): Promise<EndedSession | undefined> {
+  if (isNewerEntry(value)) {
+    return { ...whoseRecord(of), ended: false, reason: "newer", removed: false };
+  }
   const deleted = await store.delete(key, revision);
   return deleted.ok ? { ...whoseRecord(of), ended: false, removed: true } : undefined;
 }

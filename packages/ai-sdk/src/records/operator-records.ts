@@ -1,15 +1,9 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { type EndMode, isNewerEntry } from "../slots/kept-session.ts";
+import type { EndMode } from "../slots/kept-session.ts";
 import type { EndedSession, StoredSession } from "../slots/session-reports.ts";
 import { endRecord, removeRecord } from "./end-record.ts";
-import {
-  describeRecord,
-  type ListedRecord,
-  parseRecord,
-  parseRecordOwner,
-  whoseRecord,
-} from "./slot-record.ts";
+import { describeRecord, type ListedRecord, parseRecord, parseRecordOwner } from "./slot-record.ts";
 
 /** What an operator sees of a record. Holds no id of an MCP session. */
 export interface InspectedRecord extends StoredSession {
@@ -60,9 +54,6 @@ export async function endForOperator(
     readonly headers: Readonly<Record<string, string>>;
   },
 ): Promise<EndedSession | undefined> {
-  if (isNewerEntry(stored.value)) {
-    return { ...whoseRecord(stored.of), ended: false, reason: "newer", removed: false };
-  }
   const principal = parseRecordOwner(stored.owner);
   const record = parseRecord(stored.value);
   const session = record?.snapshot.kind === "session" ? record.snapshot : record?.ending?.[0];

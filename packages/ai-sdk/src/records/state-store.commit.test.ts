@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import {
   aliceKey,
   deepFreeze,
   list,
   notebook,
+  startNotes,
   slotsOf,
   startSaved,
 } from "../../test/saved-session.ts";
@@ -23,8 +23,7 @@ describe("commit", () => {
   });
 
   test("returns the same object when what changed is already there", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({ notes: notebook(server) });
+    const { provider } = await startNotes();
     const registry = provider.create({ principal: alice });
     await list(registry);
     const session = provider.commit(registry, {});
@@ -35,8 +34,7 @@ describe("commit", () => {
   });
 
   test("touches no other key and mutates nothing", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({ notes: notebook(server) });
+    const { server, provider } = await startNotes();
     const foreign = { version: 1, kind: "sessionless", url: "https://other.test/mcp" };
     const session = deepFreeze({
       id: "chat-1",
@@ -63,8 +61,7 @@ describe("commit", () => {
   });
 
   test("writes plain JSON that later changes do not reach", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({ notes: notebook(server) });
+    const { server, provider } = await startNotes();
     const registry = provider.create({ principal: alice });
     await registry.client("notes");
     const session: AgentSession = provider.commit(registry, {});
@@ -94,32 +91,6 @@ describe("commit", () => {
     const committed = application.provider.commit(registry, { state: { mcpSessions } });
     expect(slotsOf(committed)[aliceKey]).toBe("written meanwhile");
     expect(server.sessionIds).toHaveLength(3);
-  });
-
-  test("remembers that a session was lost and not replaced", async () => {
-    const { server, application, session } = await startSaved();
-    server.forgetSessions();
-    server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
-    const withCart = { state: { ...(session.state as object), cart: 1 } };
-    const registry = application.provider.create({ state: withCart.state, principal: alice });
-    await expect(list(registry)).rejects.toThrow(/503/);
-    await registry.dispose();
-    expect(application.provider.commit(registry, withCart)).toEqual({
-      state: {
-        cart: 1,
-        mcpSessions: { [aliceKey]: { version: 1, kind: "sessionless", url: server.url, lost: {} } },
-      },
-    });
-  });
-
-  test("works after an error, and keeps the session", async () => {
-    const { server, application, session } = await startSaved();
-    const registry = application.provider.create({ principal: alice });
-    server.intercept(on("tools/call", (_, response) => void response.destroy()));
-    await expect(list(registry)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
-    const committed = application.provider.commit(registry, session);
-    expect(slotsOf(committed)[aliceKey]).toMatchObject({ sessionId: server.sessionIds[1] });
-    await registry.dispose();
   });
 });
 

@@ -120,14 +120,15 @@ export async function forgetToolList(
   });
 }
 
-/** Deletes what agent sessions have seen of shared sessions. */
+/** Deletes what agent sessions have seen of shared sessions. @param principal as of `deleteCalls` */
 export async function deleteSeen(
   store: SessionStore,
   seen: readonly ListedRecord[],
-  principal: Principal,
+  principal?: Principal,
 ): Promise<void> {
-  // Not the listed key: a store may list a fingerprint instead of the principal.
-  await inParallel(seen, async ({ of }) => await store.delete(recordKey(of, principal)));
+  await inParallel(seen, async ({ key, of }) => {
+    await store.delete(principal ? recordKey(of, principal) : key);
+  });
 }
 
 interface RecordsQuery extends StoreListQuery {

@@ -28,7 +28,6 @@ import { defineMcpStdioConnection } from "../stdio/index.ts";
 
 /** A busy machine takes its time. */
 const patient = { timeout: 10_000 };
-vi.setConfig({ testTimeout: 20_000 });
 
 const app = { type: "app" } as const;
 const providers: ConnectionProvider<any>[] = [];

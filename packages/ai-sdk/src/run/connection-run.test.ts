@@ -1,13 +1,10 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, test } from "vitest";
-import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-
-const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 const sessions = ["stateful", "stateless"] as const;
 
@@ -32,16 +29,6 @@ test("connections says what is declared", async () => {
 });
 
 describe("client", () => {
-  test("connects on first use", async () => {
-    const { server, registry } = await startRegistry();
-    expect(server.requests).toEqual([]);
-    const client = await registry.client("notes");
-    expect(client.serverInfo).toMatchObject({ name: "notebook" });
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toContain("add_note");
-    await registry.dispose();
-  });
-
   test.each(sessions)("is one for 100 callers at once, and the tools: %s", async (session) => {
     const { server, registry } = await startRegistry({ session });
     const callers = Array.from({ length: 100 }, () => registry.client("notes"));

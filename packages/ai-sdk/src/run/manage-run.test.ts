@@ -1,6 +1,6 @@
 /** Looking after the connections of a run from inside of it. */
 import { describe, expect, test } from "vitest";
-import { startAgent } from "../../test/agent-session.ts";
+import { backends, startNotebooks } from "../../test/agent-session.ts";
 import { sendText } from "../../../core/test/http-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
@@ -59,7 +59,7 @@ describe("info", () => {
   });
 
   test("of a nested run has the name of a named session", async () => {
-    const { step } = await startAgent("state");
+    const { step } = await startNotebooks("carried state");
     await step(async ({ named }) => {
       await named.create("research", { connections: ["notes"] });
       await named.run("research", async (own) => {
@@ -101,29 +101,26 @@ describe("status", () => {
   });
 });
 
-test.each(["state", "store"] as const)(
-  "status asks the server of a name, in a %s",
-  async (kept) => {
-    const { step, server: notes } = await startAgent(kept);
-    await step(({ named }) => named.create("research", { connections: ["notes"] }));
-    const before = notes.sessionIds.length;
-    await step(async ({ named }) => {
-      await named.run("research", async (run) => {
-        const own = { connection: "notes", name: "research" };
-        expect(await run.status({ connection: "notes" })).toMatchObject([{ ...own, alive: true }]);
-        notes.forgetSessions();
-        expect(await run.status({ connection: "notes", timeoutMs: 1_000 })).toMatchObject([
-          { ...own, alive: false, reason: "lost" },
-        ]);
-      });
+test.each(backends)("status asks the server of a name, in %s", async (backend) => {
+  const { step, server: notes } = await startNotebooks(backend);
+  await step(({ named }) => named.create("research", { connections: ["notes"] }));
+  const before = notes.sessionIds.length;
+  await step(async ({ named }) => {
+    await named.run("research", async (run) => {
+      const own = { connection: "notes", name: "research" };
+      expect(await run.status({ connection: "notes" })).toMatchObject([{ ...own, alive: true }]);
+      notes.forgetSessions();
+      expect(await run.status({ connection: "notes", timeoutMs: 1_000 })).toMatchObject([
+        { ...own, alive: false, reason: "lost" },
+      ]);
     });
-    expect(notes.sessionIds).toHaveLength(before);
-  },
-);
+  });
+  expect(notes.sessionIds).toHaveLength(before);
+});
 
-describe.each(["state", "store"] as const)("restart of a session in a %s", (kept) => {
+describe.each(backends)("restart of a session in %s", (backend) => {
   test("ends it: the run goes on in another, the model is told, and the next step finds it", async () => {
-    const { step, server: notes, events } = await startAgent(kept);
+    const { step, server: notes, events } = await startNotebooks(backend);
     await step((registry) => add(registry, "notes", "old"));
     await step(async (registry) => {
       const tools = await registry.tools();
@@ -146,7 +143,7 @@ describe.each(["state", "store"] as const)("restart of a session in a %s", (kept
   });
 
   test("without another use leaves none for the next step", async () => {
-    const { step, server: notes } = await startAgent(kept);
+    const { step, server: notes } = await startNotebooks(backend);
     await step((registry) => add(registry, "notes", "old"));
     await step(async (registry) => void (await registry.restart("notes")));
     expect(notes.liveSessions()).toBe(0);
@@ -177,7 +174,7 @@ test("restart of a stateless connection connects anew", async () => {
 });
 
 test("clearTools has the next listing ask the server", async () => {
-  const { step, server: notes } = await startAgent("state");
+  const { step, server: notes } = await startNotebooks("carried state");
   await step((registry) => registry.tools());
   await step(async (registry) => {
     await registry.tools();

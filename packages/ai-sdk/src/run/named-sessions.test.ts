@@ -1,35 +1,28 @@
+/** Named sessions: made, found and used. */
 import { createMemoryStore } from "@durable-mcp/core";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   addNote,
-  callForModel,
-  type Kept,
+  backends,
   listNotes,
-  startAgent,
+  startNotebooks,
   touchIntervalMs,
 } from "../../test/agent-session.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob } from "../../test/step.ts";
-import { createConnectionProvider, currentConnections, withConnections } from "../index.ts";
+import { currentConnections, withConnections } from "../index.ts";
 
-vi.setConfig({ testTimeout: 20_000 });
-
-const listTools = (own: { tools(options: object): Promise<unknown> }) =>
-  own.tools({ connections: ["notes"] });
 const idleTimeoutMs = 3 * touchIntervalMs;
-const gone = expect.stringContaining("the server had lost the session");
 const noSuch = { code: "CONNECTION_INVALID", data: { field: "name" } };
 
-describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
+describe.each(backends)("named sessions in %s", (backend) => {
   test("are made by name and last with the agent session", async () => {
-    const { step, server, cart, clearLogs } = await startAgent(kept);
+    const { step, server, cart, clearLogs } = await startNotebooks(backend);
     await step(async (registry) => {
       await registry.named.create("research", { connections: ["notes"] });
       expect(server.log).toContain("POST initialize");
-      expect(cart.liveSessions()).toBe(kept === "store" ? 1 : 0);
+      expect(cart.liveSessions()).toBe(1);
       await registry.named.run("research", (own) => addNote(own, "found"));
       await addNote(registry, "milk");
     });
@@ -42,7 +35,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are the ones that withConnections finds and makes", async () => {
-    const { step } = await startAgent(kept);
+    const { step } = await startNotebooks(backend);
     await step(() => withConnections({ notes: { named: "research" } }, (own) => addNote(own, "a")));
     await step(async (registry) => {
       expect(await registry.named.run("research", (own) => addNote(own, "b"))).toBe("2 notes");
@@ -55,7 +48,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are described without ids, those of this step too", async () => {
-    const { step, server, cart, now, pass } = await startAgent(kept);
+    const { step, server, cart, now, pass } = await startNotebooks(backend);
     const startedAt = now();
     const described = (connection: string) => ({
       connection,
@@ -92,7 +85,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are made once, also by two at a time", async () => {
-    const { step, cart } = await startAgent(kept);
+    const { step, cart } = await startNotebooks(backend);
     await step(async ({ named }) => {
       const only = { connections: ["cart"] };
       const before = cart.sessionIds.length;
@@ -113,7 +106,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are made as a whole or not at all", async () => {
-    const { step, server, cart, events } = await startAgent(kept);
+    const { step, server, cart, events } = await startNotebooks(backend);
     await step(() => undefined);
     const alive = [server.liveSessions(), cart.liveSessions()];
     cart.intercept(on("initialize", (_, response) => void response.writeHead(500).end()));
@@ -130,28 +123,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     expect(events.filter(({ type }) => type === "store-failed")).toEqual([]);
   });
 
-  test.each([
-    ["an empty name", "", {}, "name"],
-    ["a long name", "n".repeat(257), {}, "name"],
-    ["a name that is no text", 7, {}, "name"],
-    ["an unknown connection", "a", { connections: ["unknown"] }, "connections"],
-    ["a stateless connection", "a", { connections: ["plain"] }, "connections"],
-    ["no connection", "a", { connections: [] }, "connections"],
-    ["an idle time-out of nothing", "a", { idleTimeoutMs: 0 }, "idleTimeoutMs"],
-    ["half a millisecond", "a", { idleTimeoutMs: 0.5 }, "idleTimeoutMs"],
-  ])("are not made with %s", async (_, name, options, field) => {
-    const { step } = await startAgent(kept);
-    await step(async ({ named }) => {
-      await expect(named.create(name as string, options)).rejects.toMatchObject({
-        code: "CONNECTION_INVALID",
-        data: { field },
-      });
-      expect(await named.list()).toEqual([]);
-    });
-  });
-
   test("run with their connections and inherit the others", async () => {
-    const { step } = await startAgent(kept);
+    const { step } = await startNotebooks(backend);
     await step(async (registry) => {
       await addNote(registry, "milk");
       await addNote(registry, "bread", "cart");
@@ -168,7 +141,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("have one live connection for all runs of a step", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     await step(async ({ named }) => {
       await named.create("research", { connections: ["notes"] });
       const before = server.sessionIds.length;
@@ -181,167 +154,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     });
   });
 
-  test("go on, in runs under way too, in a new session after a restart", async () => {
-    const { step, server } = await startAgent(kept);
-    await step(async ({ named }) => {
-      await named.create("research", { connections: ["notes"], idleTimeoutMs });
-      await named.run("research", async (own) => {
-        await addNote(own, "a");
-        const ended = server.sessionIds.at(-1)!;
-        const restarted = { name: "research", connection: "notes", ended: true, status: 200 };
-        expect(await own.restart("notes")).toEqual(restarted);
-        expect(server.requests.at(-1)).toMatchObject({
-          method: "DELETE",
-          headers: { "mcp-session-id": ended },
-        });
-        expect(await named.find("research")).toMatchObject({
-          idleTimeoutMs,
-          connections: [{ connection: "notes", kind: "lost" }],
-        });
-        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
-        expect(await addNote(own, "b")).toBe("1 notes");
-      });
-    });
-    await step(async ({ named }) => {
-      await named.run("research", async (own) => {
-        expect(await listNotes(own)).toBe("b");
-        await own.restart("notes");
-      });
-    });
-    await step(async ({ named }) => {
-      expect(await named.find("research")).toMatchObject({ idleTimeoutMs });
-      await named.run("research", async (own) => {
-        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
-      });
-    });
-  });
-
-  test("take other packages' clients along when they are restarted", async () => {
-    const { step, server } = await startAgent(kept);
-    await step(async ({ named }) => {
-      await named.create("research", { connections: ["notes"] });
-      await named.run("research", async (own) => {
-        const client = new Client({ name: "other", version: "1.0.0" });
-        const transport = new StreamableHTTPClientTransport(new URL(server.url), {
-          fetch: own.fetch("notes"),
-        });
-        await client.connect(transport);
-        await client.callTool({ name: "add_note", arguments: { text: "a" } });
-        await own.restart("notes");
-        expect(await addNote(own, "b")).toBe("1 notes");
-        const { content } = await client.callTool({ name: "list_notes", arguments: {} });
-        expect(content).toEqual([{ type: "text", text: "b" }]);
-        await client.close();
-      });
-    });
-  });
-
-  test("list their tools anew when those are cleared", async () => {
-    const { step, server, clearLogs } = await startAgent(kept);
-    await step(async ({ named }) => {
-      await named.create("research", { connections: ["notes"] });
-      await named.run("research", async (own) => {
-        await addNote(own, "a");
-        await listTools(own);
-      });
-    });
-    clearLogs();
-    await step(async ({ named }) => {
-      await named.run("research", async (own) => {
-        await listTools(own);
-        expect(server.log).toEqual([]);
-        await own.clearTools("notes");
-        await listTools(own);
-        expect(server.log).toEqual(["POST tools/list"]);
-        await own.clearTools("notes");
-      });
-    });
-    clearLogs();
-    await step(async ({ named }) => {
-      await named.run("research", listTools);
-      expect(server.log).toEqual(["POST tools/list"]);
-      expect(await named.run("research", (own) => listNotes(own))).toBe("a");
-    });
-  });
-
-  test("are ended and forgotten when they are ended by name", async () => {
-    const { step, server, cart } = await startAgent(kept);
-    await step(() => undefined);
-    const alive = server.liveSessions() + cart.liveSessions();
-    await step(async ({ named }) => {
-      await named.create("research");
-      await named.run("research", async (own) => {
-        await addNote(own, "a");
-        const parts = await named.end("research");
-        expect(parts.map(({ connection, ended }) => [connection, ended])).toEqual([
-          ["cart", true],
-          ["notes", true],
-        ]);
-        expect(server.liveSessions() + cart.liveSessions()).toBe(alive);
-        await expect(listNotes(own)).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
-      });
-      expect(await named.list()).toEqual([]);
-      await expect(named.run("research", () => undefined)).rejects.toMatchObject(noSuch);
-      await withConnections({ notes: { named: "research" } }, async (own) => {
-        expect(await addNote(own, "b")).toBe("1 notes");
-      });
-      await named.end("research");
-      await named.create("research", { connections: ["notes"] });
-      expect(await named.run("research", (own) => listNotes(own))).toBe("");
-    });
-    await step(async ({ named }) => {
-      expect(await named.end("research")).toHaveLength(1);
-      expect(server.liveSessions() + cart.liveSessions()).toBe(alive);
-    });
-    expect(await step(({ named }) => named.list())).toEqual([]);
-  });
-
-  test("are kept when they could not be ended, to be ended once more", async () => {
-    const { step, server } = await startAgent(kept);
-    await step(({ named }) => named.create("research", { connections: ["notes"] }));
-    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-    await step(async ({ named }) => {
-      expect(await named.end("research")).toEqual([
-        {
-          name: "research",
-          connection: "notes",
-          ended: false,
-          reason: "refused",
-          status: 500,
-          ...(kept === "store" && { sessionId: "chat" }),
-          removed: false,
-        },
-      ]);
-      expect(await named.find("research")).toBeDefined();
-    });
-    const alive = server.liveSessions();
-    server.intercept(() => "next");
-    await step(async ({ named }) => {
-      expect(await named.end("research")).toMatchObject([{ ended: true }]);
-      expect(await named.find("research")).toBeUndefined();
-    });
-    expect(server.liveSessions()).toBe(alive - 1);
-  });
-
-  test("fail the calls under way when they are restarted, and no others", async () => {
-    const { step, server } = await startAgent(kept);
-    await step(async (registry) => {
-      await registry.named.create("research", { connections: ["notes"] });
-      await registry.named.run("research", async (own) => {
-        const waiting = Promise.allSettled([own.call("notes", "wait")]);
-        const other = registry.call("notes", "wait");
-        await expect.poll(() => server.waits, { timeout: 10_000 }).toEqual(["started", "started"]);
-        await own.restart("notes");
-        expect(await waiting).toMatchObject([{ status: "rejected" }]);
-        expect(await addNote(own, "b")).toBe("1 notes");
-        server.release();
-        await other;
-      });
-    });
-  });
-
   test("are not made in a step that is over", async () => {
-    const { step, server } = await startAgent(kept);
+    const { step, server } = await startNotebooks(backend);
     const { named } = await step((registry) => registry);
     const before = server.sessionIds.length;
     await expect(named.create("research")).rejects.toMatchObject({
@@ -352,7 +166,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are each principal's own", async () => {
-    const { step, server, now } = await startAgent(kept);
+    const { step, server, now } = await startNotebooks(backend);
     await step(async (registry) => {
       await registry.named.create("research", { connections: ["notes"] });
       await registry.named.run("research", (own) => addNote(own, "alice's"));
@@ -374,7 +188,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       },
       { principal: bob },
     );
-    expect(server.liveSessions()).toBe(live + (kept === "store" ? 1 : 0));
+    expect(server.liveSessions()).toBe(live + 1);
     await step(async ({ named }) => {
       expect(await named.run("research", (own) => listNotes(own))).toBe("alice's");
     });
@@ -382,9 +196,9 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("are each agent's and each agent session's own", async () => {
-    const { step } = await startAgent(kept);
+    const { step } = await startNotebooks(backend);
     await step(({ named }) => named.create("research"));
-    for (const other of [{ agent: "planner" }, { chat: "other" }, { principal: bob }]) {
+    for (const other of [{ agent: "planner" }, { chat: "other" }]) {
       await step(async ({ named }) => {
         expect(await named.list()).toEqual([]);
         await named.create("research", { connections: ["notes"] });
@@ -399,168 +213,28 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 });
 
-/** Those in a store are ended by a sweep. */
-describe("named sessions in a state that are idle", () => {
-  test("are ended when the agent session is used next, by whatever name", async () => {
-    const { step, server, pass, clearLogs, events } = await startAgent("state");
-    await step(async (registry) => {
-      await addNote(registry, "milk");
-      await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
-      await registry.named.run("research", (own) => addNote(own, "a"));
-      await registry.named.create("kept", { connections: ["notes"] });
-    });
-    const ended = server.sessionIds[1];
-    const alive = server.liveSessions();
-    pass(idleTimeoutMs - 1);
-    await step((registry) => listNotes(registry));
-    expect(server.liveSessions()).toBe(alive);
-    clearLogs();
-    pass(1);
-    await step(async (registry) => {
-      expect(await listNotes(registry)).toBe("milk");
-    });
-    const deleted = server.requests.filter(({ method }) => method === "DELETE");
-    expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ended]);
-    expect(server.liveSessions()).toBe(alive - 1);
-    await step(async ({ named }) => {
-      expect(await named.find("research")).toMatchObject({
-        idleTimeoutMs,
-        connections: [{ kind: "lost" }],
-      });
-      await named.run("research", async (own) => {
-        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
-      });
-      expect(await named.find("kept")).toMatchObject({ connections: [{ kind: "session" }] });
-    });
-    expect(events.map(({ type }) => type)).not.toContain("conflict");
-    expect(events.map(({ type }) => type)).not.toContain("discarded");
-  });
-
-  test("are not gone on with, when they are the first that is used", async () => {
-    const { step, server, pass } = await startAgent("state");
-    const named = { notes: { named: "research" } } as const;
-    await step(async (registry) => {
-      await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
-      await withConnections(named, (own) => addNote(own, "a"));
-    });
-    const ended = server.sessionIds.at(-1);
-    pass(idleTimeoutMs);
-    await step(() =>
-      withConnections(named, async (own) => {
-        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
-      }),
-    );
-    const calls = server.requests.filter(({ message }) => message?.method === "tools/call");
-    expect(calls.at(-1)!.headers["mcp-session-id"]).not.toBe(ended);
-    await step(() =>
-      withConnections(named, async (own) => expect(await addNote(own, "b")).toBe("1 notes")),
-    );
-  });
-
-  test("were used as long as a step had them", async () => {
-    const { step, server, pass } = await startAgent("state");
-    await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
-    for (let round = 0; round < 3; round += 1) {
-      pass(idleTimeoutMs - 1);
-      await step(async ({ named }) => {
-        await named.run("research", (own) => addNote(own, "a"));
-      });
-    }
-    expect(await step(({ named }) => named.run("research", (own) => listNotes(own)))).toBe(
-      "a, a, a",
-    );
-    expect(server.log).not.toContain("DELETE");
-  });
-
-  test("are ended for this principal alone", async () => {
-    const { step, server, pass } = await startAgent("state");
-    const create = ({ named }: any) =>
-      named.create("research", { connections: ["notes"], idleTimeoutMs });
-    await step(create);
-    await step(create, { principal: bob });
-    const [ofAlice] = server.sessionIds;
-    pass(idleTimeoutMs);
-    await step((registry) => listNotes(registry, "cart"));
-    const deleted = server.requests.filter(({ method }) => method === "DELETE");
-    expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ofAlice]);
-  });
-
-  test("and cannot be ended are replaced all the same, with an event", async () => {
-    const { step, server, pass, events } = await startAgent("state");
-    await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
-    pass(idleTimeoutMs);
-    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-    await step(async ({ named }) => {
-      expect(await named.run("research", (own) => listNotes(own))).toBe("");
-    });
-    expect(events).toContainEqual({
-      type: "not-ended",
-      connection: "notes",
-      name: "research",
-      reason: "refused",
-      status: 500,
-    });
-  });
-});
-
-test("a session in a state was used until the end of the step that used it", async () => {
-  const { step, pass, now, session } = await startAgent("state");
+test.each([
+  ["an empty name", "", {}, "name"],
+  ["a long name", "n".repeat(257), {}, "name"],
+  ["an unknown connection", "a", { connections: ["unknown"] }, "connections"],
+  ["a stateless connection", "a", { connections: ["plain"] }, "connections"],
+  ["no connection", "a", { connections: [] }, "connections"],
+  ["an idle time-out of nothing", "a", { idleTimeoutMs: 0 }, "idleTimeoutMs"],
+  [
+    "an idle time-out in a store that is shorter than three touches",
+    "a",
+    { idleTimeoutMs: idleTimeoutMs - 1 },
+    "idleTimeoutMs",
+  ],
+])("named sessions are not made with %s", async (_, name, options, field) => {
+  const { step } = await startNotebooks("a memory store");
   await step(async ({ named }) => {
-    await named.create("research", { connections: ["notes"], idleTimeoutMs });
-    pass(2 * idleTimeoutMs);
-    await named.run("research", (own) => addNote(own, "a"));
+    await expect(named.create(name, options)).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field },
+    });
+    expect(await named.list()).toEqual([]);
   });
-  const committed = session();
-  const usedAt = now();
-  pass(idleTimeoutMs - 1);
-  await step(async ({ named }) => {
-    expect(await named.find("research")).toMatchObject({ lastUsedAt: usedAt });
-    expect(await named.run("research", (own) => listNotes(own))).toBe("a");
-  });
-  expect(session()).not.toEqual(committed);
-});
-
-test("what a state has under a name and does not parse is replaced, with an event", async () => {
-  const { step, session, events, provider, server } = await startAgent("state");
-  await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
-  const text = JSON.stringify(session()).replace('"lastUsedAt"', '"late"');
-  const registry = provider().create({ state: JSON.parse(text).state, principal: alice });
-  expect(await registry.named.find("research")).toMatchObject({
-    connections: [{ connection: "notes", kind: "invalid" }],
-  });
-  events.length = 0;
-  await registry.enter(() =>
-    registry.named.run("research", async (own) => expect(await addNote(own, "a")).toBe("1 notes")),
-  );
-  expect(events).toContainEqual({
-    type: "discarded",
-    connection: "notes",
-    name: "research",
-    reason: "invalid",
-  });
-  expect(server.sessionIds).toHaveLength(2);
-});
-
-test("a name of no connection that is still declared is refused, and can be closed", async () => {
-  const { step, session } = await startAgent("state");
-  await step(({ named }) => named.create("research", { connections: ["notes"] }));
-  const other = createConnectionProvider({ connections: {} });
-  const registry = other.create({ state: session().state, principal: alice });
-  await expect(registry.named.run("research", () => undefined)).rejects.toThrow("declared");
-  expect(await registry.named.end("research")).toEqual([
-    { name: "research", connection: "notes", ended: false, reason: "undeclared", removed: true },
-  ]);
-  expect(other.commit(registry, session())).toEqual({ state: {} });
-});
-
-test("an idle time-out in a store is no shorter than three touches", async () => {
-  const { step } = await startAgent("store");
-  await step(async ({ named }) => {
-    await expect(
-      named.create("research", { idleTimeoutMs: 3 * touchIntervalMs - 1 }),
-    ).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field: "idleTimeoutMs" } });
-  });
-  expect(await step(({ named }) => named.list(), { principal: alice })).toEqual([]);
 });
 
 /** A store with as many names, all of one MCP session. */

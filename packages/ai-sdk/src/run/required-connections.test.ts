@@ -2,17 +2,14 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "../agent/durable-agent-ui-stream.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
-
-const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions> = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
 
 const isDown = { code: "CONNECTION_UNAVAILABLE", data: { connection: "notes" } };
 const refuse = (server: NotebookServer) =>
@@ -21,7 +18,7 @@ const refuse = (server: NotebookServer) =>
 /** A notebook with a session and a tool list that an earlier step left in the state. */
 async function startKept(options: Partial<McpClientConnectionOptions>) {
   const server = await startNotebookServer();
-  const application = startApplication({ notes: define(server, options) });
+  const application = startApplication({ notes: notebook(server, options) });
   const { provider } = application;
   const begun = vi.fn<() => undefined>();
   const run = (session: { state?: unknown }, onUnavailable?: "throw" | "omit") =>
@@ -75,7 +72,7 @@ describe("a required connection", () => {
     const { session, server } = await startKept({});
     server.intercept(() => undefined);
     const { provider } = startApplication({
-      notes: define(server, { required: true, timeouts: { connectMs: 100 } }),
+      notes: notebook(server, { required: true, timeouts: { connectMs: 100 } }),
     });
     const step = vi.fn<() => undefined>();
     await expect(provider.run({ session, principal: alice }, step)).rejects.toMatchObject(isDown);
@@ -102,10 +99,7 @@ describe("a required connection", () => {
   });
 
   test("without a session is asked with its handshake", async () => {
-    const server = await startNotebookServer();
-    const { provider } = startApplication({
-      notes: define(server, { session: "stateless", required: true }),
-    });
+    const { server, provider } = await startNotes({ session: "stateless", required: true });
     refuse(server);
     const run = provider.run({ session: {} }, () => undefined);
     await expect(run).rejects.toMatchObject(isDown);
@@ -127,7 +121,7 @@ describe("a required connection", () => {
 async function startSessions(options: Partial<McpClientConnectionOptions>) {
   const server = await startNotebookServer();
   const sessions = createDurableSessions({
-    connections: { notes: define(server, options) },
+    connections: { notes: notebook(server, options) },
     store: createMemoryStore(),
     onEvent: () => undefined,
   });

@@ -1,12 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { notebook } from "../../test/saved-session.ts";
+import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../index.ts";
 
 /** A busy machine takes its time. */
 const patient = { timeout: 10_000 };
-vi.setConfig({ testTimeout: 20_000 });
 
 async function startServer() {
   const server = await startNotebookServer();
@@ -104,15 +103,9 @@ test("gives up after its time, with what the server said last", async () => {
 });
 
 test("gives up after its time when the server does not answer at all", async () => {
-  const server = await startNotebookServer();
-  const { step } = startApplication({
-    notes: defineMcpClientConnection({
-      url: server.url,
-      description: "A notebook.",
-      session: "stateful",
-      // As long as dispose waits for the handshake.
-      timeouts: { connectMs: 500 },
-    }),
+  const { server, step } = await startNotes({
+    // As long as dispose waits for the handshake.
+    timeouts: { connectMs: 500 },
   });
   server.intercept(() => undefined);
   await step({}, async (registry) => {

@@ -1,12 +1,12 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { add } from "../../test/agent-session.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callForText } from "../../test/step.ts";
+import { alice } from "../../test/step.ts";
 
 const minute = 60_000;
 const use = { principal: alice };
-const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
 const authorize = () => ({ principal: alice });
 
 beforeEach(() => {
@@ -42,20 +42,20 @@ describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
   test("a session whose lease is open is not swept, for the shortest idle time either", async () => {
     const { server, behind, other, pass } = await startApart(minutes * minute);
     const lease = await behind.open("chat", use);
-    expect(await addNote(await lease.tools(), "a")).toBe("1 notes");
+    expect(await add("a")(lease)).toBe("1 notes");
     for (let hour = 0; hour < 3; hour += 1) {
       await pass(60 * minute);
       const swept = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
       expect(swept.sessions).toEqual([]);
     }
-    expect(await addNote(await lease.tools(), "b")).toBe("2 notes");
+    expect(await add("b")(lease)).toBe("2 notes");
     expect(server.log).not.toContain("DELETE");
     await lease.dispose();
   });
 
   test("a session that nobody uses any more is swept", async () => {
     const { server, behind, other, pass } = await startApart(minutes * minute);
-    await behind.run("chat", use, async (run) => addNote(await run.tools(), "a"));
+    await behind.run("chat", use, add("a"));
     await pass(30 * minute);
     const { sessions } = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
     expect(sessions).toMatchObject([{ ended: true, removed: true }]);
@@ -77,7 +77,7 @@ describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
 
 test("clocks that are in step need no allowance", async () => {
   const { other, pass } = await startApart(0, { clockSkewMs: 0 });
-  await other.run("chat", use, async (run) => addNote(await run.tools(), "a"));
+  await other.run("chat", use, add("a"));
   await pass(3 * minute);
   const { sessions } = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
   expect(sessions).toMatchObject([{ removed: true }]);
@@ -85,7 +85,7 @@ test("clocks that are in step need no allowance", async () => {
 
 test("an allowance that reaches before 1970 sweeps nothing", async () => {
   const { other } = await startApart(0, { clockSkewMs: Number.MAX_SAFE_INTEGER - 1e6 });
-  await other.run("chat", use, async (run) => addNote(await run.tools(), "a"));
+  await other.run("chat", use, add("a"));
   expect(await other.admin.sweep({ idleForMs: 3 * minute })).toEqual({
     sessions: [],
     waitingCalls: 0,

@@ -36,19 +36,6 @@ const typesOf = (events: readonly ConnectionEvent[]) =>
   events.filter((event) => event.type !== "client" && !isOfProgress(event)).map(({ type }) => type);
 
 describe("sessions of connections", () => {
-  test("go on from process to process", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    for (const count of [1, 2]) {
-      const sessions = createDurableSessions({ connections: notebook(server), store });
-      const text = await sessions.run("chat", use, async (run) =>
-        callForText(await run.tools(), "notes__add_note", { text: "milk" }),
-      );
-      expect(text).toBe(`${count} notes`);
-    }
-    expect(server.sessionIds).toHaveLength(1);
-  });
-
   test("tell one observer of the connections and of the store", async () => {
     const server = await startNotebookServer();
     const { store, fail } = startFailingStore();

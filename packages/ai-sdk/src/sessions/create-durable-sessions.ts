@@ -2,6 +2,7 @@ import { invalidOption, within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
+import type { SharedId } from "../slots/session-reports.ts";
 import { createManagement } from "./manage-sessions.ts";
 import { durableSessionsSchema, shutdownSchema, useSchema } from "./option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";
@@ -9,12 +10,13 @@ import type { ConnectionProvider } from "./connection-provider.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
 import { internalsOf } from "./provider-internals.ts";
 import { createBoundedStore } from "../records/bounded-store.ts";
-import { openSession, runStep } from "./open-session.ts";
+import { beginRun, openSession, runStep } from "./open-session.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
 import { createStoredWaiting } from "./waiting-outside-step.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { leastIdleMs } from "../records/slot-record.ts";
-import { startStoredAutoSession } from "./stored-auto-session.ts";
+import { checkSessionId, leastIdleMs } from "../records/slot-record.ts";
+import { startAutoSession } from "../run/auto-session.ts";
+import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 
 /**
  * Creates the sessions of an agent, kept in a store. Call it once, at start.
@@ -100,4 +102,49 @@ function createOwnProvider(
     throw invalidOption(option, fix);
   }
   return undefined;
+}
+
+/**
+ * Makes the implicit run of a script on an agent session in the store.
+ *
+ * @returns a management that closes the run before it changes its sessions; the next use opens
+ *   another
+ * @throws {McpSessionError} as `startAutoSession`
+ */
+function startStoredAutoSession(
+  context: SessionsContext,
+  options: StoredAutoSessionOptions,
+  management: ReturnType<typeof createManagement>,
+): ReturnType<typeof createManagement> {
+  const { provider, tell, work } = context;
+  const { sessionId, principal } = options;
+  checkSessionId(sessionId);
+  const implicit = startAutoSession(options, {
+    declared: () => provider.declaredFor(principal),
+    async open(successor) {
+      const { run, close } = await beginRun(context, sessionId, { principal }, successor);
+      return { run, close };
+    },
+    emit: tell,
+    tracks: [provider.work.track, work.track],
+  });
+  const whileClosed =
+    <REST extends unknown[], RESULT>(
+      change: (of: string | SharedId, ...rest: REST) => Promise<RESULT>,
+    ) =>
+    async (of: string | SharedId, ...rest: REST) => {
+      // It may use any of the shared ones.
+      if (of === sessionId || typeof of !== "string") await implicit.dispose();
+      return await change(of, ...rest);
+    };
+  return {
+    ...management,
+    restart: whileClosed(management.restart),
+    clearTools: whileClosed(management.clearTools),
+    end: whileClosed(management.end),
+    async endAll(query) {
+      await implicit.dispose();
+      return await management.endAll(query);
+    },
+  };
 }

@@ -146,19 +146,6 @@ describe("three deep", () => {
     expect(browser.liveSessions()).toBe(0);
   });
 
-  test("what is isolated at one level is inherited by the next", async () => {
-    const { create, browser } = await startRuns();
-    await create().enter(() =>
-      withConnections(modes, async () => {
-        await add("browser", "a");
-        await withConnections({}, () =>
-          withConnections({}, async () => expect(await list("browser")).toBe("a")),
-        );
-      }),
-    );
-    expect(browser.sessionIds).toHaveLength(1);
-  });
-
   test.each(depths)("an error at level %i ends all below and around it", async (broken) => {
     const { create, browser, cart } = await startRuns();
     const error = new Error("The agent broke.");

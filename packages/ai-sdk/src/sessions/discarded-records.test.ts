@@ -2,10 +2,8 @@ import { createMemoryStore, type JsonValue } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
-import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const use = { principal: alice };
 const key = JSON.stringify(["default", "chat", "notes", "user", "https://idp.test", "alice"]);
@@ -32,10 +30,6 @@ async function metadataOf(tools: any) {
 
 const older = (record: Stored) => ({ ...record, version: 0 });
 const newer = (record: Stored) => ({ ...record, version: 2, hint: "of a later release" });
-const newerSnapshot = (record: Stored) => ({
-  ...record,
-  snapshot: { ...record.snapshot, version: 2 },
-});
 
 describe("a record that does not parse", () => {
   test("is replaced: the model is told, and the old session is ended", async () => {
@@ -62,51 +56,7 @@ describe("a record that does not parse", () => {
   });
 });
 
-const notebook = ({ url }: NotebookServer) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });
-
-describe("a session of another URL", () => {
-  test("is replaced, and gets no request where no connection is declared", async () => {
-    const { server, store } = await startChat();
-    const moved = await startNotebookServer();
-    const { sessions, types } = startProcess(moved, store);
-    const metadata = await sessions.run("chat", use, async (run) => metadataOf(await run.tools()));
-    expect(metadata).toMatchObject(isTold);
-    expect(types()).toEqual(["discarded", "recovered"]);
-    expect(server.requests).toEqual([]);
-  });
-
-  test("is ended where another connection is declared", async () => {
-    const { server, store } = await startChat();
-    const moved = await startNotebookServer();
-    const sessions = createDurableSessions({
-      connections: { notes: notebook(moved), archive: notebook(server) },
-      store,
-    });
-    await sessions.run("chat", use, async (run) => metadataOf(await run.tools()));
-    expect(server.requests).toContainEqual(expect.objectContaining({ method: "DELETE" }));
-    expect(server.liveSessions()).toBe(1);
-    expect(moved.log).not.toContain("DELETE");
-  });
-});
-
 describe("a record of a later release", () => {
-  test.each([
-    ["in its own format", newer],
-    ["with a snapshot in a later format", newerSnapshot],
-  ])("%s fails the run, and stays", async (_, change) => {
-    const { sessions, server, store, types } = await startChat(change);
-    const before = await store.get(key);
-    await expect(sessions.run("chat", use, () => undefined)).rejects.toMatchObject({
-      code: "STATE_INVALID",
-      message: expect.stringContaining("later release"),
-      data: { connection: "notes", field: "version" },
-    });
-    expect(await store.get(key)).toEqual(before);
-    expect(server.log).toEqual([]);
-    expect(types()).toEqual([]);
-  });
-
   test("is shown, and neither ended nor swept; only endAll removes it", async () => {
     const { store, server, ...old } = await startChat(newer);
     const later = startProcess(server, store, { now: () => Date.now() + 1e10 });

@@ -1,14 +1,12 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import { describe, expect, test, vi } from "vitest";
-import { bothStores, describedNotebook } from "../../test/both-stores.ts";
-import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
+import { describe, expect, test } from "vitest";
+import { bothStores } from "../../test/both-stores.ts";
+import { type ProcessOptions, startStored } from "../../test/durable-process.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
-import { alice, bob, callTool } from "../../test/step.ts";
+import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions, type SessionOwner } from "../index.ts";
-
-vi.setConfig({ testTimeout: 20_000 });
 
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
@@ -19,14 +17,7 @@ async function startNamed(
   options: ProcessOptions = {},
   wrap: (store: SessionStore) => SessionStore = (store) => store,
 ) {
-  const server = await startNotebookServer();
-  let time = Date.now();
-  const now = () => time;
-  const held = createFaultyStore(createMemoryStore({ now }));
-  const store = wrap(held.store);
-  const startAnother = (more: ProcessOptions = {}) =>
-    startProcess(server, store, { now, ...options, ...more });
-  const process = startAnother();
+  const process = await startStored(options, wrap);
   const add = (name: string, idleTimeoutMs?: number) =>
     process.sessions.run("chat", use, async (run) => {
       await run.named.create(name, { idleTimeoutMs });
@@ -37,18 +28,8 @@ async function startNamed(
     });
   await add("a");
   await add("b");
-  server.requests.length = 0;
-  return {
-    server,
-    held,
-    store,
-    add,
-    startAnother,
-    pass: (ms: number) => void (time += ms),
-    now,
-    ids: () => server.sessionIds,
-    ...process,
-  };
+  process.server.requests.length = 0;
+  return { add, ...process };
 }
 
 const authorize = ({ principal }: SessionOwner) => principal && { principal };
@@ -56,42 +37,20 @@ const namesOf = (sessions: readonly { name?: string | undefined }[]) =>
   sessions.map(({ name }) => name ?? "-").toSorted();
 
 describe.each(bothStores)("named sessions in %s", (_, wrap) => {
-  test("are told of by info and list, by name too, and without ids", async () => {
-    const { sessions, ids, add } = await startNamed({}, wrap);
-    await add("c", hour);
-    expect(namesOf((await sessions.list({ ...use, sessionId: "chat" })).sessions)).toEqual([
-      "-",
-      "a",
-      "b",
-      "c",
-    ]);
-    expect((await sessions.list({ ...use, name: "c", sessionId: "chat" })).sessions).toEqual([
-      {
-        ...chat,
-        name: "c",
-        ...describedNotebook,
-        idleTimeoutMs: hour,
-      },
-    ]);
-    expect(namesOf((await sessions.list(use)).sessions)).toEqual(["-", "a", "b", "c"]);
+  test("are told of in lists of all agent sessions, by name too, and without ids", async () => {
+    const { sessions, server } = await startNamed({}, wrap);
+    expect(namesOf((await sessions.list(use)).sessions)).toEqual(["-", "a", "b"]);
     expect(namesOf((await sessions.list({ ...use, name: "a" })).sessions)).toEqual(["a"]);
     expect(namesOf((await sessions.admin.list({ name: "a" })).sessions)).toEqual(["a"]);
     const all = JSON.stringify([await sessions.list(use), await sessions.admin.list()]);
-    for (const id of ids()) expect(all).not.toContain(id);
-    const ofBob = { principal: bob };
-    expect((await sessions.list({ ...ofBob, sessionId: "chat" })).sessions).toEqual([]);
-  });
-
-  test("keep their names when they are restarted on a server that names no session", async () => {
-    const server = await startNotebookServer({ isSessionless: true });
-    const { sessions } = startProcess(server, wrap(createMemoryStore()));
-    await sessions.run("chat", use, (run) => run.named.create("a"));
-    expect(await sessions.restart("chat", { ...use, name: "a" })).toEqual([
-      { ...chat, name: "a", ended: true, removed: false },
-    ]);
-    expect((await sessions.list({ ...use, name: "a", sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "sessionless" },
-    ]);
+    for (const id of server.sessionIds) expect(all).not.toContain(id);
+    for (const refused of [
+      sessions.admin.list({ name: "" }),
+      sessions.admin.sweep({ idleForMs: hour, name: "" }),
+    ]) {
+      const error = { code: "CONNECTION_INVALID", data: { field: "name" } };
+      await expect(refused).rejects.toMatchObject(error);
+    }
   });
 
   test("are swept by name, past all others that are idle", async () => {
@@ -118,25 +77,6 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect(none).toEqual({ sessions: [], waitingCalls: 0, more: false });
   });
 });
-
-test.each(["status", "restart", "clearTools", "end"] as const)(
-  "%s refuses a name that is none",
-  async (method) => {
-    const { sessions, held } = await startNamed();
-    held.log.length = 0;
-    await expect(sessions[method]("chat", { ...use, name: "" })).rejects.toMatchObject({
-      code: "CONNECTION_INVALID",
-      data: { field: "name" },
-    });
-    const invalid = { code: "CONNECTION_INVALID", data: { field: "name" } };
-    await expect(sessions.list({ ...use, name: "" })).rejects.toMatchObject(invalid);
-    await expect(sessions.admin.list({ name: "" })).rejects.toMatchObject(invalid);
-    await expect(sessions.admin.sweep({ idleForMs: hour, name: "" })).rejects.toMatchObject(
-      invalid,
-    );
-    expect(held.log).toEqual([]);
-  },
-);
 
 describe("an idle time-out over several processes", () => {
   test("does not end what another process has open", async () => {

@@ -19,6 +19,7 @@ import type {
   SessionPage,
   SessionSelection,
   SessionStatus,
+  SharedId,
   StoredSession,
 } from "../slots/session-reports.ts";
 
@@ -96,11 +97,6 @@ export interface SessionUse extends UnavailableOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** Names the sessions that agent sessions of a principal share under an id. It may have some on several connections. */
-export interface SharedId {
-  readonly shared: string;
-}
-
 /**
  * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
  * rejects with `STORE_FAILED` if the store fails.
@@ -160,16 +156,9 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   /**
    * Describes stored sessions of this agent: one for each connection, and one for each name and each shared id. The
    * order is the store's own.
-   *
-   * @param query.sessionId only those of one agent session, or of one shared id. @default all
-   * @param query.shared only shared sessions, or only others. @default all
    */
   list(
-    query: SessionSelection<CONNECTIONS> &
-      SessionListQuery & {
-        readonly sessionId?: string | SharedId | undefined;
-        readonly shared?: boolean | undefined;
-      },
+    query: SessionSelection<CONNECTIONS> & SessionListQuery,
   ): Promise<SessionPage<StoredSession>>;
   /**
    * Pings each stored session on its server, for at most `timeoutMs`. Makes no session and changes nothing

@@ -1,25 +1,19 @@
-import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { startProcess } from "../../test/durable-process.ts";
-import { createFaultyStore } from "@durable-mcp/testing";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callForText } from "../../test/step.ts";
+import { add, list } from "../../test/agent-session.ts";
+import { startProcess, startStored } from "../../test/durable-process.ts";
+import { on } from "../../test/notebook-server.ts";
+import { alice, bob } from "../../test/step.ts";
 
-const list = (tools: any) => callForText(tools, "notes__list_notes");
-const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
 
 async function startUsed(...chats: string[]) {
-  const server = await startNotebookServer();
-  const store = createMemoryStore();
-  const held = createFaultyStore(store);
-  const process = startProcess(server, held.store);
+  const process = await startStored();
   for (const id of chats) {
-    await process.sessions.run(id, use, async (run) => addNote(await run.tools(), id));
+    await process.sessions.run(id, use, add(id));
   }
-  server.requests.length = 0;
-  return { server, store, held, ...process };
+  process.server.requests.length = 0;
+  return process;
 }
 
 describe("info and list", () => {
@@ -41,44 +35,6 @@ describe("info and list", () => {
   });
 });
 
-describe("status", () => {
-  test.each<[string, Parameters<typeof on>[1], object]>([
-    [
-      "refuses",
-      (_, response) => void response.writeHead(503).end(),
-      { reason: "refused", status: 503 },
-    ],
-    ["never answers", () => undefined, { reason: "timeout" }],
-    ["breaks off", (_, response) => void response.destroy(), { reason: "unreachable" }],
-    [
-      "breaks off within the answer",
-      (_, response) => {
-        response.writeHead(200, { "content-type": "application/json" });
-        response.write('{"jsonrpc":', () => response.destroy());
-      },
-      { reason: "unreachable" },
-    ],
-  ])("says so when the server %s", async (_, answer, expected) => {
-    const { sessions, server } = await startUsed("chat");
-    server.intercept(on("ping", answer));
-    expect(await sessions.status("chat", { ...use, timeoutMs: 300 })).toEqual([
-      { connection: "notes", alive: false, ...expected },
-    ]);
-  });
-
-  test("counts a server that does not know ping as alive", async () => {
-    const { sessions, server } = await startUsed("chat");
-    server.intercept(
-      on("ping", ({ message }, response) => {
-        const error = { code: -32601, message: "Method not found" };
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
-      }),
-    );
-    expect(await sessions.status("chat", use)).toMatchObject([{ alive: true }]);
-  });
-});
-
 describe("end", () => {
   test("that dies midway leaves the session to the next step", async () => {
     const { sessions, server, held, store } = await startUsed("chat");
@@ -87,19 +43,17 @@ describe("end", () => {
     await sessions.end("chat", use); // The record is claimed and the session is alive.
     server.intercept(() => "next");
     const next = startProcess(server, store);
-    expect(await next.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+    expect(await next.sessions.run("chat", use, list)).toBe("");
     expect(server.liveSessions()).toBe(1);
   });
 
   test("does not remove the session that a step has started meanwhile", async () => {
     const { sessions, server, held, store } = await startUsed("chat");
     held.before("delete", async () => {
-      await startProcess(server, store).sessions.run("chat", use, async (run) =>
-        addNote(await run.tools(), "new"),
-      );
+      await startProcess(server, store).sessions.run("chat", use, add("new"));
     });
     expect(await sessions.end("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("new");
+    expect(await sessions.run("chat", use, list)).toBe("new");
   });
 
   test("fails when the store does", async () => {

@@ -1,46 +1,38 @@
+/** Looking after sessions between steps, wherever they are kept. */
 import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { describedNotebook } from "../../test/both-stores.ts";
+import {
+  add,
+  backends,
+  isTold,
+  type Kept,
+  list as notesOf,
+  type Run,
+  startAgent,
+} from "../../test/agent-session.ts";
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
-import { sendText } from "../../../core/test/http-server.ts";
-import { backends, type Kept, startKept } from "../../test/kept-sessions.ts";
+import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callForText, callTool } from "../../test/step.ts";
-import { type ConnectionRun, defineMcpClientConnection } from "../index.ts";
+import { notebook as define } from "../../test/saved-session.ts";
+import { alice, bob } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 
-const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions> = {}) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
-
-const add = (text: string) => async (registry: ConnectionRun<any>) =>
-  await callForText(await registry.tools(), "notes__add_note", { text });
-const notesOf = async (kept: Kept) => {
-  let notes: string | undefined;
-  await kept.step(async (registry) => {
-    notes = await callForText(await registry.tools(), "notes__list_notes");
-  });
-  return notes;
-};
-const metadataOf = async (kept: Kept) => {
-  let metadata: unknown;
-  await kept.step(async (registry) => {
-    const result = await callTool(await registry.tools(), "notes__list_notes");
-    metadata = (result as { _meta?: unknown })["_meta"];
-  });
-  return metadata;
-};
-const isTold = { "durable-mcp/sessionReplaced": true };
 const refuseDelete = (server: NotebookServer, status: number) =>
   server.intercept(on("DELETE", (_, response) => sendText(response, status)));
 const notes = { connection: "notes" };
 const ended = { ...notes, ended: true, removed: true };
 
+const newerSnapshot = ({ snapshot, ...rest }: Kept) => ({
+  ...rest,
+  snapshot: { ...snapshot, version: 2 },
+});
+
 describe.each(backends)("sessions in %s", (backend) => {
   let server: NotebookServer;
-  let kept: Kept;
+  let kept: ReturnType<typeof startAgent>;
   const begin = async (options: Partial<McpClientConnectionOptions> = {}) => {
     server = await startNotebookServer();
-    kept = startKept(backend, { notes: define(server, options) });
+    kept = startAgent(backend, { notes: define(server, options) });
     await kept.step(add("milk"));
     kept.events.length = 0;
     server.requests.length = 0;
@@ -48,10 +40,12 @@ describe.each(backends)("sessions in %s", (backend) => {
   beforeEach(() => begin());
 
   test("are described for their principal, without an id and without a request", async () => {
-    const { lastUsedAt: _, startedAt: __, ...described } = describedNotebook;
     const [entry, ...others] = await kept.list();
     expect(others).toEqual([]);
-    expect(entry).toMatchObject({ ...notes, ...described });
+    expect(entry).toMatchObject({
+      ...{ ...notes, kind: "session", protocolVersion: "2025-11-25" },
+      ...{ server: { name: "notebook", version: "1.0.0" }, tools: { count: 4 } },
+    });
     expect(await kept.list({ principal: bob })).toEqual([]);
     expect(JSON.stringify(entry)).not.toContain(server.sessionIds[0]);
     expect(server.requests).toEqual([]);
@@ -68,12 +62,38 @@ describe.each(backends)("sessions in %s", (backend) => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
+  test.each<[string, Parameters<typeof on>[1], object]>([
+    ["refuses", (_, response) => sendText(response, 503), { reason: "refused", status: 503 }],
+    ["never answers", () => undefined, { reason: "timeout" }],
+    ["breaks off", (_, response) => void response.destroy(), { reason: "unreachable" }],
+    [
+      "breaks off within the answer",
+      (_, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.write('{"jsonrpc":', () => response.destroy());
+      },
+      { reason: "unreachable" },
+    ],
+    [
+      "does not know ping",
+      ({ message }, response) => {
+        const error = { code: -32601, message: "Method not found" };
+        sendJson(response, 200, { jsonrpc: "2.0", id: message.id, error });
+      },
+      { alive: true },
+    ],
+  ])("are asked for from a server that %s", async (_, answer, expected) => {
+    server.intercept(on("ping", answer));
+    const status = { ...notes, alive: false, ...expected };
+    expect(await kept.status({ timeoutMs: 300 })).toEqual([status]);
+  });
+
   test("list their tools anew when the list was cleared", async () => {
     await kept.clearTools();
     const before = await kept.contents();
     await kept.clearTools();
     expect(await kept.contents()).toBe(before);
-    await kept.step((registry) => registry.tools());
+    await kept.step((run) => run.tools());
     expect(server.log).toEqual(["POST tools/list"]);
     expect(server.sessionIds).toHaveLength(1);
   });
@@ -84,9 +104,9 @@ describe.each(backends)("sessions in %s", (backend) => {
     expect(await kept.list()).toMatchObject([{ ...notes, kind: "lost" }]);
     expect(await kept.status()).toMatchObject([{ reason: "no-session" }]);
     expect(await kept.restart()).toEqual([{ ...ended, removed: false }]);
-    expect(await metadataOf(kept)).toMatchObject(isTold);
-    expect(await metadataOf(kept)).toBeUndefined();
-    expect(await notesOf(kept)).toBe("");
+    expect(await kept.step(isTold)).toBe(true);
+    expect(await kept.step(isTold)).toBe(false);
+    expect(await kept.step(notesOf)).toBe("");
     expect(kept.events[0]).toMatchObject({ type: "recovered" });
   });
 
@@ -98,10 +118,10 @@ describe.each(backends)("sessions in %s", (backend) => {
       expect(await kept[verb]()).toEqual([failed]);
       expect(await kept.list()).toMatchObject([{ kind: "lost" }]);
       server.intercept(() => "next");
-      expect(await notesOf(kept)).toBe("");
+      expect(await kept.step(notesOf)).toBe("");
       expect(server.liveSessions()).toBe(1);
       server.requests.length = 0;
-      await kept.step((registry) => registry.tools());
+      await kept.step((run) => run.tools());
       expect(server.log).toEqual([]);
     },
   );
@@ -115,13 +135,22 @@ describe.each(backends)("sessions in %s", (backend) => {
     expect(await kept.list()).toEqual([]);
   });
 
+  test("are ended with those that an earlier step has left", async () => {
+    await kept.step(createNames);
+    const { snapshot } = await kept.kept("notes", "b");
+    await kept.change((record) => ({ ...record, ending: [snapshot] }), "notes", "a");
+    const live = server.liveSessions();
+    expect(await kept.end({ name: "a" })).toMatchObject([{ ended: true }]);
+    expect(server.liveSessions()).toBe(live - 2);
+  });
+
   test("are ended, and the next step starts anew, without a loss", async () => {
     expect(await kept.end()).toEqual([ended]);
     expect(server.requests).toMatchObject([
       { method: "DELETE", headers: { "mcp-session-id": server.sessionIds[0] } },
     ]);
     expect(await kept.end()).toEqual([]);
-    expect(await metadataOf(kept)).toBeUndefined();
+    expect(await kept.step(isTold)).toBe(false);
     expect(kept.events).toMatchObject([{ type: "started" }]);
   });
 
@@ -131,7 +160,7 @@ describe.each(backends)("sessions in %s", (backend) => {
   });
 
   test("of others stay", async () => {
-    await kept.step(add("of bob"), bob);
+    await kept.step(add("of bob"), { principal: bob });
     await kept.end();
     await kept.restart();
     expect(server.liveSessions()).toBe(1);
@@ -144,18 +173,18 @@ describe.each(backends)("sessions in %s", (backend) => {
     ["do not parse", (snapshot) => ({ ...snapshot, toolList: {} })],
     ["have a forged id", (snapshot) => ({ ...snapshot, sessionId: "a\r\nx-evil: 1" })],
   ])("that %s are told of as lost after a restart, and gone after an end", async (_, change) => {
-    await kept.change(change);
+    await kept.change(({ snapshot, ...rest }) => ({ ...rest, snapshot: change(snapshot) }));
     expect(await kept.list()).toMatchObject([{ ...notes, kind: "invalid" }]);
     expect(await kept.status()).toMatchObject([{ reason: "no-session" }]);
     await kept.clearTools();
     expect(await kept.restart()).toEqual([{ ...ended, removed: false }]);
     expect(await kept.list()).toMatchObject([{ kind: "lost" }]);
     expect(server.requests).toEqual([]);
-    expect(await metadataOf(kept)).toMatchObject(isTold);
+    expect(await kept.step(isTold)).toBe(true);
 
-    await kept.change(change);
+    await kept.change(({ snapshot, ...rest }) => ({ ...rest, snapshot: change(snapshot) }));
     expect(await kept.end()).toEqual([ended]);
-    expect(await metadataOf(kept)).toBeUndefined();
+    expect(await kept.step(isTold)).toBe(false);
   });
 
   test("of another URL get no request there, and are told of as lost after a restart", async () => {
@@ -164,26 +193,34 @@ describe.each(backends)("sessions in %s", (backend) => {
     expect(await elsewhere.status()).toMatchObject([{ reason: "no-session" }]);
     const undeclared = { ...notes, ended: false, reason: "undeclared" };
     expect(await elsewhere.restart()).toEqual([{ ...undeclared, removed: false }]);
-    expect(await metadataOf(elsewhere)).toMatchObject(isTold);
+    expect(await elsewhere.step(isTold)).toBe(true);
     expect(await kept.end()).toEqual([{ ...undeclared, removed: true }]);
     expect(server.requests).toEqual([]);
     expect(moved.log).not.toContain("DELETE");
   });
 
-  test("of a later release are shown, and stay", async () => {
-    await kept.change((snapshot) => ({ ...snapshot, version: 2 }));
-    const before = await kept.contents();
-    const newer = { ...notes, ended: false, reason: "newer", removed: false };
-    expect(await kept.list()).toMatchObject([{ ...notes, kind: "newer" }]);
-    expect(await kept.restart()).toEqual([newer]);
-    expect(await kept.end()).toEqual([newer]);
-    await kept.clearTools();
-    await expect(kept.step(() => undefined)).rejects.toMatchObject({
+  test.each<[string, string | undefined, (record: Kept) => object]>([
+    ["a snapshot", undefined, newerSnapshot],
+    ["a snapshot under a name", "a", newerSnapshot],
+    ["a format under a name", "a", (record) => ({ ...record, version: 2 })],
+  ])("with %s of a later release are shown, and stay", async (_, name, change) => {
+    const only = name === undefined ? {} : { name };
+    if (name !== undefined) await kept.step(({ named }) => named.create(name));
+    await kept.change(change, "notes", name);
+    server.requests.length = 0;
+    const before = await kept.kept("notes", name);
+    const newer = { ...notes, ...only, ended: false, reason: "newer", removed: false };
+    expect(await kept.list(only)).toMatchObject([{ ...notes, ...only, kind: "newer" }]);
+    expect(await kept.restart(only)).toEqual([newer]);
+    expect(await kept.end(only)).toEqual([newer]);
+    await kept.clearTools(only);
+    const step = kept.step(({ named }) => named.run(name ?? "none", () => 1));
+    await expect(step).rejects.toMatchObject({
       code: "STATE_INVALID",
       message: expect.stringContaining("later release"),
       data: { connection: "notes", field: "version" },
     });
-    expect(await kept.contents()).toBe(before);
+    expect(await kept.kept("notes", name)).toEqual(before);
     expect(server.log).toEqual([]);
   });
 
@@ -196,12 +233,12 @@ describe.each(backends)("sessions in %s", (backend) => {
 
   test("of a server without sessions are forgotten by a restart, and nothing is told", async () => {
     const plain = await startNotebookServer({ isSessionless: true });
-    const sessionless = startKept(backend, { notes: define(plain) });
-    await sessionless.step((registry) => registry.tools());
+    const sessionless = startAgent(backend, { notes: define(plain) });
+    await sessionless.step((run) => run.tools());
     expect(await sessionless.list()).toMatchObject([{ kind: "sessionless" }]);
     expect(await sessionless.restart()).toEqual([ended]);
     expect(await sessionless.list()).toEqual([]);
-    expect(await metadataOf(sessionless)).toBeUndefined();
+    expect(await sessionless.step(isTold)).toBe(false);
   });
 
   test("are ended with the connection's headers and token, asked for again after a 401", async () => {
@@ -267,10 +304,10 @@ describe.each(backends)("sessions in %s", (backend) => {
   );
 });
 
-const createNames = async ({ named }: ConnectionRun<any>) => {
+const createNames = async ({ named }: Run) => {
   await named.create("a", { idleTimeoutMs: 900_000 });
   await named.create("b");
-  await named.run("a", (own: ConnectionRun<any>) => own.tools());
+  await named.run("a", (own: Run) => own.tools());
 };
 
 const parts = (entries: readonly { connection: string; name?: string | undefined }[]) =>
@@ -280,15 +317,12 @@ const all = ["drafts -", "drafts a", "drafts b", "notes -", "notes a", "notes b"
 describe.each(backends)("several sessions in %s", (backend) => {
   async function start() {
     const servers = { notes: await startNotebookServer(), drafts: await startNotebookServer() };
-    const kept = startKept(backend, {
+    const kept = startAgent(backend, {
       notes: define(servers.notes),
       drafts: define(servers.drafts),
     });
-    await kept.step((registry) => registry.tools());
     await kept.step(createNames);
-    await kept.step(createNames, bob);
-    // Carried state makes a session without a name when a tool needs it.
-    await kept.step((registry) => registry.tools(), bob);
+    await kept.step(createNames, { principal: bob });
     for (const { requests } of Object.values(servers)) requests.length = 0;
     kept.events.length = 0;
     const live = () => [servers.notes.liveSessions(), servers.drafts.liveSessions()];

@@ -1,10 +1,9 @@
 import { getEventListeners } from "node:events";
 import { createMemoryStore } from "@durable-mcp/core";
-import { generateText, stepCountIs, streamText } from "ai";
+import { stepCountIs, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { alice, callForText } from "../../test/step.ts";
 import type { OpenRun } from "./open-run.ts";
@@ -132,19 +131,4 @@ describe("an attached stream", () => {
     expect(await second.text).toBe("done");
     await lease.closed;
   });
-});
-
-test("a run of generateText keeps its session over steps", async () => {
-  const server = await startNotebookServer();
-  const { sessions } = startProcess(server, createMemoryStore());
-  const turn = (text: string) =>
-    sessions.run("chat", use, async (run) =>
-      generateText({
-        model: scriptedModel([{ tool: "notes__add_note", input: { text } }], "done"),
-        ...(await settings(run)),
-      }),
-    );
-  expect((await turn("milk")).text).toBe("done");
-  const { steps } = await turn("bread");
-  expect(JSON.stringify(steps[0]!.toolResults)).toContain("2 notes");
 });

@@ -85,7 +85,9 @@ export const listSchema = optionalOptions({
   ...{ ...selectionFields, ...pageFields, shared: flag },
   sessionId: anything,
 });
-export const adminListSchema = optionalOptions(pageFields);
+export const operatorSchema = optionalOptions({
+  ...{ ...selectionFields, timeoutMs: timeout, authorize: someFunction },
+});
 const { cursor: _, ...sweepFields } = pageFields;
 export const sweepSchema = optionalOptions({
   ...{ ...sweepFields, shared: flag, authorize: someFunction },

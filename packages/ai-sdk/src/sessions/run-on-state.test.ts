@@ -1,15 +1,13 @@
 /** `run` of a provider: a step on state that the application carries. */
-import { setTimeout as wait } from "node:timers/promises";
 import { stepCountIs, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
 import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
-import { currentConnections } from "./current-connections.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
 
@@ -30,11 +28,7 @@ async function startApplication() {
   const { events, onEvent } = collectEvents();
   const provider = createConnectionProvider({
     connections: {
-      notes: defineMcpClientConnection({
-        url: server.url,
-        description: "A notebook.",
-        session: "stateful",
-      }),
+      notes: notebook(server),
     },
     onEvent,
   });
@@ -60,18 +54,6 @@ async function startApplication() {
 const asJson = (session: AgentSession): AgentSession => JSON.parse(JSON.stringify(session));
 
 describe("a run on state", () => {
-  test("gives what its function gives, and the session to save", async () => {
-    const { run, server, isOpen } = await startApplication();
-    const first = await run({}, addNote);
-    expect(first.result).toBe("1 notes");
-    expect(await isOpen()).toBe(false);
-    server.requests.length = 0;
-    const second = await run(asJson(first.session), addNote);
-    expect(second.result).toBe("2 notes");
-    expect(server.log).toEqual(["POST tools/call"]);
-    expect(second.session).toEqual(first.session);
-  });
-
   test("keeps all else of the session, and gives the same object when nothing changed", async () => {
     const { run } = await startApplication();
     const session = { id: 7, state: { theirs: true } };
@@ -80,22 +62,6 @@ describe("a run on state", () => {
     expect(session.state).toEqual({ theirs: true });
     const kept = await run(first.session, addNote);
     expect(kept.session).toBe(first.session);
-  });
-
-  test("is found by the code below it", async () => {
-    const { run } = await startApplication();
-    const { result } = await run({}, async () => {
-      await currentConnections().call("notes", "add_note", { text: "milk" });
-      return await currentConnections().call("notes", "list_notes");
-    });
-    expect(result).toMatchObject({ content: [{ text: "milk" }] });
-  });
-
-  test("needs a principal, and sends nothing without", async () => {
-    const { run, server } = await startApplication();
-    const code = "PRINCIPAL_REQUIRED";
-    await expect(run({}, addNote, {})).rejects.toMatchObject({ code });
-    expect(server.log).toEqual([]);
   });
 
   test("saves what changed when all is closed, once, and not what did not change", async () => {
@@ -109,54 +75,6 @@ describe("a run on state", () => {
     expect(seen).toEqual([false]);
     await run(session, addNote, { principal, onSession });
     expect(onSession).toHaveBeenCalledTimes(1);
-  });
-
-  test("saves what changed also when its function fails, and rejects as that does", async () => {
-    const { run, server } = await startApplication();
-    let saved: AgentSession = {};
-    const onSession = (session: AgentSession) => void (saved = session);
-    const failing = run({}, () => Promise.reject(new Error("The agent broke.")), {
-      principal,
-      onSession,
-    });
-    await expect(failing).rejects.toThrow("The agent broke.");
-    await run(saved, addNote);
-    expect(server.sessionIds).toHaveLength(1);
-  });
-
-  test("rejects when it cannot save; its own error comes first", async () => {
-    const { run, failures } = await startApplication();
-    await expect(run({}, addNote, { principal, onSession: failToSave })).rejects.toThrow(
-      "The disk is full.",
-    );
-    expect(failures()).toEqual([]);
-    const failing = run({}, () => Promise.reject(new Error("The agent broke.")), {
-      principal,
-      onSession: failToSave,
-    });
-    await expect(failing).rejects.toThrow("The agent broke.");
-    expect(failures()).toMatchObject([{ connection: "notes", reason: "not-committed" }]);
-  });
-
-  test("is saved by a shutdown", async () => {
-    const { run, provider } = await startApplication();
-    const onSession = vi.fn<(session: AgentSession) => void>();
-    const begun = Promise.withResolvers<void>();
-    const running = run(
-      {},
-      async (own) => {
-        await addNote(own);
-        begun.resolve();
-        await wait(50);
-        return await addNote(own);
-      },
-      { principal, onSession },
-    );
-    running.catch(() => undefined);
-    await begun.promise;
-    await provider.shutdown();
-    expect(onSession).toHaveBeenCalledOnce();
-    await expect(running).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
   });
 });
 

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { on } from "../../test/notebook-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
+import { type Interceptor, on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { currentConnections, withConnections } from "./current-connections.ts";
@@ -34,21 +35,6 @@ describe("a run", () => {
     expect(new Set(texts).size).toBe(100);
     expect(cart.sessionIds).toHaveLength(1);
     expect(initializations(cart.log)).toBe(1);
-  });
-
-  test("does not keep a failure to connect", async () => {
-    const { create, cart } = await startRuns();
-    cart.intercept((_, response) => void response.writeHead(503).end());
-    await create().enter(async (own) => {
-      const failed = await Promise.allSettled([
-        own.call("cart", "list_notes"),
-        own.call("cart", "list_notes"),
-      ]);
-      for (const outcome of failed) expect(outcome).toMatchObject({ reason: isOver });
-      cart.intercept(() => "next");
-      expect(textOf(await own.call("cart", "add_note", { text: "a" }))).toBe("1 notes");
-    });
-    expect(cart.sessionIds).toHaveLength(1);
   });
 
   test("a caller that leaves takes nobody with it", async () => {
@@ -284,9 +270,12 @@ describe("closing", () => {
     ]);
   }, 15_000);
 
-  test("that is refused is reported, and does not hide the run's error", async () => {
+  test.each<[string, Interceptor, object]>([
+    ["refused", (_, response) => sendText(response, 500), { reason: "refused", status: 500 }],
+    ["of a server that is gone", ({ raw }) => void raw.socket.destroy(), { reason: "unreachable" }],
+  ])("that is %s is reported, and does not hide the run's error", async (_, answer, told) => {
     const { create, browser, failures } = await startRuns();
-    browser.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    browser.intercept(on("DELETE", answer));
     const run = create().enter(() =>
       withConnections({ browser: "isolate" }, async (own) => {
         await own.call("browser", "list_notes");
@@ -294,20 +283,7 @@ describe("closing", () => {
       }),
     );
     await expect(run).rejects.toThrow("The agent broke.");
-    expect(failures()).toEqual([
-      { type: "close-failed", connection: "browser", reason: "refused", status: 500 },
-    ]);
-  });
-
-  test("of a server that is gone is reported", async () => {
-    const { create, browser, failures } = await startRuns();
-    browser.intercept(on("DELETE", ({ raw }) => void raw.socket.destroy()));
-    await create().enter(() =>
-      withConnections({ browser: "isolate" }, (own) => own.call("browser", "list_notes")),
-    );
-    expect(failures()).toEqual([
-      { type: "close-failed", connection: "browser", reason: "unreachable" },
-    ]);
+    expect(failures()).toEqual([{ type: "close-failed", connection: "browser", ...told }]);
   });
 
   test("waits for the session that a nested run has just begun, and ends it", async () => {

@@ -1,9 +1,11 @@
 import { createMemoryStore } from "@durable-mcp/core";
-import { describe, expect, test } from "vitest";
+import { encryptStore } from "@durable-mcp/core/sealing";
+import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
 import { createFingerprintingStore } from "../../test/fingerprinting-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText } from "../../test/step.ts";
+import type { ConnectionContext, SessionOwner } from "../index.ts";
 
 const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
 const aliceOwner = '["user","https://idp.test","alice"]';
@@ -33,6 +35,9 @@ async function startIdle(options: Parameters<typeof startProcess>[2] = {}) {
   };
 }
 
+const tokenOf = ({ principal }: ConnectionContext) => ({
+  token: (principal as { id: string }).id,
+});
 const getToken = () => Promise.reject(new Error("nobody is there to log in"));
 
 const asOwner = ({ principal }: { principal: typeof alice | undefined }) =>
@@ -64,6 +69,150 @@ test("the operator sees the sessions of all principals, without their ids", asyn
     principal: alice,
   });
   for (const id of server.sessionIds) expect(JSON.stringify(page)).not.toContain(id);
+});
+
+describe("the verbs of an operator", () => {
+  const one = { sessionId: "chat", connection: "notes" };
+  const [ofAlice, ofBob] = ["alice", "bob"].map((id) => `["user","https://idp.test","${id}"]`);
+  const verbs = ["status", "restart", "clearTools", "end"] as const;
+
+  test("work on the sessions of all principals, each for its own", async () => {
+    const { server, sessions } = await startIdle({ connection: { auth: { getToken: tokenOf } } });
+    await sessions.run("other", { principal: alice }, () => undefined);
+    server.requests.length = 0;
+    const alive = { connection: "notes", alive: true };
+    const asked = await sessions.admin.status("chat", { timeoutMs: 2_000 });
+    expect(asked).toEqual([
+      { ...alive, owner: ofAlice },
+      { ...alive, owner: ofBob },
+    ]);
+    const tokens = server.requests.map(({ headers }) => headers.authorization);
+    expect(new Set(tokens)).toEqual(new Set(["Bearer alice", "Bearer bob"]));
+
+    expect(await sessions.admin.clearTools("chat")).toEqual([
+      { ...one, owner: ofAlice, cleared: true },
+      { ...one, owner: ofBob, cleared: true },
+    ]);
+    const hasTools = async () =>
+      (await sessions.admin.list({ sessionId: "chat" })).sessions.map((each) => "tools" in each);
+    expect(await hasTools()).toEqual([false, false]);
+
+    const restarted = await sessions.admin.restart("chat");
+    expect(restarted).toMatchObject([{ ended: true }, { ended: true }]);
+    expect(server.liveSessions()).toBe(1);
+    const { sessions: lost } = await sessions.admin.list({ sessionId: "chat" });
+    expect(lost).toMatchObject([{ kind: "lost" }, { kind: "lost" }]);
+
+    expect(await sessions.admin.end("chat")).toEqual([
+      { ...one, owner: ofAlice, ended: true, removed: true },
+      { ...one, owner: ofBob, ended: true, removed: true },
+    ]);
+    const left = [{ sessionId: "other", kind: "session" }];
+    expect((await sessions.admin.list()).sessions).toMatchObject(left);
+  });
+
+  test("keep to a principal, a connection and a name", async () => {
+    const { server, sessions } = await startIdle();
+    await sessions.run("chat", { principal: bob }, async (run) => {
+      await run.named.create("research");
+      await run.named.run("research", async (named) => addNote(await named.tools(), "c"));
+    });
+    const { admin } = sessions;
+    expect((await admin.list({ principal: bob, name: "research" })).sessions).toHaveLength(1);
+    const ended = await admin.end("chat", { connection: "notes", name: "research" });
+    expect(ended).toMatchObject([{ name: "research", owner: ofBob, removed: true }]);
+    expect(await admin.end("chat", { principal: alice })).toMatchObject([{ owner: ofAlice }]);
+    expect(server.liveSessions()).toBe(1);
+    expect((await admin.list()).sessions).toMatchObject([{ owner: ofBob }]);
+  });
+
+  test("refuse a principal that is missing, and a selection that is none", async () => {
+    const { server, sessions } = await startIdle();
+    const { admin } = sessions;
+    const missing = { principal: undefined } as object;
+    const refusals: [object | undefined, string | { shared: string }, object][] = [
+      [missing, "chat", { code: "PRINCIPAL_REQUIRED" }],
+      [undefined, "", { data: { field: "sessionId" } }],
+      [undefined, { shared: "" }, { data: { field: "shared" } }],
+      [{ name: "research" }, { shared: "research" }, { data: { field: "name" } }],
+      [{ connection: "nots" }, "chat", { data: { field: "connection" } }],
+    ];
+    for (const [selection, of, refusal] of refusals) {
+      for (const verb of verbs) {
+        await expect.soft(admin[verb](of, selection), verb).rejects.toMatchObject(refusal);
+      }
+      const listing = admin.list({ ...selection, sessionId: of });
+      await expect.soft(listing).rejects.toMatchObject(refusal);
+    }
+    expect(server.log).toEqual([]);
+    expect((await admin.list()).sessions).toHaveLength(2);
+  });
+
+  test("leave alone what nobody may use; `end` removes its record", async () => {
+    const inner = createMemoryStore();
+    const [current, lost, fingerprintKey] = [1, 2, 3].map((byte) => new Uint8Array(32).fill(byte));
+    const openWith = (key: Uint8Array) =>
+      encryptStore(inner, { keys: { current: key }, fingerprintKey: fingerprintKey! });
+    const server = await startNotebookServer();
+    const { sessions } = startProcess(server, openWith(lost!));
+    await sessions.run("chat", { principal: alice }, async (run) =>
+      addNote(await run.tools(), "a"),
+    );
+    server.requests.length = 0;
+    vi.spyOn(console, "warn").mockReturnValue(undefined);
+    const { admin } = startProcess(server, openWith(current!)).sessions;
+    const kept = JSON.stringify(await inner.list({ limit: 9 }));
+    const reason = "authorization-required";
+    expect(await admin.status("chat")).toMatchObject([{ alive: false, reason }]);
+    expect(await admin.restart("chat")).toMatchObject([{ ended: false, removed: false }]);
+    expect(await admin.clearTools("chat")).toMatchObject([{ cleared: false }]);
+    expect(JSON.stringify(await inner.list({ limit: 9 }))).toBe(kept);
+    expect(await admin.end("chat")).toMatchObject([{ ended: false, removed: true }]);
+    expect((await inner.list({ limit: 9 })).records).toEqual([]);
+    expect(server.log).toEqual([]);
+  });
+
+  test("use a session as `authorize` says, and refuse the principal of somebody else", async () => {
+    const { server, sessions, ofAlice: hidden } = await startFingerprinted();
+    const { admin } = sessions;
+    server.requests.length = 0;
+    const authorize = ({ owner }: SessionOwner) =>
+      owner === hidden
+        ? { principal: alice, headers: { authorization: "Bearer operator" } }
+        : undefined;
+    const asked = await admin.status("chat", { authorize });
+    expect(asked).toMatchObject([{ alive: true, owner: hidden }, { alive: false }]);
+    expect(await admin.clearTools("chat", { authorize })).toMatchObject([
+      { cleared: true },
+      { cleared: false },
+    ]);
+    const restarted = await admin.restart("chat", { authorize });
+    expect(restarted).toMatchObject([{ ended: true }, { ended: false, removed: false }]);
+    expect(server.log).toEqual(["POST ping", "DELETE"]);
+    for (const { headers } of server.requests)
+      expect(headers.authorization).toBe("Bearer operator");
+    for (const verb of ["status", "clearTools", "end"] as const) {
+      const acts = await admin[verb]("chat", { authorize: () => ({ principal: bob }) });
+      expect(acts.map(({ owner }) => owner)).not.toContain(hidden);
+    }
+    expect((await admin.list()).sessions).toMatchObject([{ owner: hidden, kind: "lost" }]);
+    const eve = { ...alice, id: "eve" };
+    for (const verb of verbs) {
+      const act = admin[verb]("chat", { authorize: () => ({ principal: eve }) });
+      await expect(act).rejects.toMatchObject({ data: { field: "authorize" } });
+    }
+  });
+
+  test("leave a record of a later release as it is", async () => {
+    const { sessions, store } = await startIdle();
+    const [{ key, value, owner, revision }] = (await store.list({ limit: 1 })).records as any;
+    await store.put(key, { ...value, version: 2 }, revision, { owner });
+    const newer = { ended: false, reason: "newer", removed: false };
+    const { admin } = sessions;
+    expect(await admin.end("chat", { principal: alice })).toMatchObject([newer]);
+    const ofNobody = { principal: alice, authorize: () => undefined };
+    expect(await admin.end("chat", ofNobody)).toMatchObject([newer]);
+  });
 });
 
 describe("a sweep", () => {

@@ -1,156 +1,216 @@
-import {
-  McpSessionError,
-  type Principal,
-  type SessionStore,
-  type StoredRecord,
-} from "@durable-mcp/core";
-import type { ConnectionHeaders } from "../connection/credential-options.ts";
-import {
-  defineMcpClientConnection,
-  type McpClientConnection,
-} from "../connection/define-connection.ts";
-import { clientConnections, findDeclared } from "../connection/mcp-connection.ts";
+import type { StoredRecord } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
-import { isNewerEntry } from "../slots/kept-session.ts";
-import type {
-  EndedSession,
-  SessionListQuery,
-  SessionPage,
-  StoredSession,
-} from "../slots/session-reports.ts";
-import type { SlotName } from "../slots/step-slot.ts";
 import { endRecord, removeRecord } from "../records/end-record.ts";
-import { adminListSchema, sweepSchema } from "./option-schemas.ts";
-import type { SessionsContext } from "./sessions-context.ts";
 import {
   checkIdleMs,
   describeRecord,
   isOverdue,
   type ListedRecord,
   parseRecordOwner,
-  recordKey,
+  recordOwner,
   recordPrefix,
   whoseRecord,
 } from "../records/slot-record.ts";
-import { listRecords } from "../records/stored-records.ts";
-import { deleteUnusedCalls, type ListedCall } from "../waiting/waiting-records.ts";
+import { deleteSeen, forgetToolList, listRecords } from "../records/stored-records.ts";
+import { isNewerEntry } from "../slots/kept-session.ts";
+import type {
+  EndedSession,
+  SelectionInTime,
+  SessionListQuery,
+  SessionPage,
+  SessionSelection,
+  SessionStatus,
+  SharedId,
+  StoredSession,
+} from "../slots/session-reports.ts";
+import type { SlotName } from "../slots/step-slot.ts";
+import { deleteCalls, deleteUnusedCalls, type ListedCall } from "../waiting/waiting-records.ts";
+import { listSchema, operatorSchema, sweepSchema } from "./option-schemas.ts";
+import {
+  askRecord,
+  type AuthorizeSession,
+  authorizeRecord,
+  findSelected,
+  listSelected,
+  type RecordUse,
+  type SessionOwner,
+} from "./selected-records.ts";
+import type { SessionsContext } from "./sessions-context.ts";
 
-/** The owner of a stored session, as the store has it. */
-export interface SessionOwner extends SlotName {
-  /** The principal; `undefined` if the store keeps only a fingerprint of it. */
-  readonly principal: Principal | undefined;
-  /** The store's own name for the principal. */
-  readonly owner: string;
-  /** The agent session's id; `undefined` for a shared session, which belongs to none. */
-  readonly sessionId?: string | undefined;
-}
+/** Selects sessions of an operator's agent, of all principals or of one. */
+export type OperatorSelection = Partial<SelectionInTime> & {
+  /** @default each session is used for its own principal, with its connection's own credentials */
+  readonly authorize?: AuthorizeSession | undefined;
+};
 
-/** Allows a sweep to end a session on its server. */
-export interface SweepAuthorization {
-  /** The session's principal. Checked against the record. */
-  readonly principal: Principal;
+type Owned<RESULT> = RESULT & Pick<SessionOwner, "owner">;
+
+/** Which sessions a sweep ends. */
+interface SweepOptions {
   /**
-   * For the DELETE, in addition to the connection's own headers or in their place. With an
-   * `authorization` header the connection's `auth` is not asked. @default the connection's own
+   * At least three times `touchIntervalMs`. @default named sessions alone: those whose own `idleTimeoutMs` is up. It
+   * reads every record that is not in use
    */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly idleForMs?: number | undefined;
+  /** Only named sessions of that name. */
+  readonly name?: string | undefined;
+  /** Only shared sessions, or only others. @default all */
+  readonly shared?: boolean | undefined;
+  /** How many sessions and calls at most, 1 to 1000. @default 100 */
+  readonly limit?: number | undefined;
+  /** @default only the records go */
+  readonly authorize?: AuthorizeSession | undefined;
 }
 
 /** Sees the sessions of all principals. Keep it away from code that serves users. */
 export interface DurableSessionsAdmin {
-  /** All stored sessions of this agent. */
+  /** Describes stored sessions of this agent, as `list` of the sessions does. */
   list(
-    query?: SessionListQuery,
-  ): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
+    query?: Partial<SessionSelection> & SessionListQuery,
+  ): Promise<SessionPage<Owned<StoredSession> & Pick<SessionOwner, "principal">>>;
+  /**
+   * This and the next three do what the sessions' own do, to the records of all principals of an agent session or of
+   * `{ shared: id }`. Stdio servers in a pool go on.
+   *
+   * A session without a principal (the store keeps a fingerprint, and `authorize` does not know it) is
+   * `authorization-required` here; `restart` and `clearTools` leave it as it is, and `end` only removes its record.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED` for a `principal` that is `undefined`, `CONNECTION_INVALID`,
+   *   `STORE_FAILED`; the error of `authorize`
+   */
+  status(of: string | SharedId, selection?: OperatorSelection): Promise<Owned<SessionStatus>[]>;
+  restart(of: string | SharedId, selection?: OperatorSelection): Promise<Owned<EndedSession>[]>;
+  /** As of the sessions. @returns whether each was `cleared` */
+  clearTools(
+    of: string | SharedId,
+    selection?: OperatorSelection,
+  ): Promise<Owned<SlotName & { readonly cleared: boolean }>[]>;
+  end(of: string | SharedId, selection?: OperatorSelection): Promise<Owned<EndedSession>[]>;
   /**
    * Removes sessions that nobody used for `idleForMs`; without it, named ones that nobody used for their own
    * `idleTimeoutMs`. Either time counts as at least `clockSkewMs` and three times `touchIntervalMs`: 18 minutes,
-   * unless you set them. At most one sweeper works on a session, and none on one in use. If `authorize` returns a principal, the session is ended on its server first; if that
-   * fails, the record stays for one later sweep. Otherwise only the record goes.
+   * unless you set them. At most one sweeper works on a session, and none on one in use. If `authorize` returns a
+   * principal, the session is ended on its server first; if that fails, the record stays for one later sweep.
+   * Otherwise only the record goes.
    *
    * It also deletes the calls that wait for a person, and those that are over, without use for as long. A
    * question that nobody answers is not used: let `idleForMs` be longer than people may take.
    *
-   * @param options.name only named sessions of that name
-   * @param options.shared only shared sessions, or only others. @default all
-   * @param options.idleForMs at least three times `touchIntervalMs`. @default named sessions alone: those whose own
-   *   `idleTimeoutMs` is up. It reads every record that is not in use
-   * @param options.limit how many sessions and calls at most, 1 to 1000. @default 100
    * @returns one entry for each session that the sweep worked on, how many waiting calls it deleted, and
    *   whether there may be more
    * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; the error of `authorize`
    */
-  sweep(options?: {
-    readonly idleForMs?: number | undefined;
-    readonly name?: string | undefined;
-    readonly shared?: boolean | undefined;
-    readonly limit?: number | undefined;
-    readonly authorize?:
-      | ((
-          owner: SessionOwner,
-        ) => SweepAuthorization | undefined | Promise<SweepAuthorization | undefined>)
-      | undefined;
-  }): Promise<{
-    readonly sessions: readonly (EndedSession & Pick<SessionOwner, "owner">)[];
+  sweep(options?: SweepOptions): Promise<{
+    readonly sessions: readonly Owned<EndedSession>[];
     readonly waitingCalls: number;
     readonly more: boolean;
   }>;
 }
 
 export function createSessionsAdmin(context: SessionsContext): DurableSessionsAdmin {
-  const { store, agent, touchIntervalMs, maybeInUseMs, now } = context;
+  const { store } = context;
+  /** The records of a selection, and what works on each. */
+  const select = async (of: string | SharedId, selection: OperatorSelection = {}) => {
+    const checked = checkOptions(operatorSchema, selection);
+    const { authorize = asOwner, timeoutMs, ...selected } = checked;
+    const found = await findSelected(context, of, selected, ownerOf(selected));
+    const each = async <RESULT extends object>(
+      work: (stored: ListedRecord, use: RecordUse | undefined) => Promise<RESULT | undefined>,
+    ): Promise<Owned<RESULT>[]> => {
+      const results = await inParallel(found.records, async (stored) => {
+        const use = await authorizeRecord(context, stored, authorize);
+        if (use === "changed") return [];
+        const result = await work(stored, use && { ...use, timeoutMs });
+        return result ? [{ ...result, owner: stored.owner }] : [];
+      });
+      return results.flat();
+    };
+    return { ...found, each };
+  };
+
   return {
     async list(query = {}) {
-      const { name, cursor, limit = 100 } = checkOptions(adminListSchema, query);
-      const page = await listRecords(store, { prefix: recordPrefix(agent), name, cursor, limit });
-      const sessions = page.records.map((record) => {
+      const selected = checkOptions(listSchema, query);
+      const { records, cursor } = await listSelected(context, selected, ownerOf(selected));
+      const sessions = records.map((record) => {
         const { owner } = record;
         return { ...describeRecord(record), owner, principal: parseRecordOwner(owner) };
       });
-      return { sessions, cursor: page.cursor };
+      return { sessions, cursor };
     },
-
-    async sweep(options = {}) {
-      const {
-        idleForMs,
-        name,
-        shared,
-        limit = 100,
-        authorize,
-      } = checkOptions(sweepSchema, options);
-      const isByName = idleForMs === undefined;
-      if (!isByName) checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
-      const time = now();
-      const idleSince = Math.max(0, time - Math.max(idleForMs ?? 0, maybeInUseMs));
-      const query = { name, shared, prefix: recordPrefix(agent), idleSince, limit };
-      const idle: ListedRecord[] = [];
-      const waiting: ListedCall[] = [];
-      const seen: ListedRecord[] = [];
-      let cursor: string | undefined;
-      let left = limit;
-      do {
-        const page = await listRecords(store, { ...query, cursor });
-        const records = page.records.filter(isOfThisRelease);
-        idle.push(...records.filter((record) => !isByName || isOverdue(record, time)));
-        if (!isByName) waiting.push(...page.waiting.filter(isOfThisRelease));
-        if (!isByName) seen.push(...page.seen);
-        ({ cursor } = page);
-        left = limit - idle.length - waiting.length;
-        // A page may have no record that is wanted.
-      } while (cursor !== undefined && left > 0);
-      const sweeping = idle.slice(0, limit);
-      const [swept, waitingCalls] = await Promise.all([
-        inParallel(sweeping, async (stored) => {
-          const ended = await sweepRecord(context, stored, isByName ? "idle" : "sweep", authorize);
-          return ended ? [{ owner: stored.owner, ...ended }] : [];
-        }),
-        deleteUnusedCalls(context, waiting.slice(0, limit - sweeping.length)),
-        inParallel(seen, ({ key, revision }) => store.delete(key, revision)),
+    async status(of, selection) {
+      const { each } = await select(of, selection);
+      return await each((stored, use) => askRecord(context, stored, use));
+    },
+    async restart(of, selection) {
+      const { each } = await select(of, selection);
+      return await each((stored, use) => endIfUsable(context, stored, use, "restart"));
+    },
+    async clearTools(of, selection) {
+      const { each } = await select(of, selection);
+      return await each(async (stored, use) => {
+        if (use !== undefined) await forgetToolList(store, stored.of, stored, use.principal);
+        return { ...whoseRecord(stored.of), cleared: use !== undefined };
+      });
+    },
+    async end(of, selection) {
+      const { each, waiting, seen } = await select(of, selection);
+      const [ended] = await Promise.all([
+        each((stored, use) => endIfUsable(context, stored, use, "end")),
+        deleteCalls(context, waiting),
+        deleteSeen(store, seen),
       ]);
-      return { sessions: swept.flat(), waitingCalls, more: cursor !== undefined || left < 0 };
+      return ended;
     },
+    sweep: async (options = {}) => await sweep(context, checkOptions(sweepSchema, options)),
   };
+}
+
+/** Of a selection without a principal, all owners; not of one whose principal is missing. */
+function ownerOf(selected: Pick<OperatorSelection, "principal">): string | undefined {
+  return "principal" in selected ? recordOwner(selected.principal) : undefined;
+}
+
+const asOwner: AuthorizeSession = ({ principal }) => principal && { principal };
+
+async function sweep(
+  context: SessionsContext,
+  { idleForMs, name, shared, limit = 100, authorize }: SweepOptions,
+): ReturnType<DurableSessionsAdmin["sweep"]> {
+  const { store, agent, touchIntervalMs, maybeInUseMs, now } = context;
+  const isByName = idleForMs === undefined;
+  if (!isByName) checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
+  const time = now();
+  const idleSince = Math.max(0, time - Math.max(idleForMs ?? 0, maybeInUseMs));
+  const query = { name, shared, prefix: recordPrefix(agent), idleSince, limit };
+  const idle: ListedRecord[] = [];
+  const waiting: ListedCall[] = [];
+  const seen: ListedRecord[] = [];
+  let cursor: string | undefined;
+  let left = limit;
+  do {
+    const page = await listRecords(store, { ...query, cursor });
+    const records = page.records.filter(isOfThisRelease);
+    idle.push(...records.filter((record) => !isByName || isOverdue(record, time)));
+    if (!isByName) waiting.push(...page.waiting.filter(isOfThisRelease));
+    if (!isByName) seen.push(...page.seen);
+    ({ cursor } = page);
+    left = limit - idle.length - waiting.length;
+    // A page may have no record that is wanted.
+  } while (cursor !== undefined && left > 0);
+  const sweeping = idle.slice(0, limit);
+  const [swept, waitingCalls] = await Promise.all([
+    inParallel(sweeping, async (stored) => {
+      const use = await authorizeRecord(context, stored, authorize);
+      if (use === "changed") return [];
+      const ended = await endIfUsable(context, stored, use, isByName ? "idle" : "sweep");
+      return ended ? [{ owner: stored.owner, ...ended }] : [];
+    }),
+    deleteUnusedCalls(context, waiting.slice(0, limit - sweeping.length)),
+    inParallel(seen, ({ key, revision }) => store.delete(key, revision)),
+  ]);
+  return { sessions: swept.flat(), waitingCalls, more: cursor !== undefined || left < 0 };
 }
 
 /** Later releases sweep their own records. */
@@ -158,62 +218,18 @@ function isOfThisRelease({ value }: StoredRecord): boolean {
   return !isNewerEntry(value);
 }
 
-/** @returns `undefined` if another process took care of the record */
-async function sweepRecord(
+/**
+ * Ends the sessions of a record. If nobody may use them, `restart` leaves it, and the others only remove it.
+ *
+ * @returns `undefined` if another process took care of the record
+ */
+async function endIfUsable(
   context: SessionsContext,
   stored: ListedRecord,
-  mode: "sweep" | "idle",
-  authorize: NonNullable<Parameters<DurableSessionsAdmin["sweep"]>[0]>["authorize"],
+  use: RecordUse | undefined,
+  mode: "restart" | "end" | "sweep" | "idle",
 ): Promise<EndedSession | undefined> {
-  const { owner, of } = stored;
-  const { store, provider } = context;
-  const whose = { owner, principal: parseRecordOwner(owner), ...whoseRecord(of) };
-  const authorized = await authorize?.(whose);
-  if (authorized === undefined) return await removeRecord(store, stored);
-  const { principal, headers } = authorized;
-  if (!(await isOfPrincipal(store, stored, principal))) return undefined;
-  const connections = clientConnections(provider.declaredFor(principal));
-  const declared = findDeclared(connections, of.connection);
-  const definition = declared && withHeaders(declared, headers);
-  return await endRecord(context, of, stored, { definition, principal, mode });
-}
-
-/**
- * Whether a record is still the principal's. A store may keep a fingerprint in the principal's
- * place, so that only the store can tell.
- *
- * @throws {McpSessionError} `CONNECTION_INVALID` when it never was
- */
-async function isOfPrincipal(
-  store: SessionStore,
-  { key: listedKey, owner, revision, of }: ListedRecord,
-  principal: Principal,
-): Promise<boolean> {
-  const key = recordKey(of, principal);
-  if (key === listedKey) return true;
-  const found = parseRecordOwner(owner) === undefined ? await store.get(key) : undefined;
-  if (found !== undefined) return found.revision === revision;
-  throw new McpSessionError(
-    "CONNECTION_INVALID",
-    "authorize must return the principal of the session that it was given, or nothing.",
-    { data: { field: "authorize", connection: of.connection } },
-  );
-}
-
-function withHeaders(
-  definition: McpClientConnection,
-  headers: SweepAuthorization["headers"],
-): McpClientConnection {
-  if (headers === undefined) return definition;
-  const names = new Set(Object.keys(headers).map((header) => header.toLowerCase()));
-  const { auth, authProvider, headers: own = {}, ...options } = definition.options;
-  const merge = (given: ConnectionHeaders): ConnectionHeaders => {
-    const others = Object.entries(given).filter(([header]) => !names.has(header.toLowerCase()));
-    return { ...Object.fromEntries(others), ...headers };
-  };
-  return defineMcpClientConnection({
-    ...options,
-    ...(!names.has("authorization") && { auth, authProvider }),
-    headers: typeof own === "function" ? async (context) => merge(await own(context)) : merge(own),
-  });
+  if (use !== undefined) return await endRecord(context, stored.of, stored, { ...use, mode });
+  if (mode !== "restart") return await removeRecord(context.store, stored);
+  return { ...whoseRecord(stored.of), ended: false, removed: false };
 }

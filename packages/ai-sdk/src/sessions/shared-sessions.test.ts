@@ -1,12 +1,12 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
 import { createMemoryStore } from "@durable-mcp/core";
-import type { SharedId } from "./durable-sessions.ts";
+import type { SharedId } from "../slots/session-reports.ts";
 import { describe, expect, test } from "vitest";
+import { add, isTold, list } from "../../test/agent-session.ts";
 import { bothStores, describedNotebook } from "../../test/both-stores.ts";
-import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
-import { createFaultyStore } from "@durable-mcp/testing";
+import { type ProcessOptions, startProcess, startStored } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callForText, callTool } from "../../test/step.ts";
+import { alice, bob } from "../../test/step.ts";
 import {
   createConnectionProvider,
   currentConnections,
@@ -18,33 +18,14 @@ import { defineMcpStdioConnection } from "../stdio/index.ts";
 const use = { principal: alice };
 const hour = 3_600_000;
 const inventory = { connection: "notes", shared: "inventory" };
-const list = (tools: any) => callForText(tools, "notes__list_notes");
-const add = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
-const isTold = async (tools: any) => {
-  const result = await callTool(tools, "notes__list_notes");
-  return "durable-mcp/sessionReplaced" in (result["_meta"] ?? {});
-};
 const invalid = (field: string) => ({ code: "CONNECTION_INVALID", data: { field } });
 /** The notes of the shared session, in a run inside. */
 const listShared = (options?: object) =>
-  withConnections(
-    { notes: { shared: "inventory" } },
-    async (own) => await list(await own.tools()),
-    options,
-  );
+  withConnections({ notes: { shared: "inventory" } }, async (own) => await list(own), options);
 
-/** A notebook that is shared by its definition, or for a part of a run. */
-async function startShared({ shared, ...options }: ProcessOptions & { shared?: string } = {}) {
-  const server = await startNotebookServer();
-  let time = Date.now();
-  const now = () => time;
-  const held = createFaultyStore(createMemoryStore({ now }));
-  const session = { ...options.session, shared: shared ?? "inventory" };
-  const startAnother = (more: ProcessOptions = {}) =>
-    startProcess(server, held.store, { now, ...options, session, ...more });
-  const pass = (ms: number) => void (time += ms);
-  return { server, held, startAnother, pass, ...startAnother() };
-}
+/** A notebook that is shared by its definition. */
+const startShared = async ({ shared, ...options }: ProcessOptions & { shared?: string } = {}) =>
+  await startStored({ ...options, session: { ...options.session, shared: shared ?? "inventory" } });
 
 describe("a shared session", () => {
   test("is made once by agent sessions that begin at once, and each gets its own answers", async () => {
@@ -53,8 +34,7 @@ describe("a shared session", () => {
     const counts = await Promise.all(
       [sessions, other.sessions, sessions].map((each, index) =>
         each.run(`chat-${index}`, use, async (run) => {
-          const tools = await run.tools();
-          return Promise.all(Array.from({ length: 5 }, () => add(tools, `${index}`)));
+          return Promise.all(Array.from({ length: 5 }, () => add(`${index}`)(run)));
         }),
       ),
     );
@@ -66,12 +46,10 @@ describe("a shared session", () => {
 
   test("is found by other agent sessions, and by a process that begins later", async () => {
     const { server, sessions, events, startAnother } = await startShared();
-    await sessions.run("chat-1", use, async (run) => add(await run.tools(), "a"));
-    await sessions.run("chat-2", use, async (run) => add(await run.tools(), "b"));
+    await sessions.run("chat-1", use, add("a"));
+    await sessions.run("chat-2", use, add("b"));
     const later = startAnother();
-    expect(await later.sessions.run("chat-3", use, async (run) => list(await run.tools()))).toBe(
-      "a, b",
-    );
+    expect(await later.sessions.run("chat-3", use, list)).toBe("a, b");
     expect(server.sessionIds).toHaveLength(1);
     expect(events.map(({ connection, shared, name }) => [connection, shared, name])).toEqual(
       events.map(() => ["notes", "inventory", undefined]),
@@ -81,8 +59,7 @@ describe("a shared session", () => {
   test("tells the model of each agent session that knew it, once, when it was replaced", async () => {
     const { server, sessions, startAnother } = await startShared();
     const other = startAnother().sessions;
-    const tell = (id: string, each = sessions) =>
-      each.run(id, use, async (run) => isTold(await run.tools()));
+    const tell = (id: string, each = sessions) => each.run(id, use, isTold);
     for (const id of ["2", "1", "3"]) expect(await tell(id)).toBe(false);
     server.forgetSessions();
     expect(await tell("1", other)).toBe(true);
@@ -102,14 +79,14 @@ describe("a shared session", () => {
     const { server, sessions, startAnother } = await startShared();
     const other = startAnother().sessions;
     await using lease = await sessions.open("1", use);
-    await add(await lease.tools(), "old");
+    await add("old")(lease);
     server.forgetSessions();
-    await other.run("2", use, async (run) => add(await run.tools(), "new"));
+    await other.run("2", use, add("new"));
     // The loss is met by a ping, which has no place for a note.
     await lease.ready("notes");
     await lease.dispose();
-    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
-    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(false);
+    expect(await sessions.run("1", use, isTold)).toBe(true);
+    expect(await sessions.run("1", use, isTold)).toBe(false);
   });
 
   test("tells each of many agent sessions", async () => {
@@ -119,9 +96,7 @@ describe("a shared session", () => {
     server.forgetSessions();
     for (const expected of [true, false]) {
       for (const id of ids) {
-        expect(await sessions.run(id, use, async (run) => isTold(await run.tools()))).toBe(
-          expected,
-        );
+        expect(await sessions.run(id, use, isTold)).toBe(expected);
       }
     }
   });
@@ -130,8 +105,7 @@ describe("a shared session", () => {
     const { sessions, held, pass } = await startShared();
     const records = async () => (await held.store.list({ limit: 10 })).records;
     const runAll = async () => {
-      for (const id of ["1", "2"])
-        await sessions.run(id, use, async (run) => list(await run.tools()));
+      for (const id of ["1", "2"]) await sessions.run(id, use, list);
     };
     await runAll();
     expect(await records()).toHaveLength(3);
@@ -140,6 +114,11 @@ describe("a shared session", () => {
     expect(await sessions.status("1", use)).toEqual([]);
     await sessions.end("1", use);
     expect(await records()).toHaveLength(2);
+    expect(await sessions.admin.end("2")).toEqual([]);
+    expect(await records()).toHaveLength(1);
+    expect(await sessions.admin.status({ shared: "inventory" })).toMatchObject([
+      { ...inventory, alive: true },
+    ]);
     pass(hour);
     const { sessions: swept } = await sessions.admin.sweep({ idleForMs: hour });
     expect(swept).toHaveLength(1);
@@ -155,7 +134,7 @@ describe("a shared session", () => {
     [{ version: 2, seen: 5, savedAt: 5 }],
   ])("is new to an agent session whose record of it is %j", async (wrong) => {
     const { server, sessions, held } = await startShared();
-    const run = async () => sessions.run("1", use, async (own) => isTold(await own.tools()));
+    const run = async () => sessions.run("1", use, isTold);
     await run();
     const { records } = await held.store.list({ limit: 10 });
     const { key, revision, owner } = records.find((record) => record.key.includes("seen"))!;
@@ -176,8 +155,8 @@ describe("a shared session", () => {
     await lease.dispose();
     expect(await records()).toHaveLength(2);
     server.forgetSessions();
-    await startAnother().sessions.run("2", use, async (run) => list(await run.tools()));
-    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
+    await startAnother().sessions.run("2", use, list);
+    expect(await sessions.run("1", use, isTold)).toBe(true);
   });
 
   test("is known to an agent session whose first step died", async () => {
@@ -185,20 +164,8 @@ describe("a shared session", () => {
     await sessions.open("1", use);
     server.forgetSessions();
     const other = startAnother().sessions;
-    await other.run("2", use, async (run) => list(await run.tools()));
-    expect(await other.run("1", use, async (run) => isTold(await run.tools()))).toBe(true);
-  });
-
-  test("of an earlier release, with a list of its users, goes on", async () => {
-    const { server, sessions, held } = await startShared();
-    const run = async () => sessions.run("1", use, async (own) => isTold(await own.tools()));
-    await run();
-    const { records } = await held.store.list({ limit: 10 });
-    const { key, value, revision, owner } = records.find(({ key: own }) => !own.includes("seen"))!;
-    const earlier = { ...(value as object), users: [["1", 1]], looks: [["1", 1]] };
-    await held.store.put(key, earlier, revision, { owner });
-    expect(await run()).toBe(false);
-    expect(server.sessionIds).toHaveLength(1);
+    await other.run("2", use, list);
+    expect(await other.run("1", use, isTold)).toBe(true);
   });
 
   test("is replaced once when it is lost, and the model of each run that met the loss is told", async () => {
@@ -206,24 +173,24 @@ describe("a shared session", () => {
     const other = startAnother();
     await using one = await sessions.open("chat-1", use);
     await using two = await other.sessions.open("chat-2", use);
-    await add(await one.tools(), "old");
+    await add("old")(one);
     server.forgetSessions();
-    await add(await one.tools(), "new");
+    await add("new")(one);
     await one.dispose();
     // Its own notice, though the first run's model was told before.
-    expect(await isTold(await two.tools())).toBe(true);
-    expect(await list(await two.tools())).toBe("new");
+    expect(await isTold(two)).toBe(true);
+    expect(await list(two)).toBe("new");
     expect(server.liveSessions()).toBe(1);
     expect(types()).toContain("recovered");
     expect(other.types()).toContain("adopted");
     await two.dispose();
-    const later = await sessions.run("chat-3", use, async (run) => isTold(await run.tools()));
+    const later = await sessions.run("chat-3", use, isTold);
     expect(later).toBe(false);
   });
 
   test("outlives its agent sessions, and is ended by its id", async () => {
     const { server, sessions, held } = await startShared();
-    await sessions.run("chat", use, async (run) => add(await run.tools(), "a"));
+    await sessions.run("chat", use, add("a"));
     expect(await sessions.end("chat", use)).toEqual([]);
     expect(await sessions.restart("chat", use)).toEqual([]);
     expect(server.liveSessions()).toBe(1);
@@ -234,52 +201,48 @@ describe("a shared session", () => {
     ]);
     expect(server.liveSessions()).toBe(0);
     expect((await held.store.list({ limit: 10 })).records).toEqual([]);
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+    expect(await sessions.run("chat", use, list)).toBe("");
   });
 
   test("is of one principal", async () => {
     const { server, sessions } = await startShared();
-    await sessions.run("chat", use, async (run) => add(await run.tools(), "alice's"));
+    await sessions.run("chat", use, add("alice's"));
     const ofBob = { principal: bob };
-    expect(await sessions.run("chat", ofBob, async (run) => list(await run.tools()))).toBe("");
+    expect(await sessions.run("chat", ofBob, list)).toBe("");
     await sessions.end({ shared: "inventory" }, ofBob);
     expect((await sessions.list({ ...ofBob, shared: true })).sessions).toEqual([]);
     expect(
       (await sessions.list({ ...ofBob, sessionId: { shared: "inventory" } })).sessions,
     ).toEqual([]);
     expect(server.liveSessions()).toBe(1);
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("alice's");
+    expect(await sessions.run("chat", use, list)).toBe("alice's");
   });
 
   test("is of one agent, or of all that share", async () => {
     const { sessions, startAnother } = await startShared();
-    await sessions.run("chat", use, async (run) => add(await run.tools(), "mine"));
+    await sessions.run("chat", use, add("mine"));
     const planner = startAnother({ agent: "planner" });
-    expect(await planner.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe(
-      "",
-    );
+    expect(await planner.sessions.run("chat", use, list)).toBe("");
     const first = startAnother({ share: true });
     const second = startAnother({ share: true });
-    await first.sessions.run("1", use, async (run) => add(await run.tools(), "everybody's"));
-    expect(await second.sessions.run("2", use, async (run) => list(await run.tools()))).toBe(
-      "everybody's",
-    );
+    await first.sessions.run("1", use, add("everybody's"));
+    expect(await second.sessions.run("2", use, list)).toBe("everybody's");
   });
 
   test("stands beside agent sessions and names of the same text", async () => {
     const { server, sessions, startAnother } = await startShared({ shared: "x" });
     const plain = startAnother({ session: {} });
     await sessions.run("x", use, async (run) => {
-      await add(await run.tools(), "shared");
+      await add("shared")(run);
       await run.named.create("x");
-      await run.named.run("x", async (own) => add(await own.tools(), "named"));
+      await run.named.run("x", add("named"));
     });
-    await plain.sessions.run("x", use, async (run) => add(await run.tools(), "plain"));
+    await plain.sessions.run("x", use, add("plain"));
     expect(server.liveSessions()).toBe(3);
     expect((await plain.sessions.list({ ...use, sessionId: "x" })).sessions).toHaveLength(2);
     expect((await sessions.list({ ...use, sessionId: { shared: "x" } })).sessions).toHaveLength(1);
     await plain.sessions.end("x", use);
-    expect(await sessions.run("x", use, async (run) => list(await run.tools()))).toBe("shared");
+    expect(await sessions.run("x", use, list)).toBe("shared");
   });
 
   test("is replaced by the next run when it is too old, and runs that have it go on", async () => {
@@ -287,17 +250,15 @@ describe("a shared session", () => {
     const { server, sessions, startAnother, pass } = await startShared();
     const old = { session: { shared: "inventory", maxAgeMs } };
     await using lease = await startAnother(old).sessions.open("1", use);
-    await add(await lease.tools(), "old");
+    await add("old")(lease);
     pass(maxAgeMs);
-    const next = await startAnother(old).sessions.run("2", use, async (run) =>
-      add(await run.tools(), "new"),
-    );
+    const next = await startAnother(old).sessions.run("2", use, add("new"));
     expect(next).toBe("1 notes");
-    expect(await isTold(await lease.tools())).toBe(true);
-    expect(await list(await lease.tools())).toBe("new");
+    expect(await isTold(lease)).toBe(true);
+    expect(await list(lease)).toBe("new");
     expect(server.liveSessions()).toBe(1);
     await lease.dispose();
-    expect(await sessions.run("1", use, async (run) => isTold(await run.tools()))).toBe(false);
+    expect(await sessions.run("1", use, isTold)).toBe(false);
   });
 
   test("is in use as long as a run of any agent session", async () => {
@@ -305,7 +266,7 @@ describe("a shared session", () => {
       touchIntervalMs: 20,
     });
     await using lease = await sessions.open("chat", use);
-    await add(await lease.tools(), "a");
+    await add("a")(lease);
     pass(hour);
     held.log.length = 0;
     await expect.poll(() => held.log).toContain("touch");
@@ -340,14 +301,14 @@ test("a server that is down is told of with the id, or the name, of the session"
 test("a sweep takes shared sessions alone, or leaves them", async () => {
   const { sessions, startAnother, pass } = await startShared();
   const plain = startAnother({ session: {} }).sessions;
-  await sessions.run("chat", use, async (run) => list(await run.tools()));
+  await sessions.run("chat", use, list);
   const chat = { connection: "notes", sessionId: "chat" };
   for (const [shared, first, second] of [
     [true, inventory, chat],
     [false, chat, inventory],
   ] as const) {
-    await plain.run("chat", use, async (run) => list(await run.tools()));
-    await sessions.run("other", use, async (run) => list(await run.tools()));
+    await plain.run("chat", use, list);
+    await sessions.run("other", use, list);
     pass(hour);
     const one = await sessions.admin.sweep({ idleForMs: hour, shared });
     expect(one).toMatchObject({ sessions: [first], more: false });
@@ -358,14 +319,13 @@ test("a sweep takes shared sessions alone, or leaves them", async () => {
 
 describe("withConnections({ shared })", () => {
   test("finds the session of the id from each agent session, and beside the run's own", async () => {
-    const server = await startNotebookServer();
-    const { sessions, events } = startProcess(server, createMemoryStore());
+    const { server, sessions, events } = await startStored();
     const note = (chat: string, text: string) =>
       sessions.run(chat, use, async (run) => {
-        await add(await run.tools(), chat);
+        await add(chat)(run);
         return await withConnections({ notes: { shared: "inventory" } }, async (own) => {
-          await add(await own.tools(), text);
-          return await list(await currentConnections().tools());
+          await add(text)(own);
+          return await list(currentConnections());
         });
       });
     expect(await note("chat-1", "a")).toBe("a");
@@ -378,7 +338,7 @@ describe("withConnections({ shared })", () => {
   test("is the run's own connection where the definition has the same id", async () => {
     const { server, sessions, held } = await startShared();
     await sessions.run("chat", use, async (run) => {
-      await add(await run.tools(), "a");
+      await add("a")(run);
       held.log.length = 0;
       expect(await listShared()).toBe("a");
       expect(await withConnections({ notes: "isolate" }, () => listShared())).toBe("a");
@@ -389,9 +349,9 @@ describe("withConnections({ shared })", () => {
 
   test("is another principal's for that principal", async () => {
     const { sessions } = await startShared();
-    await sessions.run("chat", { principal: bob }, async (run) => add(await run.tools(), "bob's"));
+    await sessions.run("chat", { principal: bob }, add("bob's"));
     const found = await sessions.run("chat", use, async (run) => {
-      await add(await run.tools(), "alice's");
+      await add("alice's")(run);
       return await listShared({ principal: bob });
     });
     expect(found).toBe("bob's");
@@ -437,7 +397,7 @@ describe("on the implicit run of a script", () => {
     const { server, sessions, startAnother } = await startShared();
     const autoSession = { principal: alice, sessionId: "nightly" };
     const script = startAnother({ autoSession });
-    await sessions.run("chat", use, async (run) => add(await run.tools(), "a"));
+    await sessions.run("chat", use, add("a"));
     expect(await call("add_note", { text: "b" })).toBe("2 notes");
     await script.sessions.end({ shared: "inventory" }, use);
     expect(server.liveSessions()).toBe(0);
@@ -468,7 +428,7 @@ describe.each(bothStores)("shared sessions in %s", (_, wrap) => {
     const process = startProcess(server, wrap(createMemoryStore()), {
       session: { shared: "inventory" },
     });
-    await process.sessions.run("chat", use, async (run) => add(await run.tools(), "a"));
+    await process.sessions.run("chat", use, add("a"));
     server.requests.length = 0;
     return { server, ...process };
   }
@@ -505,7 +465,7 @@ describe.each(bothStores)("shared sessions in %s", (_, wrap) => {
     expect((await sessions.list({ ...use, shared: true })).sessions).toMatchObject([
       { kind: "lost" },
     ]);
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+    expect(await sessions.run("chat", use, list)).toBe("");
     expect(server.liveSessions()).toBe(1);
     expect(await sessions.endAll(use)).toEqual([{ ...inventory, ended: true, removed: true }]);
     expect(server.liveSessions()).toBe(0);

@@ -1,7 +1,7 @@
-import type { UIMessage } from "ai";
-import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
+import type { ModelMessage, UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { type Backend, backends, startAgent } from "../../test/agent-session.ts";
 import { callsOf } from "../../test/calls-of.ts";
 import {
   addNote,
@@ -16,11 +16,14 @@ import {
 } from "../../test/sign-in-application.ts";
 import { yes } from "../../test/asking-server.ts";
 import { answer } from "../../test/notebook-server.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
+import { isWaiting, stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-options.ts";
 
 const look = (item: string) => ({ tool: "work__look", input: { item } });
+const inTen = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 10 });
 const lockedDoor = {
   ...{ kind: "authorization", connection: "work", server: expect.any(String) },
   ...{ scopes: [], startUrl: "https://app.test/oauth/start", askedAt: expect.any(Number) },
@@ -158,16 +161,6 @@ describe("a call that waits for a sign-in", () => {
     expect(app.calls()).toHaveLength(4);
   });
 
-  test("is sent once by two processes that go on at once", async () => {
-    const app = await startLockedNotebook();
-    const messages = await parkCalls(app, [addNote("tea")]);
-    await app.signIn();
-    app.take();
-    await Promise.all([app.step(messages, ["Done."]), app.step(messages, ["Done."])]);
-    expect(app.calls()).toHaveLength(1);
-    expect((await app.step(messages, ["Done."])).told).toEqual(["1 notes"]);
-  });
-
   test("has an unknown outcome if its process is gone after the claim, and is not sent again", async () => {
     const app = await startLockedNotebook();
     const messages = await parkCalls(app, [{ tool: "work__wait" }]);
@@ -193,26 +186,6 @@ describe("a call that waits for a sign-in", () => {
     await app.step(messages, ["Lost."]);
     app.take();
     expect((await app.step(messages, ["Done."])).told).toEqual(["1 notes"]);
-    expect(app.calls()).toEqual([]);
-  });
-
-  test("takes no answer, and can be withdrawn", async () => {
-    const app = await startLockedNotebook();
-    const messages = await parkCalls(app, [addNote("tea")]);
-    const [call] = callsOf(await app.waiting());
-    const refusal = {
-      code: "NOT_WAITING",
-      message: expect.stringContaining("at https://app.test/oauth/start"),
-      data: { startUrl: "https://app.test/oauth/start", state: "waiting" },
-    };
-    await expect(app.sessions().answer("chat", call!.id, {}, use)).rejects.toMatchObject(refusal);
-    const inStep = app.sessions().run("chat", use, (run) => run.waiting.answer(call!.id, {}));
-    await expect(inStep).rejects.toMatchObject(refusal);
-    await app.sessions().withdraw("chat", call!.id, use);
-    await app.signIn();
-    app.take();
-    const { told } = await app.step(messages, ["Then not."]);
-    expect(told).toEqual([expect.stringContaining("has taken the call back")]);
     expect(app.calls()).toEqual([]);
   });
 
@@ -247,9 +220,77 @@ describe("a call that waits for a sign-in", () => {
   });
 });
 
+/** A step that goes on with what has waited, in a process of its own. */
+async function startSteps(backend: Backend) {
+  const app = await startLockedNotebook();
+  const agent = startAgent(backend, { work: app.connection() });
+  const converse = async (before: ModelMessage[], ...turns: Turn[]) => {
+    const model = scriptedModel(...turns);
+    const messages = await agent.step(async (run) => {
+      const tools = await run.tools();
+      const { messages: resumed, stillWaiting } = await run.waiting.resume(before, { tools });
+      if (stillWaiting.length > 0) return resumed;
+      const said = await ai7.generateText({ model, tools, messages: resumed, ...inTen });
+      return [...resumed, ...said.responseMessages];
+    });
+    return { messages: asJson(messages), told: toolResults(model) };
+  };
+  return { ...app, agent, converse };
+}
+
+describe.each(backends)("a call that waits for a sign-in in %s", (backend) => {
+  test("goes on, is sent once by two processes at once, and takes no answer", async () => {
+    const { agent, converse, signIn, signIns, take, calls } = await startSteps(backend);
+    await signIn();
+    await converse([user], "Hello.");
+    signIns.revokeAll();
+    const { messages } = await converse([user], [addNote("tea")]);
+    const { startUrl } = signIns;
+    const entries = await agent.waiting();
+    expect(entries).toMatchObject([
+      { kind: "authorization", connection: "work", startUrl },
+      { kind: "authorization", id: expect.any(String), tool: "add_note", state: "waiting" },
+    ]);
+    const [call] = callsOf(entries);
+    const refusal = {
+      code: "NOT_WAITING",
+      message: expect.stringContaining(`at ${startUrl}`),
+      data: { startUrl, state: "waiting" },
+    };
+    await expect(agent.answer(call!.id, {})).rejects.toMatchObject(refusal);
+    const inStep = agent.step((run) => run.waiting.answer(call!.id, {}));
+    await expect(inStep).rejects.toMatchObject(refusal);
+
+    await signIn();
+    take();
+    const goOn = () => converse(messages, "Done.");
+    const outcomes = await Promise.all([goOn(), goOn()]);
+    expect(calls()).toHaveLength(1);
+    expect(outcomes.flatMap(({ told }) => told)).toEqual(["1 notes"]);
+  });
+
+  test("and a stand-in, can be withdrawn", async () => {
+    const { agent, converse, signIn, signIns, take, calls } = await startSteps(backend);
+    const { messages } = await converse([user], [{ tool: "work__sign_in" }]);
+    await agent.withdraw(callsOf(await agent.waiting())[0]!.id);
+    const { told } = await converse(messages, "Then not.");
+    expect(told).toEqual([expect.stringContaining("has taken the call back")]);
+
+    await signIn();
+    await converse([user], "Hello.");
+    signIns.revokeAll();
+    const parked = await converse([user], [addNote("tea")]);
+    await agent.withdraw(callsOf(await agent.waiting())[0]!.id);
+    await signIn();
+    take();
+    const later = await converse(parked.messages, "Then not.");
+    expect(later.told).toEqual([expect.stringContaining("has taken the call back")]);
+    expect(calls()).toEqual([]);
+  });
+});
+
 test("the agent loop of AI SDK can stop with isWaiting()", async () => {
   const app = await startLockedNotebook();
-  const { isWaiting } = await import("../waiting/stop-when-waiting.ts");
   for (const { ai } of majors) {
     const model = scriptedModel([{ tool: "work__sign_in" }], "never");
     await app.sessions().run(`chat ${ai === ai7}`, use, async (run) => {

@@ -1,22 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import {
-  aliceKey,
-  deepFreeze,
-  list,
-  notebook,
-  slotsOf,
-  startSaved,
-} from "../../test/saved-session.ts";
-import { type AgentSession, alice, startApplication } from "../../test/step.ts";
-
-const namedKey = JSON.stringify([
-  JSON.stringify(["notes", "research"]),
-  "user",
-  "https://idp.test",
-  "alice",
-]);
-const entryOf = (snapshot: object) => ({ snapshot: { ...snapshot, version: 2 }, lastUsedAt: 1 });
+import { aliceKey, deepFreeze, list, slotsOf, startSaved } from "../../test/saved-session.ts";
+import { type AgentSession, alice } from "../../test/step.ts";
 
 describe("state from outside", () => {
   const garbage: [string, (snapshot: any, url: string) => unknown][] = [
@@ -105,60 +90,6 @@ describe("state from outside", () => {
       await registry.dispose();
       expect(application.takeEvents()).toEqual(["started"]);
     }
-  });
-
-  test.each([
-    ["a snapshot", (snapshot: object) => ({ [aliceKey]: { ...snapshot, version: 2 } })],
-    [
-      "an entry of a named session",
-      (snapshot: object) => ({ [namedKey]: { version: 2, snapshot } }),
-    ],
-    [
-      "a snapshot of a named session",
-      (snapshot: object) => ({ [namedKey]: { ...entryOf(snapshot), version: 1 } }),
-    ],
-  ])("%s of a later release is refused, and stays", async (_, change) => {
-    const { server, application, snapshot } = await startSaved();
-    const session = deepFreeze({ state: { mcpSessions: change(snapshot) } });
-    const { provider } = application;
-    const use = async () => {
-      const registry = provider.create({ state: session.state, principal: alice });
-      try {
-        await registry.named.run("research", () => undefined);
-      } finally {
-        expect(provider.commit(registry, session)).toBe(session);
-      }
-    };
-    await expect(use()).rejects.toMatchObject({
-      code: "STATE_INVALID",
-      message: expect.stringContaining("later release"),
-      data: { field: "version", connection: "notes" },
-    });
-    const ended = await provider.end(session, { principal: alice });
-    expect(ended.session).toBe(session);
-    expect(ended.results).toMatchObject([{ connection: "notes", ended: false, reason: "newer" }]);
-    expect(application.takeEvents()).toEqual([]);
-    expect(server.log).toEqual([]);
-  });
-
-  test("a session of another URL is never sent and is gone after commit", async () => {
-    const { application, session, snapshot } = await startSaved();
-    const other = await startNotebookServer();
-    const moved = startApplication({ notes: notebook(other) });
-    const registry = moved.provider.create({ state: session.state, principal: alice });
-    expect(moved.events).toEqual([{ type: "discarded", connection: "notes", reason: "url" }]);
-    const lost = { version: 1, kind: "sessionless", url: other.url, lost: {} };
-    expect(moved.provider.commit(registry, session)).toEqual({
-      state: { mcpSessions: { [aliceKey]: lost } },
-    });
-
-    await list(registry);
-    await registry.dispose();
-    const [initialize] = other.requests;
-    expect(initialize?.message.method).toBe("initialize");
-    const { sessionId } = snapshot as { sessionId: string };
-    expect(JSON.stringify(other.requests.map(({ headers }) => headers))).not.toContain(sessionId);
-    expect(application.events).toEqual([]);
   });
 
   test("a saved id is sent to the definition's URL only, whatever the state says", async () => {

@@ -1,12 +1,10 @@
-import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { startProcess } from "../../test/durable-process.ts";
-import { createFaultyStore } from "@durable-mcp/testing";
-import { startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callForText } from "../../test/step.ts";
+import { list } from "../../test/agent-session.ts";
+import { startStored } from "../../test/durable-process.ts";
+import { alice } from "../../test/step.ts";
 
 const use = { principal: alice };
-const list = (tools: any) => callForText(tools, "notes__list_notes");
 
 /** What the parts of a store may throw: its own errors, and those that look like a server's. */
 const failures: Record<string, () => unknown> = {
@@ -24,14 +22,12 @@ const failures: Record<string, () => unknown> = {
 };
 
 async function startStage(fail: () => unknown) {
-  const server = await startNotebookServer();
-  const held = createFaultyStore(createMemoryStore());
-  const process = startProcess(server, held.store);
+  const process = await startStored();
   const failAt = (operation: "get" | "put" | "list") =>
-    held.before(operation, () => {
+    process.held.before(operation, () => {
       throw fail();
     });
-  return { server, held, failAt, ...process };
+  return { failAt, ...process };
 }
 
 function expectStoreToBlame(outcome: unknown, server: { readonly url: URL | string }) {
@@ -54,21 +50,18 @@ describe.each(Object.entries(failures))("a store that fails with %s is to blame"
     for (const operation of ["get", "put"] as const) {
       const { server, sessions, failAt, types } = await startStage(fail);
       failAt(operation);
-      expectStoreToBlame(
-        await caught(sessions.run("chat", use, async (run) => list(await run.tools()))),
-        server,
-      );
+      expectStoreToBlame(await caught(sessions.run("chat", use, list)), server);
       expect(types()).not.toContain("unavailable");
     }
   });
 
   test("while a session is saved that takes a lost one's place", async () => {
     const { server, held, sessions, failAt, types } = await startStage(fail);
-    await sessions.run("chat", use, async (run) => list(await run.tools()));
+    await sessions.run("chat", use, list);
     const outcome = await sessions.run("chat", use, async (run) => {
       server.forgetSessions();
       failAt("put");
-      const error = await caught(list(await run.tools()));
+      const error = await caught(list(run));
       held.heal();
       return error;
     });

@@ -1,12 +1,11 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { startProcess } from "../../test/durable-process.ts";
+import { add, list } from "../../test/agent-session.ts";
+import { startProcess, startStored } from "../../test/durable-process.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callForText, outdateTools } from "../../test/step.ts";
+import { alice, outdateTools } from "../../test/step.ts";
 
-const list = (tools: any) => callForText(tools, "notes__list_notes");
-const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
 const use = { principal: alice };
 const key = JSON.stringify(["default", "chat", "notes", "user", "https://idp.test", "alice"]);
 const owner = JSON.stringify(["user", "https://idp.test", "alice"]);
@@ -39,9 +38,7 @@ describe("two openers", () => {
       return startProcess(server, held.store);
     });
     const counts = await Promise.all(
-      processes.map(({ sessions }) =>
-        sessions.run("chat", use, async (run) => addNote(await run.tools(), "x")),
-      ),
+      processes.map(({ sessions }) => sessions.run("chat", use, add("x"))),
     );
     expect(counts.toSorted()).toEqual(["1 notes", "2 notes"]);
     expect(server.sessionIds).toHaveLength(2);
@@ -55,9 +52,7 @@ describe("two openers", () => {
   test("end with one session when both find it lost", async () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
-    await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      addNote(await run.tools(), "x"),
-    );
+    await startProcess(server, store).sessions.run("chat", use, add("x"));
     server.forgetSessions();
     const meet = barrier(2);
     const results = await Promise.all(
@@ -66,7 +61,7 @@ describe("two openers", () => {
         const { sessions } = startProcess(server, held.store);
         return await sessions.run("chat", use, async (run) => {
           held.before("put", meet);
-          const result = await addNote(await run.tools(), "x");
+          const result = await add("x")(run);
           held.heal();
           return result;
         });
@@ -84,12 +79,10 @@ describe("two openers", () => {
     const held = createFaultyStore(store);
     held.before("put", async () => {
       held.heal();
-      await startProcess(server, store).sessions.run("chat", use, async (run) =>
-        addNote(await run.tools(), "x"),
-      );
+      await startProcess(server, store).sessions.run("chat", use, add("x"));
     });
     const loser = startProcess(server, held.store);
-    expect(await loser.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("x");
+    expect(await loser.sessions.run("chat", use, list)).toBe("x");
     expect(loser.events).toContainEqual({
       type: "not-ended",
       connection: "notes",
@@ -99,21 +92,17 @@ describe("two openers", () => {
   });
 
   test("do not adopt the session that was just lost", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const first = startProcess(server, store);
+    const { server, store, ...first } = await startStored();
     const lease = await first.sessions.open("chat", use);
     // Another process writes the same session again, as a step that ends does.
     const stored = (await store.get(key))!;
     await store.put(key, { ...(stored.value as object), savedAt: 1 }, stored.revision, { owner });
     server.forgetSessions();
-    expect(await addNote(await lease.tools(), "new")).toBe("1 notes");
+    expect(await add("new")(lease)).toBe("1 notes");
     await lease.dispose();
     expect(first.types()).not.toContain("adopted");
     const next = startProcess(server, store);
-    expect(await next.sessions.run("chat", use, async (run) => list(await run.tools()))).toBe(
-      "new",
-    );
+    expect(await next.sessions.run("chat", use, list)).toBe("new");
     expect(server.sessionIds).toHaveLength(2);
   });
 
@@ -132,24 +121,20 @@ describe("two openers", () => {
       await store.put(key, record, null, { owner });
     });
     const { sessions, types } = startProcess(server, held.store);
-    await sessions.run("chat", use, async (run) => addNote(await run.tools(), "mine"));
+    await sessions.run("chat", use, add("mine"));
     expect(types()).toEqual(["started"]);
-    const found = await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      list(await run.tools()),
-    );
+    const found = await startProcess(server, store).sessions.run("chat", use, list);
     expect(found).toBe("mine");
   });
 
   test("a record that was removed meanwhile is written anew", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
+    const { server, store, sessions } = await startStored();
     await sessions.run("chat", use, async (run) => {
       await store.delete(key);
       server.forgetSessions();
-      await addNote(await run.tools(), "again");
+      await add("again")(run);
     });
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("again");
+    expect(await sessions.run("chat", use, list)).toBe("again");
   });
 
   test("a save that was done and reported as failed is replaced, not gone on with", async () => {
@@ -163,12 +148,12 @@ describe("two openers", () => {
     };
     const { sessions, types } = startProcess(server, { ...store, put });
     await sessions.run("chat", use, async (run) => {
-      const tools = await run.tools();
+      await run.tools();
       server.forgetSessions();
       isFailing = true;
-      await expect(addNote(tools, "lost")).rejects.toMatchObject({ code: "STORE_FAILED" });
+      await expect(add("lost")(run)).rejects.toMatchObject({ code: "STORE_FAILED" });
       isFailing = false;
-      expect(await addNote(tools, "kept")).toBe("1 notes");
+      expect(await add("kept")(run)).toBe("1 notes");
     });
     expect(types()).not.toContain("adopted");
     expect(server.sessionIds).toHaveLength(3);
@@ -186,9 +171,7 @@ describe("two openers", () => {
 
 describe("the end of a step", () => {
   test("keeps what another process made of the same session", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const first = startProcess(server, store);
+    const { server, store, ...first } = await startStored();
     const second = startProcess(server, store);
     await first.sessions.run("chat", use, () => undefined);
     const lease = await first.sessions.open("chat", use);
@@ -202,49 +185,25 @@ describe("the end of a step", () => {
     expect([...first.types(), ...second.types()]).not.toContain("conflict");
   });
 
-  test("tells of a loss once over all steps", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
-    await sessions.run("chat", use, () => undefined);
-    server.forgetSessions();
-    const metadata = async () =>
-      await sessions.run("chat", use, async (run) => {
-        const options = { toolCallId: "1", messages: [], context: {} };
-        const result = await ((await run.tools()) as any).notes__list_notes.execute({}, options);
-        return result["_meta"];
-      });
-    expect(await metadata()).toHaveProperty(["durable-mcp/sessionReplaced"]);
-    expect(await metadata()).toBeUndefined();
-  });
-
   test("leaves a newer session alone, keeps the results, and says so", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const first = startProcess(server, store);
+    const { server, store, ...first } = await startStored();
     const lease = await first.sessions.open("chat", use);
-    expect(await addNote(await lease.tools(), "old")).toBe("1 notes");
+    expect(await add("old")(lease)).toBe("1 notes");
     await outdateTools(lease);
     await store.delete(key);
-    await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      addNote(await run.tools(), "newer"),
-    );
+    await startProcess(server, store).sessions.run("chat", use, add("newer"));
     await lease.dispose();
     expect(first.events).toContainEqual({
       type: "conflict",
       connection: "notes",
       stored: "newer-session",
     });
-    const found = await startProcess(server, store).sessions.run("chat", use, async (run) =>
-      list(await run.tools()),
-    );
+    const found = await startProcess(server, store).sessions.run("chat", use, list);
     expect(found).toBe("newer");
   });
 
   test("does not bring back what was ended meanwhile", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions, events } = startProcess(server, store);
+    const { server, store, sessions, events } = await startStored();
     const lease = await sessions.open("chat", use);
     await outdateTools(lease);
     await startProcess(server, store).sessions.end("chat", use);
@@ -252,46 +211,6 @@ describe("the end of a step", () => {
     expect(events).toContainEqual({ type: "conflict", connection: "notes", stored: "nothing" });
     expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     expect(server.liveSessions()).toBe(0);
-  });
-
-  test("saves that a session was lost when no other could take its place", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
-    await sessions.run("chat", use, () => undefined);
-    server.forgetSessions();
-    server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
-    await sessions.run("chat", use, async (run) => {
-      await expect(list(await run.tools())).rejects.toThrow("503");
-    });
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "lost" },
-    ]);
-  });
-
-  test("forgets a session of another URL, and keeps that it is to be replaced", async () => {
-    const server = await startNotebookServer();
-    const moved = await startNotebookServer();
-    const store = createMemoryStore();
-    await startProcess(server, store).sessions.run("chat", use, () => undefined);
-    moved.intercept((_, response) => void response.writeHead(503).end());
-    const { sessions, types } = startProcess(moved, store);
-    await sessions.run("chat", use, () => undefined);
-    expect(types()).toContain("discarded");
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "lost" },
-    ]);
-    expect(JSON.stringify(await store.get(key))).not.toContain(server.sessionIds[0]);
-  });
-
-  test("keeps that a server names no session", async () => {
-    const server = await startNotebookServer({ isSessionless: true });
-    const store = createMemoryStore();
-    const { sessions } = startProcess(server, store);
-    await sessions.run("chat", use, () => undefined);
-    expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
-      { kind: "sessionless" },
-    ]);
   });
 });
 
@@ -325,9 +244,7 @@ describe("a session in use", () => {
   });
 
   test("that cannot be marked is reported", async () => {
-    const server = await startNotebookServer();
-    const held = createFaultyStore(createMemoryStore());
-    const { sessions, events } = startProcess(server, held.store, { touchIntervalMs: 20 });
+    const { held, sessions, events } = await startStored({ touchIntervalMs: 20 });
     const lease = await sessions.open("chat", use);
     held.fail("touch");
     await expect

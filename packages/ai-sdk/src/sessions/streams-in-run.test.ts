@@ -1,13 +1,11 @@
 /** What a step of `sessions.run` gives back while it is still streaming. */
 import { setTimeout as wait } from "node:timers/promises";
-import { createMemoryStore } from "@durable-mcp/core";
 import { stepCountIs, streamText, tool, ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { startProcess } from "../../test/durable-process.ts";
+import { startStored } from "../../test/durable-process.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { startHttpServer } from "../../../core/test/http-server.ts";
-import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
@@ -21,8 +19,7 @@ const settings = { prompt: "go", stopWhen: stepCountIs(3) };
 
 /** Durable sessions with a notebook, and the last run. */
 async function startSessions() {
-  const server = await startNotebookServer();
-  const { sessions } = startProcess(server, createMemoryStore());
+  const { server, sessions } = await startStored();
   let registry: ConnectionRun<any>;
   const run = async <T>(
     step: (run: ConnectionRun<any>) => T | PromiseLike<T>,
@@ -238,20 +235,6 @@ describe("a stream that a run gives back", () => {
 });
 
 describe("a stream given back", () => {
-  test("by a run keeps it open", async () => {
-    const { create, cart } = await startRuns();
-    const registry = create();
-    const onClose = vi.fn<() => void>();
-    const model = streamingModel({ tool: "cart__list_notes" });
-    const result = await registry.enter(async (own) => stream(await own.tools(), model), {
-      onClose,
-    });
-    expect(await result.text).toBe("done");
-    await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
-    expect(cart.log).toContain("POST tools/call");
-    expect(await isInUse(registry)).toBe(false);
-  });
-
   test("by a nested run keeps what is isolated until it has ended", async () => {
     const { create, browser } = await startRuns();
     const { model, go } = startHeldModel({ ...addNote, tool: "browser__add_note" });

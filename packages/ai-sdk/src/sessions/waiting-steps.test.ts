@@ -1,20 +1,20 @@
-import { createMemoryStore } from "@durable-mcp/core";
+/** Calls that wait for a person, wherever they are kept. Each step and each answer is a process of its own. */
 import type { InputResponses } from "@durable-mcp/core/waiting";
 import type { ModelMessage, UIMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
+import { type Backend, backends, startAgent } from "../../test/agent-session.ts";
 import { callsOf } from "../../test/calls-of.ts";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
-import { alice } from "../../test/step.ts";
+import { alice, bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
+import type { McpClientConnectionOptions, PausingInput } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { PausingInput } from "../connection/connection-options.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
+import { createConnectionProvider } from "./create-connection-provider.ts";
 
 type Ai = (typeof majors)[number]["ai"];
 
-const use = { principal: alice };
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 const user: ModelMessage = { role: "user", content: "Order." };
 const order = { tool: "shop__order", input: { item: "tea" } };
@@ -33,31 +33,21 @@ beforeEach(async () => {
   });
 });
 
-/** The application of docs/guides/questions.md. Each step and each answer is a process of its own. */
-function startApplication(ai: Ai, input: Partial<PausingInput> = {}) {
-  const store = createMemoryStore();
-  let later = 0;
-  let callMs = 60_000;
-  const sessions = () =>
-    createDurableSessions({
-      connections: {
-        shop: defineMcpClientConnection({
-          ...{ url: shop.url, description: "A shop." },
-          input: { mode: "pause", ...input },
-          timeouts: { callMs },
-        }),
-      },
-      store,
-      now: () => Date.now() + later,
-      onEvent: () => undefined,
-    });
+const define = (options: Partial<McpClientConnectionOptions> = {}) =>
+  defineMcpClientConnection({
+    ...{ url: shop.url, description: "A shop.", input: "pause" },
+    ...options,
+  });
+
+/** The application of docs/guides/questions.md. */
+function startApplication(backend: Backend, { ai }: { ai: Ai }, input?: Partial<PausingInput>) {
+  const pausing = { input: { mode: "pause", ...input } } as const;
+  const agent = startAgent(backend, { shop: define(pausing), bank: define() });
   return {
-    sessions,
-    wait: (ms: number) => void (later += ms),
-    limitCalls: (ms: number) => void (callMs = ms),
-    async step(before: ModelMessage[], ...turns: Turn[]) {
+    ...agent,
+    converse: async (before: ModelMessage[], ...turns: Turn[]) => {
       const model = scriptedModel(...turns);
-      const after = await sessions().run("chat", use, async (run) => {
+      const after = await agent.step(async (run) => {
         const tools = await run.tools();
         const { messages, stillWaiting } = await run.waiting.resume(before, { tools });
         if (stillWaiting.length > 0) return messages;
@@ -67,30 +57,35 @@ function startApplication(ai: Ai, input: Partial<PausingInput> = {}) {
       });
       return { messages: asJson(after), model };
     },
-    waiting: () => sessions().waiting("chat", use),
-    async answer(tool: string, responses: InputResponses = yes) {
-      const call = callsOf(await sessions().waiting("chat", use)).find(
-        (each) => each.tool === tool,
-      )!;
-      return await sessions().answer("chat", call.id, responses, { ...use, round: call.round });
+    /** Answers a call of this tool, in a process that may have other options. */
+    reply: async (
+      tool = "order",
+      responses: InputResponses = yes,
+      options?: Partial<McpClientConnectionOptions>,
+    ) => {
+      const { id, round } = callsOf(await agent.waiting()).find((call) => call.tool === tool)!;
+      const process = options === undefined ? agent : agent.as({ shop: define(options) });
+      return await process.answer(id, responses, { round });
     },
   };
 }
 
-describe.each(majors)("steps of an agent with AI SDK $major", ({ ai }) => {
-  test("calls that wait at once are answered in any order, in as many rounds as they take", async () => {
-    const app = startApplication(ai);
-    const { messages } = await app.step([user], [order, twice]);
-    expect(shop.legs).toHaveLength(2);
-    expect(await app.answer("order_twice")).toMatchObject({ state: "waiting", round: 2 });
-    expect(await app.answer("order")).toMatchObject({ state: "settled" });
+const places = majors.flatMap((major) => backends.map((backend) => ({ ...major, backend })));
 
-    const between = await app.step(messages);
+describe.each(places)("steps with AI SDK $major, in $backend", ({ ai, backend }) => {
+  test("calls that wait at once are answered in any order, in as many rounds as they take", async () => {
+    const app = startApplication(backend, { ai });
+    const { messages } = await app.converse([user], [order, twice]);
+    expect(shop.legs).toHaveLength(2);
+    expect(await app.reply("order_twice")).toMatchObject({ state: "waiting", round: 2 });
+    expect(await app.reply("order")).toMatchObject({ state: "settled" });
+
+    const between = await app.converse(messages);
     expect(between.model.doGenerateCalls).toEqual([]);
     expect(JSON.stringify(between.messages)).toContain("order tea is done.");
-    expect(await app.answer("order_twice")).toMatchObject({ state: "settled" });
+    expect(await app.reply("order_twice")).toMatchObject({ state: "settled" });
 
-    const last = await app.step(between.messages, "All done.");
+    const last = await app.converse(between.messages, "All done.");
     expect(toolResults(last.model)).toEqual(["order tea is done.", "order_twice milk is done."]);
     expect(last.messages.at(-1)).toMatchObject({ content: [{ text: "All done." }] });
     // Two first legs, and a leg for each answer.
@@ -98,30 +93,30 @@ describe.each(majors)("steps of an agent with AI SDK $major", ({ ai }) => {
   });
 
   test("a result finds its place, whatever a user has written meanwhile", async () => {
-    const app = startApplication(ai);
-    const { messages } = await app.step([user], [order]);
+    const app = startApplication(backend, { ai });
+    const { messages } = await app.converse([user], [order]);
     const meanwhile: ModelMessage = { role: "user", content: "And how is the weather?" };
-    const early = await app.step([...messages, meanwhile]);
+    const early = await app.converse([...messages, meanwhile]);
     expect(early.model.doGenerateCalls).toEqual([]);
-    await app.answer("order");
-    const { model } = await app.step(early.messages, "Fine, and your tea comes.");
+    await app.reply("order");
+    const { model } = await app.converse(early.messages, "Fine, and your tea comes.");
     expect(toolResults(model)).toEqual(["order tea is done."]);
     expect(model.doGenerateCalls[0]!.prompt.at(-1)).toMatchObject({ role: "user" });
   });
 
   test("a step that runs again sends nothing", async () => {
-    const app = startApplication(ai);
-    await app.step([user], [order]);
-    const { messages } = await app.step([user], [order]);
-    await app.answer("order");
-    const { model } = await app.step(messages, "Done.");
+    const app = startApplication(backend, { ai });
+    await app.converse([user], [order]);
+    const { messages } = await app.converse([user], [order]);
+    await app.reply("order");
+    const { model } = await app.converse(messages, "Done.");
     expect(toolResults(model)).toEqual(["order tea is done."]);
     expect(shop.legs).toHaveLength(2);
   });
 
   test("stored UI messages are resumed before they are converted", async () => {
-    const app = startApplication(ai);
-    await app.step([user], [order]);
+    const app = startApplication(backend, { ai });
+    await app.converse([user], [order]);
     const [call] = callsOf(await app.waiting());
     const part = { type: "tool-shop__order", toolCallId: "call-0-0", input: { item: "tea" } };
     const output = { _meta: { "durable-mcp/waiting": call } };
@@ -129,8 +124,8 @@ describe.each(majors)("steps of an agent with AI SDK $major", ({ ai }) => {
       { id: "1", role: "user", parts: [{ type: "text", text: "Order." }] },
       { id: "2", role: "assistant", parts: [{ ...part, state: "output-available", output }] },
     ] as UIMessage[];
-    await app.answer("order");
-    await app.sessions().run("chat", use, async (run) => {
+    await app.reply("order");
+    await app.step(async (run) => {
       const tools = await run.tools();
       const resumed = await run.waiting.resume(chat, { tools });
       const messages = await ai.convertToModelMessages(resumed.messages, { tools });
@@ -143,61 +138,123 @@ describe.each(majors)("steps of an agent with AI SDK $major", ({ ai }) => {
 /** What the model gets in the place of a result. No leg more is sent for it. */
 async function failed(app: ReturnType<typeof startApplication>, messages: ModelMessage[]) {
   const { length } = shop.legs;
-  const { model } = await app.step(messages, "I see.");
+  const { model } = await app.converse(messages, "I see.");
   expect(shop.legs).toHaveLength(length);
   return toolResults(model).join();
 }
 
-describe("the model is told", () => {
-  const { ai } = majors[1]!;
+describe.each(backends)("in %s, the model is told", (backend) => {
   test("of questions that nobody answered in time", async () => {
-    const app = startApplication(ai, { maxAgeMs: 60_000 });
-    const { messages } = await app.step([user], [order]);
-    app.wait(60_001);
+    const app = startApplication(backend, majors[1]!, { maxAgeMs: 60_000 });
+    const { messages } = await app.converse([user], [order]);
+    app.pass(60_001);
     expect(await app.waiting()).toEqual([]);
     expect(await failed(app, messages)).toMatch(/nobody answered .* in time.* not carried out/);
   });
 
   test("of a call that was taken back", async () => {
-    const app = startApplication(ai);
-    const { messages } = await app.step([user], [order]);
+    const app = startApplication(backend, majors[1]!);
+    const { messages } = await app.converse([user], [order]);
     const [call] = callsOf(await app.waiting());
-    await app.sessions().withdraw("chat", call!.id, use);
+    await app.withdraw(call!.id);
     expect(await failed(app, messages)).toMatch(/has taken the call back.* not carried out/);
   });
 
   test("of an answer of which nobody knows what became", async () => {
-    const app = startApplication(ai);
-    const { messages } = await app.step([user], [order]);
+    const app = startApplication(backend, majors[1]!);
+    const { messages } = await app.converse([user], [order]);
     const [call] = callsOf(await app.waiting());
     const abort = new AbortController();
     onAnswer = async () => {
       abort.abort();
       await new Promise((resolve) => setTimeout(resolve, 100));
     };
-    const answered = await app
-      .sessions()
-      .answer("chat", call!.id, yes, { ...use, abortSignal: abort.signal });
+    const answered = await app.answer(call!.id, yes, { abortSignal: abort.signal });
     expect(answered.state).toBe("outcome-unknown");
     expect(await failed(app, messages)).toMatch(/unknown; check before you make it again/);
   });
 
   test("of an answer for which the server takes too long", async () => {
-    const app = startApplication(ai);
-    const { messages } = await app.step([user], [order]);
-    app.limitCalls(100);
+    const app = startApplication(backend, majors[1]!);
+    const { messages } = await app.converse([user], [order]);
     onAnswer = () => new Promise((resolve) => setTimeout(resolve, 1_000));
-    expect((await app.answer("order")).state).toBe("outcome-unknown");
+    expect((await app.reply("order", yes, { timeouts: { callMs: 100 } })).state).toBe(
+      "outcome-unknown",
+    );
     expect(await failed(app, messages)).toMatch(/unknown; check before you make it again/);
   });
 
   test("of a placeholder whose arguments a browser has changed", async () => {
-    const app = startApplication(ai);
-    const { messages } = await app.step([user], [order]);
-    await app.answer("order");
+    const app = startApplication(backend, majors[1]!);
+    const { messages } = await app.converse([user], [order]);
+    await app.reply();
     const changed = JSON.parse(JSON.stringify(messages).replace("tea", "gold")) as ModelMessage[];
     const text = await failed(app, changed);
     expect(text).toContain("it is another call than this one");
     expect(text).not.toContain("is done");
   });
+});
+
+const parked = async (backend: Backend) => {
+  const app = startApplication(backend, majors[1]!);
+  await app.converse([user], [order]);
+  const [call] = callsOf(await app.waiting());
+  return { ...app, call: call!, id: call!.id };
+};
+
+describe.each(backends)("a call that waits in %s", (backend) => {
+  test("is answered once by two processes at once", async () => {
+    const { answer, id } = await parked(backend);
+    const both = await Promise.allSettled([answer(id, yes), answer(id, yes)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(both).toContainEqual({
+      status: "rejected",
+      reason: expect.objectContaining({ code: "NOT_WAITING" }),
+    });
+    expect(shop.legs).toHaveLength(2);
+  });
+
+  test("waits on after a leg that was not carried out", async () => {
+    const { reply, waiting } = await parked(backend);
+    const busy = reply("order", yes, { fetch: async () => new Response(null, { status: 429 }) });
+    await expect(busy).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+    expect(await waiting()).toMatchObject([{ state: "waiting" }]);
+    expect(await reply()).toMatchObject({ state: "settled" });
+    expect(await waiting()).toEqual([]);
+  });
+
+  test("is another principal's secret, and another agent session's", async () => {
+    const { waiting, answer, withdraw, end, id } = await parked(backend);
+    for (const others of [{ principal: bob }, { chat: "other" }]) {
+      expect(await waiting(others)).toEqual([]);
+      const unknown = { code: "NOT_WAITING" };
+      await expect(answer(id, yes, others)).rejects.toMatchObject(unknown);
+      await expect(withdraw(id, others)).rejects.toMatchObject(unknown);
+      await end(others);
+    }
+    expect(await waiting()).toHaveLength(1);
+  });
+
+  test("goes with its agent session or its connection, and with nothing else", async () => {
+    const { converse, contents, waiting, restart, end, call } = await parked(backend);
+    await restart();
+    await end({ name: "shop" });
+    await end({ connection: "bank" });
+    expect(await waiting()).toEqual([call]);
+    await end({ connection: "shop" });
+    expect(await waiting()).toEqual([]);
+    await converse([user], [order]);
+    await end();
+    expect(await contents()).not.toContain("order");
+  });
+});
+
+test("a call that waits is refused without a store and a claim, which says why", () => {
+  const connections = { shop: define() };
+  const refused =
+    /connections\.shop\.input "pause" needs a place .* two processes could send the same answer/;
+  expect(() => createConnectionProvider({ connections })).toThrow(refused);
+  // Whose connections they are is only known with a principal.
+  const provider = createConnectionProvider({ connections: () => connections });
+  expect(() => provider.create({ state: {}, principal: alice })).toThrow(refused);
 });

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { startAgent, touchIntervalMs } from "../../test/agent-session.ts";
-import { alice, callForText } from "../../test/step.ts";
+import { list, startNotebooks, touchIntervalMs } from "../../test/agent-session.ts";
+import { alice } from "../../test/step.ts";
 import { withConnections } from "./current-connections.ts";
 
 // Every wait for a store or a server at the beginning and the end of a run ends, and ends with the
@@ -14,7 +14,6 @@ import { withConnections } from "./current-connections.ts";
 const use = { principal: alice };
 const hang = () => new Promise<never>(() => undefined);
 const hangs = () => undefined;
-const list = (tools: any) => callForText(tools, "notes__list_notes");
 
 /** Short, so that the tests are. The time of the store is longer than that of the server, as by default. */
 const limits = { storeTimeoutMs: 700, closeTimeoutMs: 400 };
@@ -119,7 +118,7 @@ test("a server that is too slow for the list before the save is not taken for on
   };
   server.intercept(on("tools/list", hangsOnce));
   const { sessions, types } = startProcess(server, createMemoryStore(), { connection });
-  expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+  expect(await sessions.run("chat", use, list)).toBe("");
   expect(types()).toEqual(["started"]);
   expect(lists).toBe(2);
 });
@@ -127,10 +126,10 @@ test("a server that is too slow for the list before the save is not taken for on
 test("a session whose save hangs in the middle of a run fails the call, not the server", async () => {
   const { sessions, server, held } = await startChat();
   const outcome = await sessions.run("chat", use, async (run) => {
-    const tools = await run.tools();
+    await run.tools();
     server.forgetSessions();
     held.before("put", hang);
-    return (await timed(() => list(tools))) as unknown;
+    return (await timed(() => list(run))) as unknown;
   });
   expect(outcome).toMatchObject(failed);
   await expect.poll(() => server.liveSessions()).toBe(0);
@@ -142,7 +141,7 @@ describe("a store that is slow", () => {
     const held = createFaultyStore(createMemoryStore());
     held.before("put", slowly);
     const { sessions, types } = startProcess(server, held.store, { connection });
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+    expect(await sessions.run("chat", use, list)).toBe("");
     expect(types()).toEqual(["started"]);
   });
 
@@ -154,7 +153,7 @@ describe("a store that is slow", () => {
     await before.sessions.clearTools("chat", use);
     server.forgetSessions();
     held.before("put", slowly);
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+    expect(await sessions.run("chat", use, list)).toBe("");
   });
 });
 
@@ -166,7 +165,7 @@ describe("a read that failed", () => {
       failures -= 1;
       if (failures >= 0) throw new Error("The connection broke.");
     });
-    expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+    expect(await sessions.run("chat", use, list)).toBe("");
     failures = 2;
     await expect(sessions.run("chat", use, () => undefined)).rejects.toMatchObject({
       code: "STORE_FAILED",
@@ -195,10 +194,10 @@ test("a store that repeats a write of its own does not end the step's session", 
     return await store.put(...write);
   };
   const { sessions, types } = startProcess(server, { ...store, put });
-  expect(await sessions.run("chat", use, async (run) => list(await run.tools()))).toBe("");
+  expect(await sessions.run("chat", use, list)).toBe("");
   expect(server.log).not.toContain("DELETE");
   expect(types()).toEqual(["started"]);
-  await sessions.run("chat", use, async (run) => list(await run.tools()));
+  await sessions.run("chat", use, list);
   expect(server.sessionIds).toHaveLength(1);
 });
 
@@ -344,7 +343,7 @@ describe("the end of a run has one deadline", () => {
 
 describe("a run on a state", () => {
   test("does not wait for the end of another session, and shutdown does", async () => {
-    const agent = await startAgent("state");
+    const agent = await startNotebooks("carried state");
     const idleTimeoutMs = 3 * touchIntervalMs;
     await agent.step((registry) => registry.named.create("research", { idleTimeoutMs }));
     agent.pass(idleTimeoutMs);

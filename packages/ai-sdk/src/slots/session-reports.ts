@@ -113,8 +113,17 @@ export interface SessionPage<ENTRY> {
   readonly cursor?: string | undefined;
 }
 
+/** Names the sessions that agent sessions of a principal share under an id. It may have some on several connections. */
+export interface SharedId {
+  readonly shared: string;
+}
+
 /** Selects a page of a list. */
 export interface SessionListQuery {
+  /** Only those of one agent session, or of one shared id. @default all */
+  readonly sessionId?: string | SharedId | undefined;
+  /** Only shared sessions, or only others. @default all */
+  readonly shared?: boolean | undefined;
   /** Only the sessions of that name; a page may then have fewer than `limit`. */
   readonly name?: string | undefined;
   readonly cursor?: string | undefined;

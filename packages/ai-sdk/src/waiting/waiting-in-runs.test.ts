@@ -44,29 +44,6 @@ async function order(run: Pick<ConnectionRun<any>, "tools">): Promise<ModelMessa
   ] as ModelMessage[];
 }
 
-test("the next run of a chat has a call's result", async () => {
-  const { server, sessions } = await start();
-  const messages = await sessions.run("chat", use, order);
-  const [call] = callsOf(await sessions.waiting("chat", use));
-  expect(await sessions.answer("chat", call!.id, yes, use)).toMatchObject({ state: "settled" });
-  const resumed = await sessions.run("chat", use, async (run) =>
-    run.waiting.resume(messages, { tools: await run.tools() }),
-  );
-  expect(resumed.resumed).toMatchObject([{ state: "settled" }]);
-  expect(JSON.stringify(resumed.messages)).toContain("order tea is done.");
-  expect(server.legs).toHaveLength(2);
-
-  // The calls of another chat, and of another principal, are their own.
-  for (const [chat, principal] of [
-    ["other", alice],
-    ["chat", bob],
-  ] as const) {
-    await sessions.run(chat, { principal }, order);
-    expect(await sessions.waiting(chat, { principal })).toHaveLength(1);
-  }
-  expect(await sessions.waiting("chat", use)).toEqual([]);
-});
-
 test("a run that is open gets an answer that is given outside of it", async () => {
   const { server, sessions } = await start();
   await sessions.run("chat", use, async (run) => {
@@ -80,21 +57,6 @@ test("a run that is open gets an answer that is given outside of it", async () =
     expect(JSON.stringify(filled)).toContain("order tea is done.");
   });
   expect(server.legs).toHaveLength(2);
-});
-
-test("of two runs at once that answer, one sends the answer", async () => {
-  const { server, sessions } = await start();
-  await sessions.run("chat", use, order);
-  const [call] = callsOf(await sessions.waiting("chat", use));
-  const answers = await Promise.allSettled(
-    [1, 2].map(() => sessions.run("chat", use, (run) => run.waiting.answer(call!.id, yes))),
-  );
-  const states = answers.map((each) =>
-    each.status === "fulfilled" ? each.value.state : (each.reason as { code: string }).code,
-  );
-  expect(states.toSorted()).toEqual(["NOT_WAITING", "settled"]);
-  expect(server.legs).toHaveLength(2);
-  await sessions.shutdown();
 });
 
 test("code below a run finds its waiting calls", async () => {

@@ -21,19 +21,20 @@ export function isCallOf({ value }: ListedCall, connection: string | undefined):
 }
 
 /**
- * Deletes waiting calls of a principal, and tells of those that were open. A leg that is under way does not bring its
- * call back: only its process knows what the server answers.
+ * Deletes waiting calls, and tells of those that were open. A leg that is under way does not bring its call back: only
+ * its process knows what the server answers.
+ *
+ * @param principal whose they are: a store may list a fingerprint instead. @default whoever the listed keys name
  */
 export async function deleteCalls(
   { store, tell }: { readonly store: SessionStore; readonly tell: Tell },
   calls: readonly ListedCall[],
-  principal: Principal,
+  principal?: Principal,
 ): Promise<void> {
   if (calls.length === 0) return;
   const { parseWaitingRecord, describeWaiting } = await loadWaiting();
-  await inParallel(calls, async ({ of, value }) => {
-    // Not the listed key: a store may list a fingerprint instead of the principal.
-    await store.delete(waitingKey({ ...of, principal }, of.id));
+  await inParallel(calls, async ({ key, of, value }) => {
+    await store.delete(principal ? waitingKey({ ...of, principal }, of.id) : key);
     const record = parseWaitingRecord(value);
     if (record === undefined || !isOpen({ call: record })) return;
     const { connection, tool, round } = describeWaiting(record);

@@ -10,6 +10,7 @@ import {
   successorLost,
   wayBroken,
 } from "../session/session-errors.ts";
+import type { ResendPolicy } from "../session/session-fetch-options.ts";
 import { isCurrent, isRestored } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
@@ -43,9 +44,10 @@ export async function decideAfterLoss(
 ): Promise<Attempts | Response> {
   const { method } = message;
   const { status } = refusal;
+  const { onLoss, resend } = context.recovery;
   if (session.kind === "sessionless") {
     lose(context, session, method, status);
-    const mayTry = !attempts.isRecovered && context.resend !== "never";
+    const mayTry = !attempts.isRecovered && resend !== "never";
     if (!mayTry) return toResponseFor(message.id, refusal);
     if (context.session === "stateless") {
       // The client made the handshake. If the next one fails, the refusal of its own request says more.
@@ -59,12 +61,12 @@ export async function decideAfterLoss(
   if (refusal.isOfVersion && isCurrent(context.state, session)) {
     const isAgain = attempts.isRetried || attempts.isRecovered;
     // Perhaps another replica takes it.
-    if (!isAgain && context.resend !== "never") return { ...attempts, isRetried: true };
-    if (context.onLoss !== "report") await ensureOpened(context, request).catch(() => undefined);
+    if (!isAgain && resend !== "never") return { ...attempts, isRetried: true };
+    if (onLoss !== "report") await ensureOpened(context, request).catch(() => undefined);
     request.signal?.throwIfAborted();
     if (isCurrent(context.state, session)) return toResponseFor(message.id, refusal);
   }
-  const maySend = maySendAgain(context, message, refusal.loss);
+  const maySend = maySendAgain(resend, message, refusal.loss);
   // If one attempt may have been processed, the outcome is unknown, whatever the others were.
   const isUncertain = attempts.isUncertain || refusal.loss === "probable";
   const loss = isUncertain ? "probable" : "definite";
@@ -73,12 +75,12 @@ export async function decideAfterLoss(
   if (refusal.loss === "definite" && isRestored(context.state, session)) throw kept();
   if (isCurrent(context.state, session)) {
     // Perhaps another replica refused it, which does not know the session.
-    const mayBeOther = context.onLoss === "retry" && isFirst;
+    const mayBeOther = onLoss === "retry" && isFirst;
     if (mayBeOther && maySend) return { ...attempts, isUncertain, isRetried: true };
     // Words about a session may mean another one: a login, a browser, an upload.
     if (mayBeOther || refusal.loss === "probable") {
       if (await isKnown(context, session, request)) {
-        if (context.onLoss === "retry") throw refusedOnLiveSession(refused);
+        if (onLoss === "retry") throw refusedOnLiveSession(refused);
         return toResponseFor(message.id, refusal);
       }
       // If the caller left during the ping, the ping proves nothing about the session.
@@ -89,7 +91,7 @@ export async function decideAfterLoss(
   // Another replica made it, which would keep it.
   if (attempts.isRecovered) endUnused(context, session, request);
   if (attempts.isRecovered && loss === "definite") throw successorLost(refused);
-  if (attempts.isRecovered || context.onLoss === "report") throw notSentAgain(refused, loss);
+  if (attempts.isRecovered || onLoss === "report") throw notSentAgain(refused, loss);
   if (context.state.phase.name === "stateless" && !isUncertain) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
   await ensureSession(context, request).catch(() => undefined);
@@ -97,7 +99,7 @@ export async function decideAfterLoss(
 }
 
 export function maySendAgain(
-  { resend }: Pick<SessionContext, "resend">,
+  resend: ResendPolicy,
   request: JsonRpcRequest,
   loss: SessionLoss,
 ): boolean {
@@ -114,7 +116,7 @@ async function isKnown(
 ): Promise<boolean> {
   const loss = await pingOn(context, session, request, async (response) => {
     // An outage of the server proves nothing about the session.
-    return (await bufferAnswer(response, session, context.classifyLoss)).loss;
+    return (await bufferAnswer(response, session, context.recovery.classifyLoss)).loss;
   });
   return loss === "none";
 }

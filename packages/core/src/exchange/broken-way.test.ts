@@ -104,7 +104,7 @@ test.each([null, "own"])("a 404 of MCP's own, with the id %s, gives it up", asyn
 
 test("a request that must not be sent again is told so as well", async () => {
   const { server, slot } = await startBrokenStep();
-  const never = startStep(server, { snapshot: slot.snapshot!, resend: "never" });
+  const never = startStep(server, { snapshot: slot.snapshot!, recovery: { resend: "never" } });
   await expect(never.client.request("tools/call")).rejects.toMatchObject({
     code: "CONNECTION_UNAVAILABLE",
   });

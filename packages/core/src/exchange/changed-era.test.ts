@@ -127,7 +127,9 @@ describe("a kept session whose server comes back without sessions", () => {
 
   test("a call is never sent again where the application forbids it", async () => {
     const server = await startChangingServer();
-    const { client, slot } = nextStep(server, await saveSession(server), { resend: "never" });
+    const { client, slot } = nextStep(server, await saveSession(server), {
+      recovery: { resend: "never" },
+    });
     server.turnModern();
     await expect(client.request("tools/call")).rejects.toMatchObject(changed);
     expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
@@ -136,7 +138,9 @@ describe("a kept session whose server comes back without sessions", () => {
 
   test("an application's own rule for refusals has the last word", async () => {
     const server = await startChangingServer();
-    const { client } = nextStep(server, await saveSession(server), { classifyLoss: () => "none" });
+    const { client } = nextStep(server, await saveSession(server), {
+      recovery: { classifyLoss: () => "none" },
+    });
     server.turnModern();
     expect(await client.request("tools/call")).toMatchObject({ error: { code: -32_022 } });
     expect(server.log).toEqual(["POST tools/call"]);

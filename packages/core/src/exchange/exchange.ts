@@ -23,7 +23,7 @@ import {
   sessionRefused,
 } from "../session/session-errors.ts";
 import { namedSession, nameSession } from "../session/session-headers.ts";
-import { liveSession, lostSession, noteAnswered } from "../session/session-life.ts";
+import { liveSession, lostSession } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import {
   isRequest,
@@ -86,10 +86,11 @@ async function sessionFor(
   request: OutgoingRequest,
   attempts: Attempts,
 ): Promise<LiveSession | Response> {
-  const { state, url, onLoss } = context;
+  const { state, url, recovery } = context;
   const { id, method } = message;
   const { signal } = request;
-  if (onLoss === "report" && liveSession(state) === undefined && lostSession(state) !== undefined) {
+  const isLost = liveSession(state) === undefined && lostSession(state) !== undefined;
+  if (recovery.onLoss === "report" && isLost) {
     throw notSentAgain({ method, url }, "definite");
   }
   const ensured = await ensureSession(context, request).catch((error: unknown) => {
@@ -135,7 +136,7 @@ async function sendOnce(
   request: OutgoingRequest,
   session: LiveSession,
 ): Promise<Response | BufferedAnswer> {
-  const { url, ids, classifyLoss, answerMs } = context;
+  const { url, ids, recovery, answerMs } = context;
   const { method } = message;
   const { pending, message: outgoing } = ids.send(message);
   const isAnswered = () => ids.find(pending.wireId) === undefined;
@@ -171,17 +172,16 @@ async function sendOnce(
       const isOwnNow = context.session === "stateless" && namedSession(read) !== undefined;
       if (isOwnNow) lose(context, session, method, read.status);
       const followed = followNamed(context, session, method, read, request);
-      if (followed === undefined) noteAnswered(context.state, session);
-      carriedOutIn = followed?.session ?? session;
+      carriedOutIn = followed.session;
       return openAnswer(context, read, {
         ...{ pending, session: carriedOutIn, request, timeout },
         settle() {
           settle();
-          followed?.whenOver();
+          followed.whenOver();
         },
       });
     }
-    const refusal = await abortable(bufferAnswer(response, session, classifyLoss), signal);
+    const refusal = await abortable(bufferAnswer(response, session, recovery.classifyLoss), signal);
     settle();
     return refusal.loss === "none" ? toResponseFor(message.id, refusal) : refusal;
   } catch (cause) {

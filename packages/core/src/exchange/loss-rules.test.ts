@@ -19,11 +19,7 @@ const gone = async (options: Parameters<typeof startStep>[1]) => {
 };
 
 /** A balancer whose first hits go to a replica that knows nothing. */
-const startBalanced = async (
-  wrongHits: number,
-  refusal: [number, string],
-  options: Parameters<typeof startStep>[1] = {},
-) => {
+const startBalanced = async (wrongHits: number, refusal: [number, string]) => {
   const server = await startMcpServer();
   const snapshot = await saveSession(server);
   let hits = 0;
@@ -32,15 +28,21 @@ const startBalanced = async (
     if (!isOld || ++hits > wrongHits) return next();
     return sendText(response, ...refusal);
   });
-  return { server, snapshot, ...startStep(server, { snapshot, onLoss: "retry", ...options }) };
+  return {
+    server,
+    snapshot,
+    ...startStep(server, { snapshot, recovery: { onLoss: "retry" } }),
+  };
 };
 describe("an application's own classifyLoss", () => {
   test("recovers from what the built-in rule leaves alone, and sees no session id", async () => {
     const seen: RefusedAnswer[] = [];
     const { client, server } = await gone({
-      classifyLoss: (answer) => {
-        seen.push(answer);
-        return answer.status === 503 && answer.body.includes("asleep") ? "definite" : undefined;
+      recovery: {
+        classifyLoss(answer) {
+          seen.push(answer);
+          return answer.status === 503 && answer.body.includes("asleep") ? "definite" : undefined;
+        },
       },
     });
     expect(await client.request("tools/call")).toHaveProperty("result");
@@ -52,15 +54,17 @@ describe("an application's own classifyLoss", () => {
   });
 
   test("that says nothing leaves it to the built-in rule", async () => {
-    const { client, server } = await gone({ classifyLoss: () => undefined });
+    const { client, server } = await gone({ recovery: { classifyLoss: () => undefined } });
     expect((await client.request("tools/call")).status).toBe(503);
     expect(server.sessionIds).toHaveLength(1);
   });
 
   test("that throws fails the request with what is wrong, and keeps the session", async () => {
     const { client, slot } = await startLostStep({
-      classifyLoss: () => {
-        throw new TypeError("no such field");
+      recovery: {
+        classifyLoss() {
+          throw new TypeError("no such field");
+        },
       },
     });
     await expect(client.request("tools/call")).rejects.toMatchObject({
@@ -72,7 +76,9 @@ describe("an application's own classifyLoss", () => {
   });
 
   test("can keep a session that the built-in rule gives up", async () => {
-    const { client, server, slot } = await startLostStep({ classifyLoss: () => "none" });
+    const { client, server, slot } = await startLostStep({
+      recovery: { classifyLoss: () => "none" },
+    });
     expect((await client.request("tools/call")).status).toBe(404);
     expect(server.sessionIds).toHaveLength(1);
     expect(slot.changed).toBe(false);

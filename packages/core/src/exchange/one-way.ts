@@ -2,7 +2,7 @@ import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
 import { bufferAnswer, responseForClient, toResponse } from "../session/buffered-answer.ts";
 import { lose, sendOn, type SessionContext } from "../session/session-context.ts";
-import { liveSession, noteAnswered } from "../session/session-life.ts";
+import { liveSession } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import { followNamed } from "./other-session.ts";
@@ -29,17 +29,18 @@ export async function exchangeOneWay(
     const sending = sendOn(context, session, { ...request, body, signal }, methodOf(message));
     const response = await answerOrReason(sending, signal);
     if (!response.ok) {
-      return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
+      return await abortable(
+        bufferAnswer(response, session, context.recovery.classifyLoss),
+        signal,
+      );
     }
-    const followed = followNamed(context, session, method, response, request);
-    if (followed === undefined) noteAnswered(state, session);
-    else followed.whenOver();
+    followNamed(context, session, method, response, request).whenOver();
     return responseForClient(response);
   });
   if (answer instanceof Response) return answer;
   if (answer.loss === "none" || answer.isOfVersion) return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
-  const isSure = answer.loss === "definite" && context.onLoss !== "retry";
+  const isSure = answer.loss === "definite" && context.recovery.onLoss !== "retry";
   if (isSure) lose(context, session, method, answer.status);
   return emptyAnswer(202);
 }

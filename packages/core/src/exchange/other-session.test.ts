@@ -125,7 +125,7 @@ test("initializes when the server does not know the session that it has named", 
 });
 
 test("reports the loss that is to be reported, and ends the session that carried the call out", async () => {
-  const step = await startAdoptingStep({ onLoss: "report" });
+  const step = await startAdoptingStep({ recovery: { onLoss: "report" } });
   expect(await call(step)).toBe(1);
   await expect(step.client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
   await expect.poll(() => step.ended).toEqual(["adopted-1"]);

@@ -2,7 +2,12 @@ import { endUnused } from "../handshake/end-session.ts";
 import { ensureSession } from "../handshake/handshake.ts";
 import type { OwnRequest, SessionContext } from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
-import { compareAndClear, isCurrent, tellNamesIgnored } from "../session/session-life.ts";
+import {
+  compareAndClear,
+  isCurrent,
+  noteAnswered,
+  tellNamesIgnored,
+} from "../session/session-life.ts";
 import type { LiveSession, NamedSession } from "../session/slot-state.ts";
 import { isSessionId } from "../session/snapshot-shape.ts";
 import { hasContentType, isEventStream } from "../wire/read-answer.ts";
@@ -14,8 +19,7 @@ import { hasContentType, isEventStream } from "../wire/read-answer.ts";
 /**
  * Goes on in another session, if a 2xx answer to a request on `session` names it.
  *
- * @returns the session that carries the request out, and what to call when the answer is over; `undefined`
- *   if it is the same
+ * @returns the session that carries the request out, and what to call when the answer is over
  */
 export function followNamed(
   context: SessionContext,
@@ -23,9 +27,12 @@ export function followNamed(
   method: string,
   response: Response,
   request: OwnRequest,
-): { readonly session: LiveSession; readonly whenOver: () => void } | undefined {
+): { readonly session: LiveSession; readonly whenOver: () => void } {
   const named = otherSession(context, session, response);
-  if (named === undefined) return undefined;
+  if (named === undefined) {
+    noteAnswered(context.state, session);
+    return { session, whenOver() {} };
+  }
   const lost = { session, method, status: response.status };
   return { session: named, whenOver: goOnIn(context, named, lost, request) };
 }
@@ -62,12 +69,12 @@ function goOnIn(
   lost: { readonly session: LiveSession; readonly method: string; readonly status: number },
   { headers, init }: OwnRequest,
 ): () => void {
-  const { state, emit, onLoss } = context;
+  const { state, emit, recovery } = context;
   const { session, method, status } = lost;
   const isFirst = compareAndClear(state, session, named);
   if (isFirst) emit({ type: "lost", method, status });
   // Only the next request waits for it.
-  const isReplaced = isFirst && onLoss !== "report";
+  const isReplaced = isFirst && recovery.onLoss !== "report";
   const ensured = isReplaced ? ensureSession(context, { headers, init }) : undefined;
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const endUnlessUsed = async () => {

@@ -21,15 +21,14 @@ describe("maySendAgain", () => {
     ["tools/call", "definite", "never", false],
     ["ping", "definite", "never", false],
   ] as const)("%s after a %s loss with %j: %j", (method, loss, policy, expected) => {
-    expect(maySendAgain({ resend: policy }, request(method), loss)).toBe(expected);
+    expect(maySendAgain(policy, request(method), loss)).toBe(expected);
   });
 
   test("asks about what it does not know to be safe", () => {
-    const safe = { resend: isEcho };
-    expect(maySendAgain(safe, call("echo"), "probable")).toBe(true);
-    expect(maySendAgain(safe, call("buy"), "probable")).toBe(false);
-    expect(maySendAgain(safe, call("buy"), "definite")).toBe(true);
-    expect(maySendAgain(safe, request("ping"), "probable")).toBe(true);
+    expect(maySendAgain(isEcho, call("echo"), "probable")).toBe(true);
+    expect(maySendAgain(isEcho, call("buy"), "probable")).toBe(false);
+    expect(maySendAgain(isEcho, call("buy"), "definite")).toBe(true);
+    expect(maySendAgain(isEcho, request("ping"), "probable")).toBe(true);
   });
 });
 
@@ -74,14 +73,14 @@ test("replaces a session that is probably lost, and does not run the call twice"
 
 test("sends a list again after a probable loss, and a call that may run twice", async () => {
   const { client, server } = await startRefusedStep(gateway, {
-    resend: isEcho,
+    recovery: { resend: isEcho },
   });
   expect(await client.request("tools/call", { name: "echo" })).toMatchObject({ result: {} });
   expect(server.log).toEqual(["POST tools/call", "POST ping", ...recovery, "POST tools/call"]);
 });
 
 test("sends nothing again with resend: never, but replaces the session", async () => {
-  const { client, server } = await startRefusedStep(everything, { resend: "never" });
+  const { client, server } = await startRefusedStep(everything, { recovery: { resend: "never" } });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
   expect(server.log).toEqual(["POST tools/call", ...recovery]);
   expect(await client.request("tools/call")).toMatchObject({ result: {} });
@@ -91,14 +90,16 @@ test.each([
   [everything, "SESSION_LOST", []],
   [gateway, "OUTCOME_UNKNOWN", ["POST ping"]],
 ])("reports a loss that is to be reported, and opens nothing, %#", async (refusal, code, asked) => {
-  const { client, server, slot } = await startRefusedStep(refusal, { onLoss: "report" });
+  const { client, server, slot } = await startRefusedStep(refusal, {
+    recovery: { onLoss: "report" },
+  });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code });
   expect(server.log).toEqual(["POST tools/call", ...asked]);
   expect(slot).toMatchObject({ snapshot: { kind: "sessionless", lost: {} }, changed: true });
 });
 
 test("reports such a loss to later requests too, and opens nothing", async () => {
-  const { client, server } = await startRefusedStep(gateway, { onLoss: "report" });
+  const { client, server } = await startRefusedStep(gateway, { recovery: { onLoss: "report" } });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
   expect(server.log).toEqual(["POST tools/call", "POST ping"]);
@@ -117,7 +118,7 @@ test.each([
     const isRefused = message?.method === "tools/call" || message?.method === "ping";
     return text === undefined || !isRefused ? next() : sendText(response, 400, text);
   });
-  const { client } = startStep(server, { snapshot, resend: "always" });
+  const { client } = startStep(server, { snapshot, recovery: { resend: "always" } });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
   expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(2);
 });
@@ -126,7 +127,7 @@ test("does not say so either when the new session is refused after a probable lo
   const server = await startMcpServer();
   const snapshot = await saveSession(server);
   server.use((_, response) => sendText(response, 400, "invalid session id"));
-  const { client } = startStep(server, { snapshot, resend: "always" });
+  const { client } = startStep(server, { snapshot, recovery: { resend: "always" } });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
   expect(server.log).toEqual(["POST tools/call", "POST ping", "POST initialize"]);
 });
@@ -143,7 +144,11 @@ test.each([
       ? refuse(response)
       : sendText(response, 400, "invalid session id"),
   );
-  const options = { snapshot, resend: "always", timeouts: { initializeMs: 500 } } as const;
+  const options = {
+    snapshot,
+    recovery: { resend: "always" },
+    timeouts: { initializeMs: 500 },
+  } as const;
   const { client } = startStep(server, options);
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
   expect(server.log).toEqual(["POST tools/call", "POST ping", "POST initialize"]);

@@ -154,7 +154,7 @@ async function startAndSave(
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
 async function runStartHook(
-  { url, fork, onStart, startMs }: SessionContext,
+  { url, fork, onStart, startMs, recovery }: SessionContext,
   snapshot: ActiveSessionSnapshot,
   reason: SessionStart["reason"],
 ): Promise<ToolList | undefined> {
@@ -168,7 +168,10 @@ async function runStartHook(
   const late = new DOMException(`onStart did not end within ${startMs} ms.`, "TimeoutError");
   const stop = startLimit(startMs, () => over.abort(late), true);
   // It makes no session of its own, and reports nothing twice.
-  const forked = fork({ slot, onStart: undefined, onEvent: undefined, onLoss: "report" });
+  const forked = fork({
+    ...{ slot, onStart: undefined, onEvent: undefined },
+    recovery: { ...recovery, onLoss: "report" },
+  });
   const fetch: typeof globalThis.fetch = async (input, init) => {
     abortSignal.throwIfAborted();
     return await forked.fetch(input, init);

@@ -7,7 +7,7 @@ import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-o
 /** Notes how each recovery ended, with all that the observer is given. */
 function watchRecoveries() {
   const recoveries: { outcome?: RecoveryOutcome; error?: unknown }[] = [];
-  const aroundRecovery: AroundRecovery = async (recover) => {
+  const around: AroundRecovery = async (recover) => {
     const recovery: (typeof recoveries)[number] = {};
     recoveries.push(recovery);
     try {
@@ -17,13 +17,13 @@ function watchRecoveries() {
       throw error;
     }
   };
-  return { recoveries, aroundRecovery };
+  return { recoveries, around };
 }
 
-describe("aroundRecovery", () => {
+describe("recovery.around", () => {
   test("runs once around the recovery that twenty requests wait for", async () => {
-    const { recoveries, aroundRecovery } = watchRecoveries();
-    const { client, server, events } = await startLostStep({ aroundRecovery });
+    const { recoveries, around } = watchRecoveries();
+    const { client, server, events } = await startLostStep({ recovery: { around } });
     const calls = Array.from({ length: 20 }, (_, id) => client.request("tools/call", {}, { id }));
     for (const answer of await Promise.all(calls)) expect(answer).toHaveProperty("result");
     expect(recoveries).toEqual([{ outcome: {} }]);
@@ -36,9 +36,11 @@ describe("aroundRecovery", () => {
     const requests = new AsyncLocalStorage<string>();
     const contexts: unknown[] = [];
     const { client } = await startLostStep({
-      aroundRecovery: (recover) => {
-        contexts.push(requests.getStore());
-        return recover();
+      recovery: {
+        around(recover) {
+          contexts.push(requests.getStore());
+          return recover();
+        },
       },
     });
     await requests.run("the call", () => client.request("tools/call", {}));
@@ -46,26 +48,27 @@ describe("aroundRecovery", () => {
   });
 
   test("does not run for the first session, nor for a resumed one", async () => {
-    const { recoveries, aroundRecovery } = watchRecoveries();
+    const { recoveries, around } = watchRecoveries();
     const server = await startMcpServer();
-    const first = startStep(server, { aroundRecovery });
+    const first = startStep(server, { recovery: { around } });
     await first.client.handshake();
-    const next = startStep(server, { snapshot: first.slot.snapshot!, aroundRecovery });
+    const next = startStep(server, { snapshot: first.slot.snapshot!, recovery: { around } });
     await next.client.request("tools/call", {});
     expect(recoveries).toEqual([]);
   });
 
   test("does not run when a lost session is not to be replaced", async () => {
-    const { recoveries, aroundRecovery } = watchRecoveries();
-    const { client } = await startLostStep({ aroundRecovery, onLoss: "report" });
+    const { recoveries, around } = watchRecoveries();
+    const { client } = await startLostStep({ recovery: { around, onLoss: "report" } });
+    const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
     await expect(client.request("tools/call", {})).rejects.toMatchObject({ code: "SESSION_LOST" });
-    await expect(client.request("tools/call", {})).rejects.toMatchObject({ code: "SESSION_LOST" });
+    await expect(client.post(initialized)).rejects.toMatchObject({ code: "SESSION_LOST" });
     expect(recoveries).toEqual([]);
   });
 
   test("is told the status of a refused recovery, and runs again for the next one", async () => {
-    const { recoveries, aroundRecovery } = watchRecoveries();
-    const { client, server } = await startLostStep({ aroundRecovery });
+    const { recoveries, around } = watchRecoveries();
+    const { client, server } = await startLostStep({ recovery: { around } });
     server.use(({ message }, response, next) =>
       message?.method === "initialize" ? sendText(response, 400, "Out of order") : next(),
     );
@@ -76,9 +79,9 @@ describe("aroundRecovery", () => {
   });
 
   test("sees a recovery fail, as the request does", async () => {
-    const { recoveries, aroundRecovery } = watchRecoveries();
+    const { recoveries, around } = watchRecoveries();
     const { client } = await startLostStep({
-      aroundRecovery,
+      recovery: { around },
       onStart: () => Promise.reject(new Error("Nothing to prepare with.")),
     });
     const error: unknown = await client
@@ -99,8 +102,8 @@ describe("aroundRecovery", () => {
     ],
     ["never calls it", () => Promise.resolve()],
     ["calls it twice", (recover) => Promise.all([recover(), recover()])],
-  ])("changes nothing when it %s", async (_, aroundRecovery) => {
-    const { client, server } = await startLostStep({ aroundRecovery });
+  ])("changes nothing when it %s", async (_, around) => {
+    const { client, server } = await startLostStep({ recovery: { around } });
     expect(await client.request("tools/call", {})).toHaveProperty("result");
     expect(server.log.filter((entry) => entry === "POST initialize")).toHaveLength(1);
   });

@@ -36,15 +36,16 @@ export async function ensureSession(
   context: SessionContext,
   request: OwnRequest,
 ): Promise<Confirmation> {
-  const { state, aroundRecovery, onLoss } = context;
+  const { state } = context;
+  const { around, onLoss } = context.recovery;
   const { headers, init } = request;
   const live = liveSession(state);
   if (live !== undefined) return { live };
   const ensured = await state.tasks.ensuring(async (signal, finish) => {
     const isLost = lostSession(state) !== undefined && openedSession(state) === undefined;
     const make = () => makeSession(context, { headers, init, signal }, finish);
-    if (aroundRecovery === undefined || onLoss === "report" || !isLost) return await make();
-    return await runAroundRecovery(aroundRecovery, make);
+    if (around === undefined || onLoss === "report" || !isLost) return await make();
+    return await runAroundRecovery(around, make);
   }, request.signal);
   // The session may have been lost again while others waited for it.
   const isLostAgain =

@@ -151,7 +151,11 @@ describe("a refusal of the kept handshake", () => {
 
   test("with resend: never is the client's, and the next call makes the handshake", async () => {
     const { server, snapshot } = await startRefusing(400, rpcError("Server not initialized"));
-    const { client } = startStep(server, { snapshot, now: () => then + 1, resend: "never" });
+    const { client } = startStep(server, {
+      snapshot,
+      now: () => then + 1,
+      recovery: { resend: "never" },
+    });
     expect(await client.request("tools/call")).toMatchObject({ error: { code: -32000 } });
     expect(await client.request("tools/call")).toHaveProperty("result");
     expect(server.log).toEqual([call, ...handshake, call]);

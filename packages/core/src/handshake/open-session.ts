@@ -42,7 +42,8 @@ export async function openSession(
   const { state, url, ids } = context;
   const method = "initialize";
   const lost = lostSession(state);
-  if (context.onLoss === "report" && lost !== undefined) throw sessionLost({ method, url });
+  if (context.recovery.onLoss === "report" && lost !== undefined)
+    throw sessionLost({ method, url });
   const id = ids.next();
   const params = describeClient(state, lost);
   return await inTime(context, method, request, async (bounded) => {

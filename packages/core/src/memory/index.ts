@@ -1,5 +1,2 @@
-export {
-  createServerMemory,
-  type ServerMemory,
-  type ServerMemoryOptions,
-} from "./server-memory.ts";
+export type { ServerMemory } from "../session/session-fetch-options.ts";
+export { createServerMemory, type ServerMemoryOptions } from "./server-memory.ts";

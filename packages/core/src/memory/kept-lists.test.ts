@@ -189,7 +189,10 @@ test("a clock that went back makes nothing live for ever", async () => {
 test("pins on the application's word, and leaves the server's ttlMs in the answer", async () => {
   const server = await startModernServer({ ttlMs: 0 });
   let now = 0;
-  const options = { memory: createServerMemory({ pinMs: 1_000 }), now: () => now };
+  const options = {
+    memory: createServerMemory({ pinMs: 1_000, session: "stateless" }),
+    now: () => now,
+  };
   const first = startMemoryStep(server, undefined, options);
   await probeListAndCall(first);
   server.takeLog();

@@ -7,13 +7,13 @@ const refused = { type: "discarded", reason: "refused" };
 const revision = "2026-07-28";
 
 /** A later step whose client has discovered and listed, from what is kept. */
-async function startLaterStep() {
+async function startLaterStep(now = Date.now) {
   const server = await startModernServer();
   const first = startMemoryStep(server);
   const own = { headers: { "mcp-param-region": "eu" } };
   await first.modern.request("server/discover");
   await first.modern.list();
-  const step = startMemoryStep(server, first.save());
+  const step = startMemoryStep(server, first.save(), { now });
   await step.modern.request("server/discover");
   await step.modern.list();
   server.takeLog();
@@ -65,6 +65,14 @@ describe("after -32020", () => {
     // The client goes on with its old definition.
     await modern.call("sql", "eu", own);
     expect(server.takeLog()).toEqual(["tools/call"]);
+  });
+
+  test("lists again when the list that the client got has run out since", async () => {
+    let late = 0;
+    const { modern, server } = await startLaterStep(() => Date.now() + late);
+    late = 60_000;
+    expect(await modern.call()).toMatchObject({ result: { isError: false } });
+    expect(server.takeLog()).toEqual(["tools/call", "tools/list", "tools/call"]);
   });
 
   test("gives the client the second refusal, and sends nothing more", async () => {

@@ -90,8 +90,7 @@ describe("options", () => {
   test.each([
     ["pinMs", () => createServerMemory({ pinMs: 0 })],
     ["pin", () => createServerMemory({ pin: 1 } as never)],
-    ["session", () => createSessionFetch({ url: "http://x", session: true } as never)],
-    ["memory", () => createSessionFetch({ url: "http://x", session: "stateless" } as never)],
+    ["session", () => createServerMemory({ session: true } as never)],
     ["memory", () => createSessionFetch({ url: "http://x", memory: {} } as never)],
   ])("names %s", (field, create) => {
     expect(create).toThrow(
@@ -101,8 +100,8 @@ describe("options", () => {
 
   test("requests to other origins need a fetch of the application", async () => {
     const { slot } = startStep({ url: "http://127.0.0.1:9/mcp" });
-    const options = { session: "stateless", memory: createServerMemory() } as const;
-    const fetch = createSessionFetch({ url: "http://127.0.0.1:9/mcp", slot, ...options });
+    const memory = createServerMemory({ session: "stateless" });
+    const fetch = createSessionFetch({ url: "http://127.0.0.1:9/mcp", slot, memory });
     await expect(fetch("http://localhost:9/")).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
       data: { reason: "other-origin" },

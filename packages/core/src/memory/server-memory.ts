@@ -1,6 +1,6 @@
-import { checkOptions, wholeFrom } from "../base/check-option.ts";
+import { checkOptions, oneOf, wholeFrom } from "../base/check-option.ts";
 import type { MemoryContext, MemoryParts } from "../session/session-context.ts";
-import type { MemoryFeature } from "../session/session-fetch-options.ts";
+import type { ServerMemory } from "../session/session-fetch-options.ts";
 import type { KeptResult } from "../session/session-snapshot.ts";
 import type { KeptMethod } from "../session/snapshot-shape.ts";
 import {
@@ -32,12 +32,12 @@ export interface ServerMemoryOptions {
    * whatever the server allows. @default as long as the server says
    */
   readonly pinMs?: number | undefined;
-}
-
-/** Keeps what a server allows to keep; from `createServerMemory`. */
-export interface ServerMemory extends MemoryFeature {
-  /** As given to `createServerMemory`, in milliseconds. */
-  readonly pinMs?: number | undefined;
+  /**
+   * Whether the session fetch keeps a session (`"stateful"`). With `"stateless"` it opens none: the sessions of
+   * clients are their own, and the memory keeps the handshake with a server without sessions, too.
+   * @default "stateful"
+   */
+  readonly session?: "stateful" | "stateless" | undefined;
 }
 
 /**
@@ -48,11 +48,12 @@ export interface ServerMemory extends MemoryFeature {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
  */
 export function createServerMemory(options: ServerMemoryOptions = {}): ServerMemory {
-  checkOptions(options, { pinMs: wholeFrom(1) });
-  const { pinMs } = options;
-  const memory: MemoryParts & ServerMemory = {
+  checkOptions(options, { pinMs: wholeFrom(1), session: oneOf("stateful", "stateless") });
+  const { pinMs, session = "stateful" } = options;
+  const memory: MemoryParts = {
     feature: "ServerMemory",
     pinMs,
+    session,
     handshakes: createOwnHandshakes,
     wrap(fetch, given) {
       const context = { ...given, pinMs };

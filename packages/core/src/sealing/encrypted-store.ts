@@ -1,5 +1,4 @@
-import { checkFunction, checkMethods } from "../base/check-option.ts";
-import { checkKnown } from "../base/known-options.ts";
+import { checkedLater, checkFunction, checkOptions } from "../base/check-option.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type {
   JsonValue,
@@ -9,7 +8,7 @@ import type {
   StoredRecord,
   StoredValue,
 } from "../stores/session-store.ts";
-import { isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
+import { checkStore, isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
 import {
   createFingerprint,
   type Fingerprint,
@@ -62,7 +61,9 @@ const maxDecompressedLength = 5_000_000;
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
-  checkEncryption(store, options, ["keys", "fingerprintKey", "onUnreadable"]);
+  checkStore(store, "store");
+  checkOptions(options, { ...valueChecks, fingerprintKey: checkedLater });
+  checkKeys(options.keys);
   keyBytes(options.fingerprintKey, "fingerprintKey");
   return createEncryptedStore(store, options, createFingerprint(options.fingerprintKey));
 }
@@ -77,20 +78,13 @@ export function encryptValues(
   store: SessionStore,
   options: Omit<EncryptStoreOptions, "fingerprintKey">,
 ): SessionStore {
-  checkEncryption(store, options, ["keys", "onUnreadable"]);
+  checkStore(store, "store");
+  checkOptions(options, valueChecks);
+  checkKeys(options.keys);
   return createEncryptedStore(store, options, undefined);
 }
 
-function checkEncryption(
-  store: SessionStore,
-  options: Omit<EncryptStoreOptions, "fingerprintKey">,
-  known: string[],
-): void {
-  checkMethods(store, "store", ["get", "put", "touch", "delete", "list"], "a SessionStore");
-  checkKnown(options, known);
-  checkFunction(options.onUnreadable, "onUnreadable");
-  checkKeys(options.keys);
-}
+const valueChecks = { keys: checkedLater, onUnreadable: checkFunction };
 
 function createEncryptedStore(
   store: SessionStore,

@@ -9,7 +9,7 @@ import {
   refusesHandshake,
   refusesVersion,
 } from "./lost-session.ts";
-import type { SessionFetchOptions } from "./session-fetch-options.ts";
+import type { RecoveryOptions } from "./session-fetch-options.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./slot-state.ts";
 
@@ -17,7 +17,7 @@ import type { LiveSession } from "./slot-state.ts";
 export async function bufferAnswer(
   response: Response,
   session?: LiveSession,
-  classify?: SessionFetchOptions["classifyLoss"],
+  classify?: RecoveryOptions["classifyLoss"],
 ): Promise<BufferedAnswer> {
   const { status } = response;
   const received = headersForClient(response.headers);

@@ -10,10 +10,10 @@ import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
   LossPolicy,
-  MemoryFeature,
+  ServerMemory,
+  RecoveryOptions,
   ResendPolicy,
   SessionFetchOptions,
-  ToolListOptions,
 } from "./session-fetch-options.ts";
 import { headersForMessage, nameSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
@@ -25,10 +25,7 @@ export interface SessionContext
   extends
     Endpoint,
     Readonly<
-      Omit<
-        SessionFetchOptions,
-        keyof Endpoint | "memory" | "now" | "onLoss" | "resend" | "session" | "toolList"
-      >
+      Omit<SessionFetchOptions, keyof Endpoint | "memory" | "now" | "recovery" | "toolList">
     > {
   readonly state: SlotState;
   /** Whether it keeps a session. Otherwise clients keep their own. */
@@ -40,9 +37,11 @@ export interface SessionContext
   readonly memory: MemoryParts | undefined;
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
-  readonly onLoss: LossPolicy;
-  readonly resend: ResendPolicy;
-  readonly toolList: ToolListOptions;
+  readonly recovery: RecoveryOptions & {
+    readonly onLoss: LossPolicy;
+    readonly resend: ResendPolicy;
+  };
+  readonly toolList: NonNullable<SessionFetchOptions["toolList"]>;
   readonly initializeMs: number;
   readonly answerMs: number;
   readonly startMs: number;
@@ -62,8 +61,9 @@ export interface MemoryContext extends Pick<
 }
 
 /** A memory from the inside. */
-export interface MemoryParts extends MemoryFeature {
+export interface MemoryParts extends ServerMemory {
   readonly pinMs?: number | undefined;
+  readonly session: SessionContext["session"];
   /** Answers requests beneath a session fetch. */
   readonly wrap: (
     fetch: typeof globalThis.fetch,

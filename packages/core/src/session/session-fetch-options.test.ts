@@ -20,8 +20,7 @@ const create = (options: object) =>
   createSessionFetch({ url, slot: createSessionSlot(), ...options });
 
 describe("createSessionFetch refuses", () => {
-  const { waiting: _, ...checked } = sessionFetchChecks;
-  test.each(Object.keys(checked))("a %s of a type that no option has", (field) => {
+  test.each(Object.keys(sessionFetchChecks))("a %s of a type that no option has", (field) => {
     for (const value of [-1, [], null]) {
       expect(() => create({ [field]: value })).toThrow(invalid(field));
     }
@@ -30,7 +29,9 @@ describe("createSessionFetch refuses", () => {
   test.each<[string, object]>([
     ["slot", { slot: {} }],
     ["listen", { listen: true }],
-    ["resend", { resend: "safely" }],
+    ["recovery.resend", { recovery: { resend: "safely" } }],
+    ["recovery.onLoss", { recovery: { onLoss: "ignore" } }],
+    ["recovery.around", { recovery: { around: true } }],
     ["except.matches", { except: { slot: createSessionSlot() } }],
     ["slot", { except: { slot: {}, matches: () => true } }],
     ["except.tools", { except: { slot: createSessionSlot(), matches: () => true, tools: [] } }],
@@ -40,6 +41,7 @@ describe("createSessionFetch refuses", () => {
     ["timeouts.connectMs", { timeouts: { connectMs: 1 } }],
     ["toolList.maxAgeMs", { toolList: { maxAgeMs: -1 } }],
     ["toolList.maxLength", { toolList: { maxLength: 1.5 } }],
+    ["toolList.beforeSave", { toolList: { beforeSave: 1 } }],
     ["onSesion", { onSesion: () => undefined }],
   ])("%s: %j", (field, options) => {
     expect(() => create(options)).toThrow(invalid(field));

@@ -34,24 +34,12 @@ export interface SessionFetchOptions {
    */
   listening?: boolean | undefined;
   /**
-   * Whether the tools of each new session are listed before it is saved, for clients that list next. Then the
-   * session and its tools are one save. @default false
-   */
-  firstList?: boolean | undefined;
-  /**
    * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`, best
    * effort). A function is called at each abort. @default false
    */
   cancelOnAbort?: boolean | (() => boolean) | undefined;
-  /** What follows the loss of a session. @default "replace" */
-  onLoss?: LossPolicy | undefined;
-  /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
-  resend?: ResendPolicy | undefined;
-  /**
-   * Decides whether an answer that is not 2xx means a loss, for servers with a dialect of their own.
-   * `undefined` leaves it to the built-in rule.
-   */
-  classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
+  /** What is a loss of the session, and what follows it. */
+  recovery?: RecoveryOptions | undefined;
   /** Sends some requests to a second session. @default none */
   except?: SecondSession | undefined;
   readonly timeouts?:
@@ -68,7 +56,15 @@ export interface SessionFetchOptions {
       }
     | undefined;
   /** Limits the age and the size of a kept tool list. */
-  toolList?: ToolListOptions | undefined;
+  toolList?:
+    | (ToolListOptions & {
+        /**
+         * Whether the tools of each new session are listed before it is saved, for clients that list next. Then
+         * the session and its tools are one save. @default false
+         */
+        readonly beforeSave?: boolean | undefined;
+      })
+    | undefined;
   /**
    * Prepares each new session, the first one and those after a recovery, before it is saved and before anything
    * else is sent on it. If it throws or takes too long, the handshake fails, the session ends, and the slot has
@@ -87,17 +83,9 @@ export interface SessionFetchOptions {
   waiting?: WaitingFeature | undefined;
   /**
    * Keeps the discovery and the lists of servers without sessions, as long as the server allows: from
-   * `createServerMemory`. @default nothing is kept
+   * `createServerMemory`, which can keep the fetch from opening sessions, too. @default nothing is kept
    */
-  memory?: MemoryFeature | undefined;
-  /**
-   * Whether the fetch keeps a session (`"stateful"`). With `"stateless"`, which needs a `memory`, it opens none:
-   * the sessions of clients are their own, and the memory keeps the handshake with a server without sessions, too.
-   * @default "stateful"
-   */
-  session?: "stateful" | "stateless" | undefined;
-  /** Runs around each recovery of a lost session, to measure it. */
-  aroundRecovery?: AroundRecovery | undefined;
+  memory?: ServerMemory | undefined;
   /** Gets the events of the session, and the server's notifications. */
   onEvent?: ((event: SessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
@@ -134,9 +122,24 @@ export interface WaitingFeature {
   readonly wrap: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch;
 }
 
-/** Answers requests from what a server allows to keep. */
-export interface MemoryFeature {
+/** Keeps what a server allows to keep; from `createServerMemory`. */
+export interface ServerMemory {
   readonly feature: "ServerMemory";
+}
+
+/** The recovery of a lost session. */
+export interface RecoveryOptions {
+  /** What follows the loss of a session. @default "replace" */
+  readonly onLoss?: LossPolicy | undefined;
+  /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
+  readonly resend?: ResendPolicy | undefined;
+  /**
+   * Decides whether an answer that is not 2xx means a loss, for servers with a dialect of their own.
+   * `undefined` leaves it to the built-in rule.
+   */
+  readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
+  /** Runs around each recovery, to measure it. */
+  readonly around?: AroundRecovery | undefined;
 }
 
 /**
@@ -196,6 +199,11 @@ const anyMemory = mustBe(
   (value) => isRecord(value) && value["feature"] === "ServerMemory",
 );
 
+const anyWaiting = mustBe(
+  "from createWaitingCalls",
+  (value) => isRecord(value) && typeof value["wrap"] === "function",
+);
+
 const exceptChecks = group<SecondSession>({ slot: checkedLater, matches: checkFunction });
 const anyException: OptionCheck = (value, field) => {
   exceptChecks(value, field);
@@ -208,20 +216,20 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   slot: checkedLater,
   fetch: checkFunction,
   listening: flag,
-  firstList: flag,
   cancelOnAbort: orFunction(flag),
-  onLoss: oneOf("replace", "retry", "report"),
-  resend: orFunction(oneOf("safe", "always", "never")),
-  classifyLoss: checkFunction,
+  recovery: group({
+    onLoss: oneOf("replace", "retry", "report"),
+    resend: orFunction(oneOf("safe", "always", "never")),
+    classifyLoss: checkFunction,
+    around: checkFunction,
+  }),
   except: anyException,
   timeouts: group({ initializeMs: checkMs, answerMs: checkMs, startMs: checkMs }),
-  toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0) }),
+  toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0), beforeSave: flag }),
   onStart: checkFunction,
   onSession: checkFunction,
-  waiting: checkedLater,
+  waiting: anyWaiting,
   memory: anyMemory,
-  session: oneOf("stateful", "stateless"),
-  aroundRecovery: checkFunction,
   onEvent: checkFunction,
   now: checkFunction,
 };

@@ -43,7 +43,7 @@ describe("subscriptions and the log level", () => {
 
   test("are made again by the step that starts after the loss", async () => {
     const { server, snapshot } = await startStanding();
-    const failed = startStep(server, { snapshot, onLoss: "report" });
+    const failed = startStep(server, { snapshot, recovery: { onLoss: "report" } });
     await expect(failed.client.request("tools/call")).rejects.toMatchObject({
       code: "SESSION_LOST",
     });

@@ -1,5 +1,4 @@
-import { checkWhole } from "../base/check-option.ts";
-import { checkKnown } from "../base/known-options.ts";
+import { checkFunction, checkOptions, wholeFrom } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { createDrivenStore } from "./driven-store.ts";
 import type { StoredTextRecord, StoreWrite } from "./driver.ts";
@@ -21,9 +20,8 @@ export interface MemoryStoreOptions {
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): SessionStore {
-  checkKnown(options, ["maxRecords", "now"]);
+  checkOptions(options, { maxRecords: wholeFrom(1), now: checkFunction });
   const { maxRecords = 100_000, now } = options;
-  checkWhole(maxRecords, "maxRecords", 1);
   const records = createMemoryRecords(maxRecords);
   const listeners = createStoreListeners({ isHearing: () => true });
 

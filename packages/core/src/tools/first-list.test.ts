@@ -18,7 +18,7 @@ async function startNew(handler?: McpHandler, options: Parameters<typeof startSt
   const server = await startMcpServer(handler);
   const saved: ActiveSessionSnapshot[] = [];
   const step = startStep(server, {
-    firstList: true,
+    toolList: { beforeSave: true },
     onSession: (snapshot) => void saved.push(snapshot),
     ...options,
   });
@@ -77,7 +77,7 @@ describe("a list before the save", () => {
   });
 
   test.each([
-    ["too long to save", { toolList: { maxLength: 10 } }],
+    ["too long to save", { toolList: { beforeSave: true, maxLength: 10 } }],
     ["too large for a record", {}],
   ])("that is %s still answers the client", async (_, options) => {
     const large = [{ ...toolDefinition("echo"), description: "x".repeat(1_000_000) }];
@@ -143,7 +143,7 @@ describe("a list before the save", () => {
   test("is in the one save of a recovery, too, if the lost session had a list", async () => {
     const saves: ActiveSessionSnapshot[] = [];
     const options = {
-      firstList: true,
+      toolList: { beforeSave: true },
       onSession: (snapshot: ActiveSessionSnapshot) => void saves.push(snapshot),
     };
     const step = await startLostStep(options);

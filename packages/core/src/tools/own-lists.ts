@@ -17,8 +17,8 @@ import { isShortList, keptList, observeTools, tellChanges } from "./tool-list.ts
 // The lists that the fetch asks for itself, before a new session is used.
 
 /**
- * With `firstList`: lists the tools of a new session before it is saved, for clients that list next. Their list is
- * answered from it, and the session and its tools are one save.
+ * With `toolList.beforeSave`: lists the tools of a new session before it is saved, for clients that list next.
+ * Their list is answered from it, and the session and its tools are one save.
  *
  * Best effort, and within half of the handshake's time: if it fails, the client's own `tools/list` goes to the
  * server. A list that is too large to save answers that, too.
@@ -30,8 +30,9 @@ export async function listFirst(
   session: ActiveSessionSnapshot,
   request: BoundedRequest,
 ): Promise<ToolList | undefined> {
-  const { state, now, initializeMs, firstList } = context;
-  if (!firstList || session.initializeResult.capabilities["tools"] == null) return undefined;
+  const { state, now, initializeMs, toolList } = context;
+  if (!toolList.beforeSave || session.initializeResult.capabilities["tools"] == null)
+    return undefined;
   try {
     // Whoever lists next has a time limit, too.
     const tools = await timeLimited(

@@ -57,8 +57,9 @@ export type WaitingState =
   | "outcome-unknown"
   | "withdrawn";
 
+export const askingMethods = ["tools/call", "resources/read", "prompts/get"] as const;
 /** The requests that a server may answer with questions (`input_required`). */
-export type AskingMethod = "tools/call" | "resources/read" | "prompts/get";
+export type AskingMethod = (typeof askingMethods)[number];
 
 /** A call that waits for a person. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
 export interface WaitingCall {

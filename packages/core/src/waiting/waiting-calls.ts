@@ -2,7 +2,6 @@ import {
   checkedClock,
   checkedLater,
   checkFunction,
-  checkMethods,
   checkMs,
   checkOptions,
   checkText,
@@ -13,6 +12,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
 import type { WaitingFeature } from "../session/session-fetch-options.ts";
 import type { SessionStore } from "../stores/session-store.ts";
+import { checkStore } from "../stores/store-arguments.ts";
 import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { timeLimited } from "../base/bounded-wait.ts";
 import { answerCall } from "./answer-call.ts";
@@ -54,8 +54,7 @@ export interface WaitingCallsOptions extends WaitingLimits {
 }
 
 const checks: OptionChecks<WaitingCallsOptions> = {
-  store: (value, field) =>
-    checkMethods(value, field, ["get", "put", "touch", "delete", "list"], "a store"),
+  store: checkStore,
   sessionId: checkText,
   principal: checkedLater,
   connection: checkText,
@@ -109,7 +108,7 @@ export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
   checkOptions(options, checks);
   const { store, sessionId, principal, connection, agent = "default", onEvent } = options;
   const { maxAgeMs, onExpired, safeTools, onWaiting } = options;
-  checks.store(store, "store");
+  checkStore(store, "store");
   checkText(sessionId, "sessionId");
   checkText(connection, "connection");
   principalParts(principal);

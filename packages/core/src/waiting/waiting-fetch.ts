@@ -23,6 +23,7 @@ import { completeResult, questionOf } from "./send-leg.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import {
   type AskingMethod,
+  askingMethods,
   placeholderResult,
   type WaitingCall,
   withoutMarks,
@@ -52,11 +53,7 @@ export interface CallNotes {
 }
 
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
-const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
-  "tools/call",
-  "resources/read",
-  "prompts/get",
-]);
+const mayAsk = (method: string) => (askingMethods as readonly string[]).includes(method);
 
 /**
  * The fetch of one client on a connection that pauses. It declares in each request that a person can be asked.
@@ -81,14 +78,14 @@ export function createWaitingFetch(
     if (own === undefined) return await fetch(input, init);
     if (revisionIn(own) === undefined) {
       const response = await fetch(input, init);
-      return askingMethods.has(own.method) ? answerWithPlaceholder(response, own.id) : response;
+      return mayAsk(own.method) ? answerWithPlaceholder(response, own.id) : response;
     }
     const message = declaring(own);
     const send = async () => await fetch(input, { ...init, body: JSON.stringify(message) });
     const { params = {} } = message;
     const isAnswered =
       Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
-    if (!askingMethods.has(message.method)) return await send();
+    if (!mayAsk(message.method)) return await send();
     // A client that answers by itself has the state, and is responsible for it.
     if (isAnswered) return answerWithPlaceholder(await send(), message.id);
 

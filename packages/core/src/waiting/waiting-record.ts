@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
-import { type WaitingCall, type WaitingKind, waitingKinds } from "./waiting-call.ts";
+import { askingMethods, type WaitingCall, type WaitingKind, waitingKinds } from "./waiting-call.ts";
 
 /** A JSON-RPC error of the server. */
 export interface WaitingError {
@@ -57,7 +57,7 @@ const fields = {
   digest: z.string(),
   /** The request of a call, as each of its legs repeats it. */
   request: z.strictObject({
-    method: z.enum(["tools/call", "resources/read", "prompts/get"]),
+    method: z.enum(askingMethods),
     /** Without the fields of one leg: answers, `requestState`, progress token and trace context. */
     params: record,
     /** The headers that describe the request: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`. */

@@ -262,7 +262,7 @@ describe("a tool call on a connection that breaks is OUTCOME_UNKNOWN", () => {
 
   test("of an earlier attempt, when the next one is not even sent", async () => {
     const { client, server } = await startLostStep({
-      resend: () => true,
+      recovery: { resend: () => true },
       fetch: (input, init) => (calls > 1 ? fetch("http://127.0.0.1:6000/") : fetch(input, init)),
     });
     let calls = 0;

@@ -120,8 +120,10 @@ export async function runSimulatedProcess({
       url,
       slot,
       fetch,
-      resend: plan.resend === "safe" ? isRead : plan.resend,
-      onLoss: plan.onLoss,
+      recovery: {
+        resend: plan.resend === "safe" ? isRead : plan.resend,
+        onLoss: plan.onLoss,
+      },
       cancelOnAbort: plan.cancelOnAbort,
       now: scheduler.now,
       onEvent: (event) => {

@@ -9,12 +9,12 @@ import { describe, expect, test } from "vitest";
 import { type ClientName, clientNames, loadClient } from "../clients/index.ts";
 import { type CountedServer, serversInProcess } from "./servers-in-process.ts";
 
-const pinned = createServerMemory({ pinMs: 60_000 });
+const pinned = createServerMemory({ pinMs: 60_000, session: "stateless" });
 const args = { text: "hello", region: "eu" };
 
 /** A fetch that remembers, and keeps no session. */
 const createMemoryFetch = (options: SessionFetchOptions) =>
-  createSessionFetch({ session: "stateless", memory: createServerMemory(), ...options });
+  createSessionFetch({ memory: createServerMemory({ session: "stateless" }), ...options });
 
 /** A step with a new client, as another process makes it: lists, calls, and gives the snapshot as JSON. */
 async function takeStep(

@@ -58,8 +58,8 @@ function openSession(input: StepInput, onEvent: (event: SessionEvent) => void): 
     input.snapshot === undefined ? undefined : parseSessionSnapshot(input.snapshot),
   );
   const remembering = () => {
-    const memory = createServerMemory();
-    return createSessionFetch({ url: input.url, slot, session: "stateless", memory, onEvent });
+    const memory = createServerMemory({ session: "stateless" });
+    return createSessionFetch({ url: input.url, slot, memory, onEvent });
   };
   const keeping = () =>
     createSessionFetch({

@@ -1,7 +1,7 @@
 import {
   checkFunction,
   checkKnown,
-  checkMethods,
+  checkStore,
   invalidOption,
   isRecord,
 } from "@durable-mcp/core/internal";
@@ -34,9 +34,7 @@ export function checkHandlerOptions(options: object): void {
     const fix = 'must be a function that identifies the sender of a request, or "none"';
     throw invalidOption("principal", fix);
   }
-  if (store !== undefined) {
-    checkMethods(store, "store", ["get", "put", "touch", "delete", "list"], "a SessionStore");
-  }
+  if (store !== undefined) checkStore(store, "store");
   for (const name of functions) checkFunction(rest[name], name);
   if (typeof responseFormat !== "function") {
     checkOneOf(responseFormat, "responseFormat", ["sse", "json"]);

@@ -1,6 +1,7 @@
+import assert from "node:assert/strict";
 import { batchTests } from "./batch-tests.ts";
-import { closedConnectionTests } from "./closed-connection-tests.ts";
 import { compareAndSetTests } from "./compare-and-set-tests.ts";
+import { expectAllToFail, put } from "./expectations.ts";
 import { expiryTests } from "./expiry-tests.ts";
 import { keyTests } from "./key-tests.ts";
 import { listTests } from "./list-tests.ts";
@@ -82,3 +83,26 @@ export function testSessionStore({
   ];
   for (const each of tests) declare(each);
 }
+
+/** An unusable store reports so. */
+const closedConnectionTests: readonly StoreTest[] = [
+  {
+    title: "fails with STORE_FAILED when its connection was closed",
+    async run({ store, open, unique }) {
+      const { store: other, close } = await open();
+      await put(other, unique, 1);
+      await close!();
+      await expectAllToFail(other);
+      // The connection of another opener is not affected.
+      assert.equal((await store.get(unique))?.value, 1);
+    },
+  },
+  {
+    title: "fails with STORE_FAILED when its connection was closed before it was used",
+    async run({ open }) {
+      const { store, close } = await open();
+      await close!();
+      await expectAllToFail(store);
+    },
+  },
+];
