@@ -29,7 +29,6 @@ export function createFaultyStore(store: SessionStore) {
     const act = acts.get(name) ?? acts.get("*");
     return await (act ? act(operate, { name, keys }) : operate());
   };
-  const { batch, publish } = store;
   const faulty: SessionStore = {
     ...store,
     get: (key) => through("get", [key], () => store.get(key)),
@@ -37,15 +36,17 @@ export function createFaultyStore(store: SessionStore) {
     touch: (key, at) => through("touch", [key], () => store.touch(key, at)),
     delete: (...args) => through("delete", [args[0]], () => store.delete(...args)),
     list: (query) => through("list", [query.prefix ?? ""], () => store.list(query)),
-    ...(batch && {
+    ...(store.batch && {
       batch: (writes) =>
         through(
           "batch",
           writes.map(({ key }) => key),
-          () => batch.call(store, writes),
+          () => store.batch!(writes),
         ),
     }),
-    ...(publish && { publish: (topic) => through("publish", [topic], () => publish(topic)) }),
+    ...(store.publish && {
+      publish: (topic) => through("publish", [topic], () => store.publish!(topic)),
+    }),
   };
   return {
     store: faulty,

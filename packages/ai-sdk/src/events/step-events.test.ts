@@ -36,7 +36,7 @@ async function startNotes() {
 /** A model that says these turns, and fails in the next one. */
 function failingModel(...turns: Turn[]) {
   const model = scriptedModel(...turns);
-  const { doStream } = model;
+  const doStream = model.doStream.bind(model);
   let asked = 0;
   model.doStream = async (options) => {
     if ((asked += 1) > turns.length) throw new Error("The key of the model is wrong.");

@@ -284,7 +284,7 @@ describe.each(majors)("the silent step of AI SDK $major", ({ ai }) => {
       },
     } as unknown as ToolSet;
     const model = scriptedModel([...order, { tool: "search" }], "Never said.");
-    const { doGenerate } = model;
+    const doGenerate = model.doGenerate.bind(model);
     model.doGenerate = async (call) => {
       const said = await doGenerate(call);
       const content = said.content.map((part) =>

@@ -1,6 +1,29 @@
-import type { Act } from "@durable-mcp/testing";
+import type { Act, FaultOptions, FaultyProxy, Malformation } from "@durable-mcp/testing";
 
 /** What a server, or what stands before it, does beside the faults that any test may use. */
+
+/** Begins a fault of some requests. */
+export type Begin = (front: FaultyProxy, on: FaultOptions) => unknown;
+
+export const meets =
+  (act: Act): Begin =>
+  (front, on) =>
+    front.meet(act, on);
+
+export const refuse =
+  (status: number): Begin =>
+  (front, on) =>
+    front.refuse(status, on);
+
+export const tooMany: Begin = (front, on) =>
+  front.refuse(429, { ...on, headers: { "retry-after": "1" } });
+
+export const hang: Begin = (front, on) => front.hang(on);
+
+export const malformed =
+  (kind: Malformation): Begin =>
+  (front, on) =>
+    front.answerMalformed(kind, on);
 
 const json = { "content-type": "application/json" };
 const events = { "content-type": "text/event-stream" };

@@ -1,19 +1,9 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import type { Chat, ChatOptions } from "./chat.ts";
 import type { Family, Fault, Round } from "./fault.ts";
-import type { Act, FaultOptions, FaultyProxy, Malformation } from "@durable-mcp/testing";
 import * as acts from "./misbehaviour.ts";
 import { shortTimes, waitsAfterLoss } from "./waits.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
-
-/** Begins a fault of some requests. */
-export type Begin = (front: FaultyProxy, meeting: FaultOptions) => unknown;
-
-/** A fault of our own. */
-const meets =
-  (act: Act): Begin =>
-  (front, meeting) =>
-    front.meet(act, meeting);
 
 interface ServerFaultOptions {
   /** Whether the step must not notice: what cannot be done twice is tried once more. @default false */
@@ -26,7 +16,7 @@ interface ServerFaultOptions {
 /** While steps that go on in their sessions call tools. */
 export function atCall(
   name: string,
-  begin: Begin,
+  begin: acts.Begin,
   options: ServerFaultOptions = {},
 ): Fault<ServerWorld> {
   const times = options.isLasting ? undefined : 1;
@@ -37,7 +27,7 @@ export function atCall(
 function atOpen(
   name: string,
   on: string,
-  begin: Begin,
+  begin: acts.Begin,
   options: ServerFaultOptions = {},
 ): Fault<ServerWorld> {
   const times = (options.isLasting ?? true) ? undefined : 1;
@@ -124,14 +114,6 @@ export const lasting: ServerFaultOptions = { ...kept, isLasting: true };
 const once: ServerFaultOptions = { isLasting: false, isHidden: true };
 const lost: ServerFaultOptions = { chat: { waits: waitsAfterLoss(shortTimes) } };
 
-const unavailable: Begin = (front, on) => front.refuse(503, on);
-const tooMany: Begin = (front, on) => front.refuse(429, { ...on, headers: { "retry-after": "1" } });
-const hang: Begin = (front, on) => front.hang(on);
-const malformed =
-  (kind: Malformation): Begin =>
-  (front, on) =>
-    front.answerMalformed(kind, on);
-
 const faults: Fault<ServerWorld>[] = [
   inTurn("connection refused, at the first step", "open", refused, {}),
   inTurn("connection refused, at calls", "call", refused, kept),
@@ -141,7 +123,7 @@ const faults: Fault<ServerWorld>[] = [
     (front, on) => front.reset({ ...on, carriedOut: true }),
     kept,
   ),
-  atCall("reset after headers", meets(acts.resetAfterHeaders), kept),
+  atCall("reset after headers", acts.meets(acts.resetAfterHeaders), kept),
   atCall("reset in the middle of the body", (front, on) => front.cutStreams(on), kept),
   atCall(
     "answer stream ends without the answer",
@@ -149,42 +131,40 @@ const faults: Fault<ServerWorld>[] = [
     kept,
   ),
   ...[500, 502, 503, 429].flatMap((status) => [
-    atOpen(`HTTP ${status} to initialize`, "initialize", (front, on) => front.refuse(status, on)),
-    atCall(`HTTP ${status} to calls`, (front, on) => front.refuse(status, on), lasting),
+    atOpen(`HTTP ${status} to initialize`, "initialize", acts.refuse(status)),
+    atCall(`HTTP ${status} to calls`, acts.refuse(status), lasting),
   ]),
-  atOpen("HTTP 503 once, to initialize", "initialize", unavailable, once),
-  atOpen("HTTP 503 once, to tools/list", "tools/list", unavailable, once),
-  atOpen("HTTP 429 once, with Retry-After, to tools/list", "tools/list", tooMany, {
+  atOpen("HTTP 503 once, to initialize", "initialize", acts.refuse(503), once),
+  atOpen("HTTP 503 once, to tools/list", "tools/list", acts.refuse(503), once),
+  atOpen("HTTP 429 once, with Retry-After, to tools/list", "tools/list", acts.tooMany, {
     ...once,
     // A second of it is the server's.
     chat: { times: { connectMs: 4_000 } },
   }),
   atOpen("reset once, of initialize", "initialize", (front, on) => front.reset(on), once),
-  atOpen("HTTP 503 to notifications/initialized", "notifications/initialized", unavailable),
-  atOpen("HTTP 503 to tools/list", "tools/list", unavailable),
+  atOpen("HTTP 503 to notifications/initialized", "notifications/initialized", acts.refuse(503)),
+  atOpen("HTTP 503 to tools/list", "tools/list", acts.refuse(503)),
   atCall(
     "HTTP 504, the call carried out",
     (front, on) => front.refuse(504, { ...on, carriedOut: true }),
     kept,
   ),
-  atCall("endless body of HTTP 500", meets(acts.endlessRefusal), kept),
-  atOpen("endless body of HTTP 500, to initialize", "initialize", meets(acts.endlessRefusal)),
+  atCall("endless body of HTTP 500", acts.meets(acts.endlessRefusal), kept),
+  atOpen("endless body of HTTP 500, to initialize", "initialize", acts.meets(acts.endlessRefusal)),
   atCall(
     "no headers, the call carried out",
     (front, on) => front.hang({ ...on, carriedOut: true }),
     kept,
   ),
-  atCall("headers, then silence", meets(acts.headersThenHang), kept),
-  atCall("signs of life for ever, and no answer", meets(acts.heartbeatForEver), {
+  atCall("headers, then silence", acts.meets(acts.headersThenHang), kept),
+  atCall("signs of life for ever, and no answer", acts.meets(acts.heartbeatForEver), {
     chat: { keepsSession: true, times: { callMs: 1_500 } },
   }),
-  atOpen("initialize hangs", "initialize", hang),
-  atOpen("initialize hangs after its headers", "initialize", meets(acts.headersThenHang)),
-  atOpen("notifications/initialized hangs", "notifications/initialized", hang),
-  atOpen("tools/list hangs", "tools/list", hang),
-  atOpen("HTTP 404 to all during a deploy, first step", "initialize", (front, on) =>
-    front.refuse(404, on),
-  ),
+  atOpen("initialize hangs", "initialize", acts.hang),
+  atOpen("initialize hangs after its headers", "initialize", acts.meets(acts.headersThenHang)),
+  atOpen("notifications/initialized hangs", "notifications/initialized", acts.hang),
+  atOpen("tools/list hangs", "tools/list", acts.hang),
+  atOpen("HTTP 404 to all during a deploy, first step", "initialize", acts.refuse(404)),
   inTurn(
     "HTTP 404 to all during a deploy, at calls",
     "call",
@@ -209,18 +189,18 @@ const faults: Fault<ServerWorld>[] = [
   ),
   inTurn("server forgets its sessions", "call", ({ server }) => server.forget(), lost),
   inTurn("server killed and started again", "call", ({ server }) => server.restart(), lost),
-  atOpen("HTML instead of MCP, to initialize", "initialize", malformed("html")),
-  atCall("HTML instead of MCP, to calls", malformed("html"), kept),
+  atOpen("HTML instead of MCP, to initialize", "initialize", acts.malformed("html")),
+  atCall("HTML instead of MCP, to calls", acts.malformed("html"), kept),
   required("a required connection, its server refuses connections", refused),
   required("a required connection, its server hangs", hangs),
   wrongPath("wrong path in the URL", {}),
   wrongPath("wrong path in the URL, and nobody takes events", { isDeaf: true }),
-  atCall("JSON that is cut off", malformed("cut-json"), kept),
-  atCall("byte order mark before an answer of several lines", meets(acts.byteOrderMark), kept),
-  atCall("event ids outside Latin-1, then a broken stream", meets(acts.oddEventId), kept),
-  atOpen("the same cursor again and again", "tools/list", meets(acts.cursor("again"))),
-  atOpen("an empty cursor", "tools/list", meets(acts.cursor(""))),
-  atCall("answer to another id", malformed("other-id"), kept),
+  atCall("JSON that is cut off", acts.malformed("cut-json"), kept),
+  atCall("byte order mark before an answer of several lines", acts.meets(acts.byteOrderMark), kept),
+  atCall("event ids outside Latin-1, then a broken stream", acts.meets(acts.oddEventId), kept),
+  atOpen("the same cursor again and again", "tools/list", acts.meets(acts.cursor("again"))),
+  atOpen("an empty cursor", "tools/list", acts.meets(acts.cursor(""))),
+  atCall("answer to another id", acts.malformed("other-id"), kept),
 ];
 
 /** No step begins without a connection that it needs, although its tools are known from the step before. */

@@ -18,7 +18,7 @@ export function createStoreAtFault(inner: SessionStore) {
     store,
     heal,
     /** From the next operation of this kind on, all of them; until `heal`. */
-    failAt(operation: "get" | "put", act: StoreAct): void {
+    failAt: (operation: "get" | "put", act: StoreAct): void => {
       met = 0;
       meet("*", async (operate, { name }) => {
         if (met === 0 && name !== operation) return await operate();

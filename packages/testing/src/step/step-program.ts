@@ -19,15 +19,14 @@ const exit = () => process.exit();
 process.on("disconnect", exit);
 
 const { default: step } = (await import(module)) as { default: StepFunction<unknown, unknown> };
-process.once("message", ({ input, stop, endsByItself }: BeginStep) => {
+const begin = async ({ input, stop, endsByItself }: BeginStep) => {
   if (stop) points.stopAt(stop);
-  void take(input).then(async (last) => {
-    await report(last);
-    if (!endsByItself) exit();
-    process.off("disconnect", exit);
-    process.disconnect();
-  });
-});
+  await report(await take(input));
+  if (!endsByItself) exit();
+  process.off("disconnect", exit);
+  process.disconnect();
+};
+process.once("message", (told: BeginStep) => void begin(told));
 await report({ type: "ready" });
 
 async function take(input: unknown): Promise<StepReport> {
