@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Matcher } from "vitest";
 import {
   compareSent,
   countDone,
@@ -23,7 +24,7 @@ export interface DurableMcpMatchers<RESULT = unknown> {
  * expect(await runStep(step)).toHaveSent({ calls: 1, requests: 1 });
  * expect(server).toHaveDone({ order: 1 });
  */
-export const matchers = {
+export const matchers: Readonly<Record<keyof DurableMcpMatchers, Matcher>> = {
   toHaveSent(received: WithRequests, expected: SentCounts) {
     const { actual, log } = compareSent(received, expected);
     return judge(actual, expected, `: ${log.join(", ")}`);
