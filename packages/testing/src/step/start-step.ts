@@ -66,12 +66,16 @@ async function startProcess<OUTPUT>(
     stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
   }
   let sent: readonly SentRequest[] = [];
-  let last: Exclude<StepReport, { type: "ready" | "reached" }> | undefined;
+  let last: Extract<StepReport, { type: "done" | "failed" }> | undefined;
   const ready = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
+  const going = Promise.withResolvers<void>();
+  let isReached = false;
   child.on("message", (report: StepReport) => {
     if (report.type === "ready") return ready.resolve();
+    if (report.type === "going") return going.resolve();
     sent = report.sent;
+    isReached ||= report.type === "reached";
     if (report.type === "reached") reached.resolve();
     else last = report;
   });
@@ -96,10 +100,10 @@ async function startProcess<OUTPUT>(
     if (!isBegun) child.send({ input, stop, endsByItself } satisfies BeginStep);
     isBegun = true;
   };
-  const goTo = async (stop: StopOptions) => {
+  const goTo = async (stop: StopOptions, freezes: boolean) => {
     const { at } = stop;
     const isPoint = typeof at === "string";
-    begin(isPoint ? { ...stop, at } : undefined);
+    begin(isPoint ? { ...stop, at, freezes } : undefined);
     await Promise.race([isPoint ? reached.promise : at, endsEarly]);
   };
   return {
@@ -112,19 +116,22 @@ async function startProcess<OUTPUT>(
       return await endsEarly;
     },
     async kill(stop) {
-      if (stop) await goTo(stop);
+      if (stop) await goTo(stop, false);
       kill();
       await ended;
       return { sent, printed };
     },
     async freeze(stop) {
-      await goTo(stop);
-      child.kill("SIGSTOP");
+      await goTo(stop, true);
+      if (typeof stop.at !== "string") child.kill("SIGSTOP");
       return { sent, printed };
     },
     resume() {
       child.kill("SIGCONT");
-      child.send("go on");
+      // It may come before the step has stopped.
+      if (!isReached) return;
+      const again = setInterval(() => child.kill("SIGCONT"), 50);
+      void Promise.race([going.promise, ended]).then(() => clearInterval(again));
     },
   };
 }

@@ -7,10 +7,16 @@ const [module = "", clockPath] = process.argv.slice(2);
 const clock = clockPath === undefined ? undefined : openClock(clockPath);
 if (clock) useClock(clock);
 
+let freezes = false;
 const points = createStepPoints(async () => {
-  await report({ type: "reached", sent: points.sent });
-  // It is killed here, or told to go on.
-  await new Promise((resolve) => process.once("message", resolve));
+  // Nothing else may happen before it stands still.
+  void report({ type: "reached", sent: points.sent });
+  if (freezes) {
+    process.kill(process.pid, "SIGSTOP");
+    void report({ type: "going" });
+    return;
+  }
+  await new Promise(() => undefined);
 });
 const fetch = points.watchFetch(globalThis.fetch);
 globalThis.fetch = fetch;
@@ -20,6 +26,7 @@ process.on("disconnect", exit);
 
 const { default: step } = (await import(module)) as { default: StepFunction<unknown, unknown> };
 const begin = async ({ input, stop, endsByItself }: BeginStep) => {
+  freezes = stop?.freezes ?? false;
   if (stop) points.stopAt(stop);
   await report(await take(input));
   if (!endsByItself) exit();

@@ -68,12 +68,13 @@ export interface Step<OUTPUT> {
 export interface BeginStep {
   readonly input: unknown;
   readonly endsByItself: boolean;
-  readonly stop?: StopPlan | undefined;
+  readonly stop?: (StopPlan & { readonly freezes: boolean }) | undefined;
 }
 
 /** What a step's process says. An error is there as plain data. */
 export type StepReport =
   | { readonly type: "ready" }
+  | { readonly type: "going" }
   | { readonly type: "reached"; readonly sent: readonly SentRequest[] }
   | { readonly type: "done"; readonly output: unknown; readonly sent: readonly SentRequest[] }
   | { readonly type: "failed"; readonly error: FailedStep; readonly sent: readonly SentRequest[] };
