@@ -20,6 +20,16 @@ export interface Clock {
   readonly advance: (span: ClockSpan) => number;
 }
 
+/** Of all clocks of this process. */
+let folder: string | undefined;
+let clocks = 0;
+
+function makeFolder(): string {
+  const made = mkdtempSync(join(tmpdir(), "durable-mcp-clocks-"));
+  process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
 /**
  * A clock for sessions, stores, servers and steps, which goes on with the time and jumps when a test says so. A step in
  * a process of its own that gets it (`startStep(…, { clock })`) has it as its `Date`.
@@ -28,9 +38,9 @@ export interface Clock {
  * clock.advance({ days: 3 });
  */
 export function createClock(): Clock {
-  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-clock-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, "offset");
+  folder ??= makeFolder();
+  clocks += 1;
+  const path = join(folder, `offset-${clocks}`);
   writeFileSync(path, "0");
   return openClock(path);
 }

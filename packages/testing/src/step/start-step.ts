@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type {
   BeginStep,
@@ -37,6 +37,9 @@ export async function runStep<INPUT, OUTPUT>(
   const started = await startStep(step, options);
   return await started.finish();
 }
+
+/** They end with this process. */
+let living: Set<ChildProcess> | undefined;
 
 async function startProcess<OUTPUT>(
   module: string,
@@ -81,7 +84,10 @@ async function startProcess<OUTPUT>(
   });
   const kill = () => void child.kill("SIGKILL");
   const timer = setTimeout(kill, timeoutMs);
-  process.once("exit", kill);
+  if (living === undefined)
+    process.once("exit", () => living!.forEach((each) => each.kill("SIGKILL")));
+  living ??= new Set();
+  living.add(child);
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const endsEarly = ended.then((): never => {
     const how = last?.type === "failed" ? last.error.message : (child.signalCode ?? child.exitCode);
@@ -91,7 +97,7 @@ async function startProcess<OUTPUT>(
   endsEarly.catch(() => undefined);
   child.once("close", () => {
     clearTimeout(timer);
-    process.off("exit", kill);
+    living!.delete(child);
   });
   await Promise.race([ready.promise, endsEarly]);
 
