@@ -92,6 +92,7 @@ const projects = [
   project("cli", { exclude: inMatrix }),
   project("stores", realServers),
   project("server"),
+  project("testing"),
   project("benchmarks", { exclude: inMatrix }),
   ...withProcesses({}, { exclude: [...inMatrix, otherSessions] }),
 ];

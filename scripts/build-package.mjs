@@ -4,7 +4,7 @@
 //     node ../../scripts/build-package.mjs [<program that is started by its file name> ...]
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { rolldown } from "rolldown";
 
 const { name, publishConfig, dependencies, peerDependencies } = JSON.parse(
@@ -27,9 +27,7 @@ const input = Object.fromEntries(
 );
 
 rmSync("dist", { recursive: true, force: true });
-for (const config of ["tsconfig.build.json", "tsconfig.testing.json"].filter(existsSync)) {
-  execFileSync("tsc", ["-p", config], { stdio: "inherit" });
-}
+execFileSync("tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
 const bundle = await rolldown({
   input,
   // Everything that is not a file of the package.

@@ -5,7 +5,8 @@
 // - Every `ts` block is typechecked against the sources. A block is a complete module; what a reader knows from
 //   the text around it stands in an HTML comment before the block, `<!-- given` … `-->`, and is compiled with it.
 //   A comment that declares a module stands for a package that is not installed here.
-//   Of a `diff` block, the code after the change is the module.
+//   Of a `diff` block, the code after the change is the module. After `<!-- from <file> -->` a block is a part of that
+//   file of the repository, which is compiled and run where it is.
 // - Every `json` block parses, and every snapshot and every `session.state` in one loads.
 // - Links and anchors lead somewhere in a clone, also those to files of this repository on GitHub: none to docs/api,
 //   which is generated. Links to elsewhere are well-formed and go over https; nothing is sent.
@@ -65,6 +66,7 @@ const installed = { "docs/clients/ai-sdk-mcp-1.md": ['"@ai-sdk/mcp"', '"ai-sdk-m
 const counts = {
   pages: pages.size,
   "ts blocks": checkTypes(),
+  "parts of files": checkParts(),
   "json blocks": checkJson(),
   links: checkLinks(),
   "pages in the sidebar": checkSidebar(),
@@ -89,7 +91,7 @@ function checkTypes() {
   try {
     linkDependencies(folder);
     const blocks = [
-      ...blocksIn("ts"),
+      ...blocksIn("ts").filter(({ from }) => from === undefined),
       ...blocksIn("diff").map((block) => Object.assign(block, { code: afterChange(block.code) })),
     ];
     const declarations = [];
@@ -139,6 +141,17 @@ function checkTypes() {
   }
 }
 
+function checkParts() {
+  const parts = [...pages].flatMap(([file, { blocks }]) =>
+    blocks.filter(({ from }) => from !== undefined).map((block) => ({ file, ...block })),
+  );
+  for (const { file, line, from, code } of parts) {
+    const isThere = existsSync(join(root, from)) && read(from).includes(code);
+    if (!isThere) problem(file, line, `This is no part of ${from}.`);
+  }
+  return parts.length;
+}
+
 /** What a diff leaves, at the lines where it stands. */
 function afterChange(code) {
   return code
@@ -149,7 +162,7 @@ function afterChange(code) {
 
 /** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
 function linkDependencies(folder) {
-  for (const name of ["core", "ai-sdk", "langchain", "oauth", "stores", "workflow"])
+  for (const name of ["core", "ai-sdk", "langchain", "oauth", "stores", "testing", "workflow"])
     link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
   // Of two releases of a package the one of packages/ai-sdk, which is first by name.
   const patternsOfPackages = [

@@ -3,8 +3,8 @@ const linkForms =
   /(?:\]\(|^\[[^\]]+\]: *|<(?=https?:)|\b(?:href|src)=")([^)\s">]+)(?: "[^"]*")?(?:[)">]|$)/g;
 
 /**
- * What scripts/check-docs.mjs needs of a page: its code blocks with their `<!-- given` comments, its links and
- * its headings. Lines count from 1.
+ * What scripts/check-docs.mjs needs of a page: its code blocks with their `<!-- given` and `<!-- from` comments, its
+ * links and its headings. Lines count from 1.
  */
 export function readMarkdown(text) {
   const blocks = [];
@@ -14,6 +14,7 @@ export function readMarkdown(text) {
   const slugs = new Map();
   let block;
   let given;
+  let from;
   let isInGiven = false;
 
   for (const [index, content] of text.split("\n").entries()) {
@@ -21,7 +22,7 @@ export function readMarkdown(text) {
     if (block !== undefined) {
       if (content.trim() === block.fence) {
         blocks.push(block);
-        block = given = undefined;
+        block = given = from = undefined;
       } else block.code += `${content}\n`;
       continue;
     }
@@ -32,7 +33,7 @@ export function readMarkdown(text) {
     }
     const [, fence, language] = /^ *(```+)(\w*)/.exec(content) ?? [];
     if (fence !== undefined) {
-      block = { fence, language, given, line: line + 1, code: "" };
+      block = { fence, language, given, from, line: line + 1, code: "" };
       continue;
     }
     if (content.trim() === "<!-- given") {
@@ -41,6 +42,7 @@ export function readMarkdown(text) {
       continue;
     }
     if (content.trim() !== "") given = undefined;
+    if (content.trim() !== "") from = /^<!-- from (\S+) -->$/.exec(content)?.[1];
     const [, heading] = /^#+ (.*)$/.exec(content) ?? [];
     if (heading !== undefined) {
       headings.add(heading);

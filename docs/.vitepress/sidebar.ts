@@ -46,6 +46,7 @@ const guides = {
     "guides/choosing-a-store",
     "guides/sealing",
     "guides/observability",
+    "guides/testing",
     "guides/probe",
   ],
   Clients: [

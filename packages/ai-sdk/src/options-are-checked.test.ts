@@ -1,7 +1,7 @@
 /** Options are data from outside: every factory, and every function with options, checks them. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { scriptedModel } from "../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../test/step.ts";
 import { checkedElsewhere, wrongValues } from "../test/wrong-values.ts";
 import { checkOptions, checkOwnOptions } from "./base/check-options.ts";

@@ -11,7 +11,7 @@ import {
   createDurableSessions,
   defineMcpClientConnection,
 } from "../src/index.ts";
-import { scriptedModel, type Turn } from "./scripted-model.ts";
+import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 
 const [url = ""] = process.argv.slice(2);
 const provider = createConnectionProvider({

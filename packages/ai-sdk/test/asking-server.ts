@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { sendJson, sendText, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import {
+  sendJson,
+  sendText,
+  startHttpServer,
+  type TestHttpServer,
+} from "../../core/test/http-server.ts";
 import { confirm, yes } from "../../core/test/yes-or-no.ts";
 
 export { confirm, yes };

@@ -9,7 +9,7 @@ import {
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import type { StoredSessionsOptions } from "../src/sessions/durable-sessions.ts";
 import { collectEvents } from "./collect-events.ts";
-import { createHeldStore } from "./held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServer, startNotebookServer } from "./notebook-server.ts";
 
 export type ProcessOptions = Partial<StoredSessionsOptions> &
@@ -53,7 +53,7 @@ export async function startStored(
   const server = await startNotebookServer();
   let time = Date.now();
   const now = () => time;
-  const held = createHeldStore(createMemoryStore({ now }));
+  const held = createFaultyStore(createMemoryStore({ now }));
   const store = wrap(held.store);
   const startAnother = (more: ProcessOptions = {}) =>
     startProcess(server, store, { now, ...options, ...more });

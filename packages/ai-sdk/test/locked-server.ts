@@ -1,5 +1,9 @@
 import { request as send } from "node:http";
-import { type ReceivedRequest, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import {
+  type ReceivedRequest,
+  startHttpServer,
+  type TestHttpServer,
+} from "../../core/test/http-server.ts";
 
 /** The bearer token of a request, and the request. */
 type Judge = (token: string | undefined, request: ReceivedRequest) => Refusal | undefined;

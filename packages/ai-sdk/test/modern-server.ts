@@ -1,4 +1,4 @@
-import { sendJson, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import { sendJson, startHttpServer, type TestHttpServer } from "../../core/test/http-server.ts";
 import { answer, type Interceptor } from "./notebook-server.ts";
 
 const version = "2026-07-28";

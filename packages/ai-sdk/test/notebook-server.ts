@@ -8,7 +8,7 @@ import {
   sendJson,
   startHttpServer,
   type TestHttpServer,
-} from "./http-server.ts";
+} from "../../core/test/http-server.ts";
 
 /** Answers a request in the server's place; "next" leaves it to the server. */
 export type Interceptor = (

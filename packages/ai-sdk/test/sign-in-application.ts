@@ -5,13 +5,13 @@ import type { DurableSessionsOptions, McpClientConnectionOptions } from "../src/
 import { createDurableSessions, defineMcpClientConnection, stopWhenWaiting } from "../src/index.ts";
 import { type AskingServer, startAskingServer } from "./asking-server.ts";
 import { collectEvents } from "./collect-events.ts";
-import type { ReceivedRequest } from "./http-server.ts";
+import type { ReceivedRequest } from "../../core/test/http-server.ts";
 import { answer, startNotebookServer } from "./notebook-server.ts";
-import { toolResults, type Turn } from "./scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { createSignIns } from "./sign-ins.ts";
 import { startSseServer } from "./sse-server.ts";
 import { alice } from "./step.ts";
-import { majors, modelOfBoth } from "./waiting-tool.ts";
+import { majors } from "./waiting-tool.ts";
 
 type Ai = (typeof majors)[number]["ai"];
 export const { ai: ai7 } = majors[1]!;
@@ -66,7 +66,7 @@ function startApplication(
     signIn: async () => await signIns.signIn(alice, new URL(url).href),
     waiting: async () => await sessions().waiting("chat", use),
     async step(before: readonly ModelMessage[], turns: readonly Turn[] = [], of = sessions()) {
-      const model = modelOfBoth(...turns);
+      const model = scriptedModel(...turns);
       const after = await of.run("chat", use, async (run) => {
         const tools = await run.tools();
         const { messages, stillWaiting } = await run.waiting.resume(before, { tools });

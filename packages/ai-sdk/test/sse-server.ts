@@ -1,6 +1,6 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
-import { sendText, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import { sendText, startHttpServer, type TestHttpServer } from "../../core/test/http-server.ts";
 import { answer, type Interceptor } from "./notebook-server.ts";
 
 export interface SseServer extends TestHttpServer {

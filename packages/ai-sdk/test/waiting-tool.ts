@@ -4,18 +4,12 @@ import { z } from "zod";
 import { acceptWaiting, waitingModelOutput } from "../src/tools/model-output.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
-import { scriptedModel, type Turn } from "./scripted-model.ts";
 
 /** AI SDK 6 and 7, for tests that are the same for both. Their types are compared in `*.test-d.ts`. */
 export const majors = [
   { major: 6, ai: ai6 as unknown as typeof ai7 },
   { major: 7, ai: ai7 },
 ];
-
-/** A scripted model that both take. */
-export function modelOfBoth(...turns: Turn[]) {
-  return Object.assign(scriptedModel(...turns), { specificationVersion: "v3" as "v4" });
-}
 
 /** A tool's result while its call waits for a yes. */
 export function waitingResult(id: string, call: Partial<WaitingCall> = {}): WaitingResult {

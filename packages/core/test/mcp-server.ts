@@ -1,8 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { initializeResult } from "./session-snapshot.ts";
-import { type ReceivedRequest, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import {
+  type ReceivedRequest,
+  sendJson,
+  sendText,
+  startHttpServer,
+  type TestHttpServer,
+} from "./http-server.ts";
 
-export { initializeResult };
+export { initializeResult, sendJson, sendText };
 
 /** Answers a request in the server's place, or leaves it to the server with `next`. */
 export type McpHandler = (
@@ -13,8 +19,6 @@ export type McpHandler = (
 
 export interface TestMcpServer extends TestHttpServer {
   readonly url: string;
-  /** What arrived, as "POST tools/call". */
-  readonly log: string[];
   /**
    * The DELETEs of sessions that the server has forgotten. They come at any time after a recovery, so they
    * are not among `requests`.
@@ -78,25 +82,13 @@ export async function startMcpServer(
     sessionIds,
     endings,
     get log() {
-      return server.requests.map(({ method, message }) =>
-        message?.method ? `${method} ${message.method}` : method,
-      );
+      return server.log;
     },
     forgetSessions: () => known.clear(),
     use(next) {
       current = next;
     },
   };
-}
-
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { "content-type": "application/json", ...headers });
-  response.end(JSON.stringify(body));
 }
 
 export function sendResult(
@@ -106,10 +98,6 @@ export function sendResult(
   headers: Record<string, string> = {},
 ): void {
   sendJson(response, 200, { jsonrpc: "2.0", id, result }, headers);
-}
-
-export function sendText(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { "content-type": "text/plain" }).end(body);
 }
 
 /** Opens an SSE answer; what is written to it later are whole or partial events. */

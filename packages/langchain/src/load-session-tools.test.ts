@@ -11,7 +11,7 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type NotebookServer, on, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
-import { sendJson, sendText } from "../../ai-sdk/test/http-server.ts";
+import { sendJson, sendText } from "../../core/test/http-server.ts";
 import { notebook, startSaved } from "../../ai-sdk/test/saved-session.ts";
 import { startSseServer } from "../../ai-sdk/test/sse-server.ts";
 import { alice, startApplication } from "../../ai-sdk/test/step.ts";

@@ -1,6 +1,6 @@
 /** Tasks, which this version cannot follow, beneath LangChain tools. */
 import { expect, test } from "vitest";
-import { sendJson } from "../../ai-sdk/test/http-server.ts";
+import { sendJson } from "../../core/test/http-server.ts";
 import { startNotes } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { testSessionStore } from "@durable-mcp/core/testing";
+import { testSessionStore } from "@durable-mcp/testing/store";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openPostgres, { createPool } from "../test/open-postgres.ts";

@@ -1,4 +1,4 @@
-import { testSessionStore } from "@durable-mcp/core/testing";
+import { testSessionStore } from "@durable-mcp/testing/store";
 import {
   createClient,
   createClientPool,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { testSessionStore } from "@durable-mcp/core/testing";
+import { testSessionStore } from "@durable-mcp/testing/store";
 import { afterAll, describe, expect, test } from "vitest";
 import openSqlite from "../test/open-sqlite.ts";
 

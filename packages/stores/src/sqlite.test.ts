@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
-import { testSessionStore } from "@durable-mcp/core/testing";
+import { testSessionStore } from "@durable-mcp/testing/store";
 import { afterAll, describe, expect, test } from "vitest";
 import openSqlite from "../test/open-sqlite.ts";
 import { sqliteList } from "./sqlite/list.ts";

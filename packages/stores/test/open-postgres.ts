@@ -1,4 +1,4 @@
-import type { OpenedStore } from "@durable-mcp/core/testing";
+import type { OpenedStore } from "@durable-mcp/testing/store";
 import pg from "pg";
 import { createPostgresStore, type PostgresStoreOptions } from "../src/postgres.ts";
 import { postgresUser } from "./postgres-user.ts";

@@ -1,4 +1,4 @@
-import type { OpenedStore } from "@durable-mcp/core/testing";
+import type { OpenedStore } from "@durable-mcp/testing/store";
 import { createClient } from "redis";
 import { createRedisStore, type RedisStoreOptions } from "../src/redis.ts";
 

@@ -1,4 +1,4 @@
-import type { OpenedStore } from "@durable-mcp/core/testing";
+import type { OpenedStore } from "@durable-mcp/testing/store";
 import openSqlite from "./open-sqlite.ts";
 
 /** A store that is wrong: it does not compare, so that processes overwrite each other's updates. */

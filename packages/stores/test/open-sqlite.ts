@@ -1,4 +1,4 @@
-import type { OpenedStore } from "@durable-mcp/core/testing";
+import type { OpenedStore } from "@durable-mcp/testing/store";
 import { createSqliteStore, type SqliteStoreOptions } from "../src/sqlite.ts";
 
 /** Opens the SQLite file at a path. */

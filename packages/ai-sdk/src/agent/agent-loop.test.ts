@@ -2,7 +2,7 @@ import { ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { on } from "../../test/notebook-server.ts";
 import { startNotes } from "../../test/saved-session.ts";
-import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 
 /** Runs an agent on a scripted model; gives what the model was told of its calls. */
 async function run(tools: ToolSet, ...turns: Turn[]) {

@@ -9,7 +9,7 @@ import {
   toolApproval,
   wait,
 } from "../../test/notebook-sessions.ts";
-import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { takeAnswer } from "../../test/ui-chunks.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";

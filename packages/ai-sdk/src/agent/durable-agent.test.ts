@@ -11,7 +11,7 @@ import { isInUse } from "../../test/counted-sessions.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { add, options, startNotebookSessions, wait } from "../../test/notebook-sessions.ts";
 import { notebook } from "../../test/saved-session.ts";
-import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 

@@ -3,10 +3,10 @@ import type { ModelMessage, ToolSet } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
-import { toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { startLockedShop } from "../../test/sign-in-application.ts";
 import { alice } from "../../test/step.ts";
-import { majors, modelOfBoth } from "../../test/waiting-tool.ts";
+import { majors } from "../../test/waiting-tool.ts";
 import {
   agentTool,
   createDurableAgent,
@@ -54,7 +54,7 @@ describe.each(majors)("a tool of agentTool with AI SDK $major", ({ major, ai }) 
   const ownTool = (execute: (prompt: string) => unknown) =>
     ai.tool({ inputSchema, execute: ({ prompt }) => execute(prompt) });
   const agentOf = (tools: ToolSet, turns: readonly Turn[]) =>
-    new ai.ToolLoopAgent({ model: modelOfBoth(...turns), tools, ...stopWhenWaiting() });
+    new ai.ToolLoopAgent({ model: scriptedModel(...turns), tools, ...stopWhenWaiting() });
   const wrapped = (tools: ToolSet, turns: readonly Turn[], settings: object = {}) =>
     agentTool({ description: "Orders.", agent: agentOf(tools, turns), ...settings }) as never;
   /** One tool, `delegate`. */
@@ -79,7 +79,7 @@ describe.each(majors)("a tool of agentTool with AI SDK $major", ({ major, ai }) 
     makeTools: MakeTools,
     sessions: Sessions = sessionsOf(),
   ) {
-    const model = modelOfBoth(...turns);
+    const model = scriptedModel(...turns);
     const after = await sessions.run("chat", use, async (run) => {
       const own = (await run.tools()) as ToolSet;
       const tools = { ...own, ...makeTools(own) };
@@ -172,7 +172,7 @@ describe.each(majors)("a tool of agentTool with AI SDK $major", ({ major, ai }) 
     const controller = new AbortController();
     const aborting: MakeTools = (own) => {
       const abort = ownTool(() => controller.abort(new Error("The page is gone.")));
-      const model = modelOfBoth(order("milk"), call("abort"));
+      const model = scriptedModel(order("milk"), call("abort"));
       const agent = new ai.ToolLoopAgent({ model, tools: { ...own, abort } });
       return { delegate: agentTool({ description: "Orders.", agent }) as never };
     };
@@ -249,7 +249,7 @@ describe.each(majors)("a tool of agentTool with AI SDK $major", ({ major, ai }) 
 type Helpers = ReturnType<typeof durableAgent>[];
 
 function durableAgent(turns: readonly Turn[], tools: ToolSet = {}) {
-  const model = modelOfBoth(...turns);
+  const model = scriptedModel(...turns);
   return Object.assign(createDurableAgent({ sessions: sessionsOf(), model, tools }), { model });
 }
 

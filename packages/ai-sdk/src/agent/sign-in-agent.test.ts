@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { addNote, asJson, startLockedNotebook, user } from "../../test/sign-in-application.ts";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "./durable-agent.ts";

@@ -5,9 +5,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
-import { toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
-import { majors, modelOfBoth } from "../../test/waiting-tool.ts";
+import { majors } from "../../test/waiting-tool.ts";
 import {
   agentTool,
   createDurableAgent,
@@ -61,7 +61,7 @@ const placeholders = (messages: readonly ModelMessage[]) =>
     .flatMap(({ content }) => (JSON.stringify(content).includes('"waiting"') ? [content] : []));
 
 describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
-  type MakeTools = (tools: ToolSet, inner: ReturnType<typeof modelOfBoth>) => ToolSet;
+  type MakeTools = (tools: ToolSet, inner: ReturnType<typeof scriptedModel>) => ToolSet;
 
   /** A step of the root agent, in a process of its own. */
   async function step(
@@ -70,7 +70,7 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     innerTurns: Turn[],
     makeTools: MakeTools,
   ) {
-    const [model, inner] = [modelOfBoth(...turns), modelOfBoth(...innerTurns)];
+    const [model, inner] = [scriptedModel(...turns), scriptedModel(...innerTurns)];
     const after = await sessionsOf().run("chat", use, async (run) => {
       const own = (await run.tools()) as ToolSet;
       const tools = { ...own, ...makeTools(own, inner) };
@@ -83,7 +83,7 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     return { messages: asJson(after), model, inner, told: toolResults(model) };
   }
 
-  const loopAgent = (model: ReturnType<typeof modelOfBoth>, tools: ToolSet) =>
+  const loopAgent = (model: ReturnType<typeof scriptedModel>, tools: ToolSet) =>
     new ai.ToolLoopAgent({ model, tools, ...stopWhenWaiting() });
   const wrapped: MakeTools = (tools, inner) => ({
     delegate: agentTool({ description: "Orders.", agent: loopAgent(inner, tools) }) as never,
@@ -105,7 +105,7 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
   const middle: MakeTools = (tools, model) => ({
     delegate: agentTool({
       description: "Has others order.",
-      agent: loopAgent(modelOfBoth("Both."), {
+      agent: loopAgent(scriptedModel("Both."), {
         delegate: agentTool({ description: "Orders.", agent: loopAgent(model, tools) }) as never,
       }),
     }) as never,
@@ -116,7 +116,7 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
       execute: async ({ prompt }) => (await loopAgent(inner, tools).generate({ prompt })).text,
     });
     const agent = loopAgent(
-      modelOfBoth([{ tool: "bare", input: { prompt: "Order." } }], "It failed."),
+      scriptedModel([{ tool: "bare", input: { prompt: "Order." } }], "It failed."),
       { bare },
     );
     return { delegate: agentTool({ description: "Orders.", agent }) as never };
@@ -189,7 +189,7 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
       delegate: agentTool({
         description: "Has others order.",
         agent: loopAgent(
-          modelOfBoth(
+          scriptedModel(
             [...delegate, { tool: "delegate", input: { prompt: "And milk." } }] as Turn,
             "Both.",
           ),
@@ -237,7 +237,7 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
 });
 
 function agents(turns: Turn[], innerTurns: Turn[]) {
-  const [model, inner] = [modelOfBoth(...turns), modelOfBoth(...innerTurns)];
+  const [model, inner] = [scriptedModel(...turns), scriptedModel(...innerTurns)];
   const helper = createDurableAgent({ sessions: sessionsOf(), model: inner });
   const delegateTool = {
     inputSchema: z.object({ prompt: z.string() }),
@@ -285,7 +285,7 @@ describe("a durable agent in a tool of another", () => {
 test("a plain agent in a tool of a durable agent is refused, and its call is taken back", async () => {
   const { ai } = majors[1]!;
   const { events, onEvent } = collectEvents();
-  const model = modelOfBoth(delegate, "I see.");
+  const model = scriptedModel(delegate, "I see.");
   const root = createDurableAgent({
     sessions: sessionsOf(onEvent as never),
     model,
@@ -294,7 +294,7 @@ test("a plain agent in a tool of a durable agent is refused, and its call is tak
         inputSchema: z.object({ prompt: z.string() }),
         execute: async ({ prompt }) => {
           const tools = (await currentConnections().tools()) as ToolSet;
-          const inner = new ai.ToolLoopAgent({ model: modelOfBoth(order, "It waits."), tools });
+          const inner = new ai.ToolLoopAgent({ model: scriptedModel(order, "It waits."), tools });
           return (await inner.generate({ prompt })).text;
         },
       }),
@@ -310,7 +310,11 @@ test("a placeholder of the tool is one for pages, too", async () => {
   const { ai } = majors[1]!;
   const output = await sessionsOf().run("chat", use, async (run) => {
     const tools = (await run.tools()) as ToolSet;
-    const agent = new ai.ToolLoopAgent({ model: modelOfBoth(order), tools, ...stopWhenWaiting() });
+    const agent = new ai.ToolLoopAgent({
+      model: scriptedModel(order),
+      tools,
+      ...stopWhenWaiting(),
+    });
     const { execute } = agentTool({ description: "Orders.", agent });
     return await execute!({ prompt: "Order." }, { toolCallId: "root", messages: [] } as never);
   });

@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { callsOf } from "../../test/calls-of.ts";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
-import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice, bob } from "../../test/step.ts";
 import { takeAnswer } from "../../test/ui-chunks.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";

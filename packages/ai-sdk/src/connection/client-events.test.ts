@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { backends, startNotebooks } from "../../test/agent-session.ts";
 import type { ClientEvent } from "../../test/collect-events.ts";
-import { sendText } from "../../test/http-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
 import { on } from "../../test/notebook-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { currentConnections, withConnections } from "../index.ts";

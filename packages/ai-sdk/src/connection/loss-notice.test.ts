@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startSaved } from "../../test/saved-session.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 import type { StatefulSessionOptions } from "./connection-options.ts";

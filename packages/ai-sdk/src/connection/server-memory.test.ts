@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Backend, backends, type Run, startAgent } from "../../test/agent-session.ts";
-import { sendJson } from "../../test/http-server.ts";
+import { sendJson } from "../../../core/test/http-server.ts";
 import { type ModernServerOptions, startModernServer } from "../../test/modern-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText } from "../../test/step.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sendJson } from "../../test/http-server.ts";
+import { sendJson } from "../../../core/test/http-server.ts";
 import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";

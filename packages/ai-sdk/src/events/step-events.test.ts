@@ -2,7 +2,7 @@ import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { isStepCount, streamText } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool } from "../../test/step.ts";
 import {
   type ConnectionEvent,
@@ -36,7 +36,7 @@ async function startNotes() {
 /** A model that says these turns, and fails in the next one. */
 function failingModel(...turns: Turn[]) {
   const model = scriptedModel(...turns);
-  const { doStream } = model;
+  const doStream = model.doStream.bind(model);
   let asked = 0;
   model.doStream = async (options) => {
     if ((asked += 1) > turns.length) throw new Error("The key of the model is wrong.");

@@ -3,7 +3,7 @@ import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";

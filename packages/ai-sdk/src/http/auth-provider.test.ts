@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
-import { sendJson, sendText } from "../../test/http-server.ts";
+import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";

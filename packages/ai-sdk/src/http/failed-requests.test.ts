@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { McpSessionError } from "@durable-mcp/core";
 import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
-import { type ReceivedRequest, sendJson, sendText } from "../../test/http-server.ts";
+import { type ReceivedRequest, sendJson, sendText } from "../../../core/test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";

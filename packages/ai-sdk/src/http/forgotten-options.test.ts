@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startAskingServer } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";

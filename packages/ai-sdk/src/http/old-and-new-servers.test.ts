@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sendJson, sendText } from "../../test/http-server.ts";
+import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";

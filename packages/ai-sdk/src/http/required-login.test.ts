@@ -1,7 +1,7 @@
 /** A required connection whose login runs out between two steps. */
 import type { OAuthClientProvider, OAuthTokens } from "@ai-sdk/mcp";
 import { expect, test } from "vitest";
-import { sendJson, sendText } from "../../test/http-server.ts";
+import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, startApplication } from "../../test/step.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sendText } from "../../test/http-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";

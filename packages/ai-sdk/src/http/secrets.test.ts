@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { escapedForms } from "../../test/escaped-forms.ts";
-import { type ReceivedRequest, sendJson, sendText } from "../../test/http-server.ts";
+import { type ReceivedRequest, sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startNotes } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { sendJson, startHttpServer } from "../../test/http-server.ts";
+import { sendJson, startHttpServer } from "../../../core/test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 
 const program = fileURLToPath(new URL("../../test/traced-program.ts", import.meta.url));

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { createMemoryStore } from "@durable-mcp/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { collectMetrics, type Measured } from "../../test/collect-metrics.ts";
-import { sendJson, sendText } from "../../test/http-server.ts";
+import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { describingProgram } from "../../test/describing-program.ts";
 import { callTool, startApplication } from "../../test/step.ts";

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { context, propagation } from "@opentelemetry/api";
 import { beforeEach, describe, expect, test } from "vitest";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { type ReceivedRequest, sendJson, sendText } from "../../test/http-server.ts";
+import { type ReceivedRequest, sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../index.ts";

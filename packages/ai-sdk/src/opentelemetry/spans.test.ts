@@ -3,10 +3,10 @@ import { context, type Span, SpanKind, SpanStatusCode, trace } from "@openteleme
 import { ToolLoopAgent } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { sendText } from "../../test/http-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { callForText, callTool, startApplication } from "../../test/step.ts";
 import {
   defineMcpClientConnection,

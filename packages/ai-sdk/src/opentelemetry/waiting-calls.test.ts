@@ -6,7 +6,7 @@ import { callsOf } from "../../test/calls-of.ts";
 import { type AnswerLeg, startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectMetrics } from "../../test/collect-metrics.ts";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection, stopWhenWaiting } from "../index.ts";
 import { openTelemetry } from "./index.ts";

@@ -12,7 +12,7 @@ import {
   startNotebookServer,
 } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { bob, callForText, callTool } from "../../test/step.ts";
 import {
   type AutoSessionOptions,

@@ -1,7 +1,7 @@
 /** Looking after the connections of a run from inside of it. */
 import { describe, expect, test } from "vitest";
 import { backends, startNotebooks } from "../../test/agent-session.ts";
-import { sendText } from "../../test/http-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";

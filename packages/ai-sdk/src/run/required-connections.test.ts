@@ -3,7 +3,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook, startNotes } from "../../test/saved-session.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "../agent/durable-agent-ui-stream.ts";

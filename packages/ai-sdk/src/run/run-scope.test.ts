@@ -5,7 +5,7 @@ import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type ToolSe
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { startRuns, textOf } from "../../test/run.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";

@@ -3,7 +3,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { describingProgram } from "../../test/describing-program.ts";
 import { isOfProgress } from "../../test/collect-events.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, outdateTools } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
@@ -23,7 +23,7 @@ const notebook = ({ url }: Pick<NotebookServer, "url">) => ({
 
 /** A store that fails to write what a step leaves: its tool list is outdated. */
 function startFailingStore() {
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const fail = async (run: ConnectionRun<any>) => {
     await outdateTools(run);
     held.fail("put");

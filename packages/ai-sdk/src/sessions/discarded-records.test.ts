@@ -1,7 +1,7 @@
 import { createMemoryStore, type JsonValue } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool } from "../../test/step.ts";
 
@@ -20,7 +20,7 @@ async function startChat(change: (record: Stored) => JsonValue = (record) => rec
   const { value, revision } = (await store.get(key))!;
   await store.put(key, change(structuredClone(value) as Stored), revision, { owner });
   server.requests.length = 0;
-  const held = createHeldStore(store);
+  const held = createFaultyStore(store);
   return { server, store, held, ...startProcess(server, held.store) };
 }
 

@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { bothStores } from "../../test/both-stores.ts";
 import { type ProcessOptions, startStored } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool } from "../../test/step.ts";
@@ -152,7 +152,7 @@ describe("an idle time-out over several processes", () => {
 
 test("a session that is opened when the step is over is not used", async () => {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const sessions = createDurableSessions({
     connections: { notes: notebook(server) },
     store: held.store,

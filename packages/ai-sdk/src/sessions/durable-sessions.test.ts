@@ -2,13 +2,13 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { add, list } from "../../test/agent-session.ts";
 import { startProcess, startStored } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, outdateTools } from "../../test/step.ts";
 
 test("a session is saved after onStart and before any call", async () => {
   const server = await startNotebookServer();
-  const held = createHeldStore(createMemoryStore());
+  const held = createFaultyStore(createMemoryStore());
   const order: string[] = [];
   held.before("put", () => void order.push(`put after ${server.log.at(-1)}`));
   const { sessions } = startProcess(server, held.store, {

@@ -6,7 +6,7 @@ import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { bothStores } from "../../test/both-stores.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { createFingerprintingStore } from "../../test/fingerprinting-store.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callTool } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
@@ -284,9 +284,9 @@ describe("a sweep", () => {
   });
 
   test("leaves a call that is answered between its look and its deletion", async () => {
-    let held!: ReturnType<typeof createHeldStore>;
+    let held!: ReturnType<typeof createFaultyStore>;
     const { sessions, ask, pass, size, startProcess } = await start((plain) => {
-      held = createHeldStore(plain);
+      held = createFaultyStore(plain);
       return held.store;
     });
     const { id } = await ask("chat");

@@ -11,7 +11,7 @@ import {
   startAgent,
 } from "../../test/agent-session.ts";
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
-import { sendJson, sendText } from "../../test/http-server.ts";
+import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook as define } from "../../test/saved-session.ts";
 import { alice, bob } from "../../test/step.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { sendText } from "../../test/http-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
@@ -83,7 +83,7 @@ describe("shutdown", () => {
   test("that comes while a lease opens lets it fail, and leaves the store alone afterwards", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const { provider } = await startRuns();
-    const held = createHeldStore(createMemoryStore());
+    const held = createFaultyStore(createMemoryStore());
     const sessions = createDurableSessions({ provider, store: held.store, touchIntervalMs: 1_000 });
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     held.before("get", async () => {

@@ -16,9 +16,9 @@ import {
 } from "../../test/sign-in-application.ts";
 import { yes } from "../../test/asking-server.ts";
 import { answer } from "../../test/notebook-server.ts";
-import { toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { bob } from "../../test/step.ts";
-import { majors, modelOfBoth } from "../../test/waiting-tool.ts";
+import { majors } from "../../test/waiting-tool.ts";
 import { isWaiting, stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-options.ts";
 
@@ -225,7 +225,7 @@ async function startSteps(backend: Backend) {
   const app = await startLockedNotebook();
   const agent = startAgent(backend, { work: app.connection() });
   const converse = async (before: ModelMessage[], ...turns: Turn[]) => {
-    const model = modelOfBoth(...turns);
+    const model = scriptedModel(...turns);
     const messages = await agent.step(async (run) => {
       const tools = await run.tools();
       const { messages: resumed, stillWaiting } = await run.waiting.resume(before, { tools });
@@ -297,7 +297,7 @@ describe.each(backends)("a call that waits for a sign-in in %s", (backend) => {
 test("the agent loop of AI SDK can stop with isWaiting()", async () => {
   const app = await startLockedNotebook();
   for (const { ai } of majors) {
-    const model = modelOfBoth([{ tool: "work__sign_in" }], "never");
+    const model = scriptedModel([{ tool: "work__sign_in" }], "never");
     await app.sessions().run(`chat ${ai === ai7}`, use, async (run) => {
       await ai.generateText({
         model,

@@ -1,7 +1,7 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServerOptions, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
@@ -22,7 +22,7 @@ const inNamed: Work = ({ named }) => named.run("a", callOne);
 function startAgent(open: (store: SessionStore, now: () => number) => DurableSessions<any>) {
   let time = Date.now();
   const now = () => time;
-  const { store, log } = createHeldStore(createMemoryStore({ now }));
+  const { store, log } = createFaultyStore(createMemoryStore({ now }));
   return {
     store,
     now,

@@ -2,7 +2,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { add, list } from "../../test/agent-session.ts";
 import { startProcess, startStored } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, outdateTools } from "../../test/step.ts";
 
@@ -29,7 +29,7 @@ describe("two openers", () => {
     const store = createMemoryStore();
     const meet = barrier(2);
     const processes = [1, 2].map(() => {
-      const held = createHeldStore(store);
+      const held = createFaultyStore(store);
       let puts = 0;
       held.before("put", () => {
         puts += 1;
@@ -57,7 +57,7 @@ describe("two openers", () => {
     const meet = barrier(2);
     const results = await Promise.all(
       [1, 2].map(async () => {
-        const held = createHeldStore(store);
+        const held = createFaultyStore(store);
         const { sessions } = startProcess(server, held.store);
         return await sessions.run("chat", use, async (run) => {
           held.before("put", meet);
@@ -76,7 +76,7 @@ describe("two openers", () => {
     const server = await startNotebookServer();
     server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
     const store = createMemoryStore();
-    const held = createHeldStore(store);
+    const held = createFaultyStore(store);
     held.before("put", async () => {
       held.heal();
       await startProcess(server, store).sessions.run("chat", use, add("x"));
@@ -113,7 +113,7 @@ describe("two openers", () => {
   ])("do not adopt a record that says %s", async (_, kind) => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
-    const held = createHeldStore(store);
+    const held = createFaultyStore(store);
     held.before("put", async () => {
       held.heal();
       const snapshot = { version: 1, url: server.url, ...kind };
@@ -219,7 +219,7 @@ describe("a session in use", () => {
     const server = await startNotebookServer();
     let now = 1_000_000;
     const store = createMemoryStore({ now: () => now });
-    const held = createHeldStore(store);
+    const held = createFaultyStore(store);
     const { sessions } = startProcess(server, held.store, { touchIntervalMs: 50, now: () => now });
     await sessions.run("chat", use, () => undefined);
     held.log.length = 0;

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { startStored } from "../../test/durable-process.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
-import { startHttpServer } from "../../test/http-server.ts";
+import { startHttpServer } from "../../../core/test/http-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";

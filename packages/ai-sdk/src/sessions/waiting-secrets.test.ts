@@ -8,7 +8,7 @@ import { confirm, startAskingServer } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { collectMetrics } from "../../test/collect-metrics.ts";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { createDurableAgent, createDurableSessions, defineMcpClientConnection } from "../index.ts";
 import { openTelemetry } from "../opentelemetry/index.ts";
 

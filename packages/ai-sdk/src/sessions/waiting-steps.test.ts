@@ -5,9 +5,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type Backend, backends, startAgent } from "../../test/agent-session.ts";
 import { callsOf } from "../../test/calls-of.ts";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
-import { toolResults, type Turn } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice, bob } from "../../test/step.ts";
-import { majors, modelOfBoth } from "../../test/waiting-tool.ts";
+import { majors } from "../../test/waiting-tool.ts";
 import type { McpClientConnectionOptions, PausingInput } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
@@ -46,7 +46,7 @@ function startApplication(backend: Backend, { ai }: { ai: Ai }, input?: Partial<
   return {
     ...agent,
     converse: async (before: ModelMessage[], ...turns: Turn[]) => {
-      const model = modelOfBoth(...turns);
+      const model = scriptedModel(...turns);
       const after = await agent.step(async (run) => {
         const tools = await run.tools();
         const { messages, stillWaiting } = await run.waiting.resume(before, { tools });

@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { within } from "@durable-mcp/core/internal";
 import { describe, expect, test } from "vitest";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
-import { createHeldStore } from "../../test/held-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { list, startNotebooks, touchIntervalMs } from "../../test/agent-session.ts";
 import { alice } from "../../test/step.ts";
@@ -22,7 +22,7 @@ const connection = { timeouts: { connectMs: 500 } };
 const soonMs = 3_500;
 const slowly = () => new Promise<void>((resolve) => void setTimeout(resolve, 600));
 
-type Held = ReturnType<typeof createHeldStore>;
+type Held = ReturnType<typeof createFaultyStore>;
 
 interface Stage {
   readonly server: NotebookServer;
@@ -34,7 +34,7 @@ interface Stage {
 async function startChat(options: ProcessOptions = {}) {
   const server = await startNotebookServer();
   const store = createMemoryStore();
-  const held = createHeldStore(store);
+  const held = createFaultyStore(store);
   const before = startProcess(server, store, options);
   await before.sessions.run("chat", use, () => undefined);
   const process = startProcess(server, held.store, { ...limits, ...options });
@@ -138,7 +138,7 @@ test("a session whose save hangs in the middle of a run fails the call, not the 
 describe("a store that is slow", () => {
   test("does not use up the time of the server", async () => {
     const server = await startNotebookServer();
-    const held = createHeldStore(createMemoryStore());
+    const held = createFaultyStore(createMemoryStore());
     held.before("put", slowly);
     const { sessions, types } = startProcess(server, held.store, { connection });
     expect(await sessions.run("chat", use, list)).toBe("");

@@ -3,9 +3,9 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { generateText, isStepCount, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sendJson } from "../../test/http-server.ts";
+import { sendJson } from "../../../core/test/http-server.ts";
 import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";

@@ -4,14 +4,14 @@ import { asSchema, type ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { sendJson, startHttpServer } from "../../test/http-server.ts";
+import { sendJson, startHttpServer } from "../../../core/test/http-server.ts";
 import {
   answer,
   type NotebookServer,
   on,
   startNotebookServer,
 } from "../../test/notebook-server.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
 import {
   createDurableAgent,

@@ -11,7 +11,7 @@ import { MockLanguageModelV3 } from "ai-6/test";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { answer, type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";

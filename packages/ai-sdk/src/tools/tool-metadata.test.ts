@@ -1,7 +1,7 @@
 import { generateText, isStepCount } from "ai";
 import { expect, test } from "vitest";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel } from "../../test/scripted-model.ts";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 

@@ -3,7 +3,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
-import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import {
   createConnectionProvider,

@@ -2,7 +2,7 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { startHttpServer } from "../../test/http-server.ts";
+import { startHttpServer } from "../../../core/test/http-server.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { describingProgram } from "../../test/describing-program.ts";
 import { startModernServer } from "../../test/modern-server.ts";

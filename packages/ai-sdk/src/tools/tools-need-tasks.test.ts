@@ -3,7 +3,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { startModernServer } from "../../test/modern-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { sendJson } from "../../test/http-server.ts";
+import { sendJson } from "../../../core/test/http-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import {
   createDurableSessions,

@@ -1,3 +1,4 @@
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { describe, expect, test } from "vitest";
 import {
   experimental_createSteering,
@@ -8,7 +9,7 @@ import {
   type UIMessage,
 } from "ai";
 import { z } from "zod";
-import { majors, modelOfBoth, shopTools, waitingResult } from "../../test/waiting-tool.ts";
+import { majors, shopTools, waitingResult } from "../../test/waiting-tool.ts";
 import { waitingModelOutput } from "../tools/model-output.ts";
 import { tellSilentStep } from "./ui-chunks.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
@@ -40,7 +41,7 @@ const afterSteps =
 const inTen = stopWhenWaiting({ stopWhen: afterSteps(10) });
 
 type Ai = (typeof majors)[number]["ai"];
-type Model = ReturnType<typeof modelOfBoth>;
+type Model = ReturnType<typeof scriptedModel>;
 interface Run {
   readonly model: Model;
   readonly tools: ToolSet;
@@ -93,7 +94,7 @@ const combinations = majors.flatMap((major) => apis.map((api) => ({ ...major, ..
 describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("the loop ends after a call that waits, without another call of the model", async () => {
     const { tools } = shopTools();
-    const model = modelOfBoth(order, "It is ordered.");
+    const model = scriptedModel(order, "It is ordered.");
     const result = await run(ai, { model, tools, messages: prompt, ...inTen });
     expect(callsOf(model)).toBe(1);
     expect(result).toMatchObject({ text: "", finishReason: "other", rawFinishReason: "waiting" });
@@ -103,7 +104,10 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
 
   test("the loop ends if one of several calls waits", async () => {
     const { tools } = shopTools();
-    const model = modelOfBoth([{ tool: "shop__price", input: { item: "tea" } }, ...order], "Done.");
+    const model = scriptedModel(
+      [{ tool: "shop__price", input: { item: "tea" } }, ...order],
+      "Done.",
+    );
     const { messages } = await run(ai, { model, tools, messages: prompt, ...inTen });
     expect(callsOf(model)).toBe(1);
     expect(JSON.stringify(messages)).toContain('"euros":30');
@@ -111,7 +115,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
 
   test("a loop in which nothing waits goes on, with the application's own settings", async () => {
     const { tools } = shopTools({ execute: async () => ({ ordered: 1 }) });
-    const model = modelOfBoth(order, order, "It is ordered.", "Never said.");
+    const model = scriptedModel(order, order, "It is ordered.", "Never said.");
     const prepared: number[] = [];
     const settings = stopWhenWaiting({
       stopWhen: [afterSteps(10), afterSteps(9)],
@@ -127,7 +131,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
 
   test("the application's own conditions end the loop as well", async () => {
     const { tools } = shopTools({ execute: async () => ({ ordered: 1 }) });
-    const model = modelOfBoth(order, order, "Never said.");
+    const model = scriptedModel(order, order, "Never said.");
     const settings = stopWhenWaiting({ stopWhen: [afterSteps(2), afterSteps(9)] });
     const { steps } = await run(ai, { model, tools, messages: prompt, ...settings });
     expect(steps).toHaveLength(2);
@@ -136,8 +140,8 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("what prepareStep returns is used, and it is not asked about a silent step", async () => {
     const { tools } = shopTools();
     const asked: number[] = [];
-    const model = modelOfBoth();
-    const chosen = modelOfBoth(order, "Never said.");
+    const model = scriptedModel();
+    const chosen = scriptedModel(order, "Never said.");
     const settings = stopWhenWaiting({
       stopWhen: afterSteps(10),
       prepareStep: ({ stepNumber }) => {
@@ -152,7 +156,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
 
   test("a tool choice that demands a call does not fail the silent step", async () => {
     const { tools } = shopTools();
-    const model = modelOfBoth(order, "Never said.");
+    const model = scriptedModel(order, "Never said.");
     const choice = { toolChoice: "required" };
     const result = await run(ai, { model, tools, messages: prompt, ...choice, ...inTen });
     expect(result.finishReason).toBe("other");
@@ -164,7 +168,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
       major === 6 ? { needsApproval: true } : ({ needsApproval: undefined } as object);
     const { tools, calls } = shopTools(approval);
     const own = major === 6 ? {} : { toolApproval: { shop__order: "user-approval" } };
-    const model = modelOfBoth(order, "Never said.");
+    const model = scriptedModel(order, "Never said.");
     const settings = { ...own, ...inTen };
     const first = await run(ai, { model, tools, messages: prompt, ...settings });
     expect(calls).toHaveLength(0);
@@ -188,12 +192,12 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("a run on messages in which a call still waits answers the user, unless it is told to hold", async () => {
     const { tools } = shopTools();
     const first = await run(ai, {
-      ...{ model: modelOfBoth(order), tools, messages: prompt },
+      ...{ model: scriptedModel(order), tools, messages: prompt },
       ...inTen,
     });
     const stored = JSON.parse(JSON.stringify([...prompt, ...first.messages])) as ModelMessage[];
     const messages: ModelMessage[] = [...stored, { role: "user", content: "And?" }];
-    const model = modelOfBoth("It waits.");
+    const model = scriptedModel("It waits.");
     const { finishReason } = await run(ai, { model, tools, messages, ...inTen });
     expect(finishReason).toBe("stop");
     const hold = stopWhenWaiting({ whileWaiting: "hold" });
@@ -206,7 +210,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("a run that was aborted before is no silent end", async () => {
     const { tools } = shopTools();
     const running = run(ai, {
-      ...{ model: modelOfBoth("Never said."), tools, messages: [...prompt, ...toolMessages] },
+      ...{ model: scriptedModel("Never said."), tools, messages: [...prompt, ...toolMessages] },
       ...{ abortSignal: AbortSignal.abort(new Error("The user left.")), ...inTen },
     });
     await expect(running).rejects.toThrow(/The user left|aborted/);
@@ -215,20 +219,20 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   test("a call that waited before the last answer of the model does not end the loop", async () => {
     const { tools } = shopTools();
     const first = await run(ai, {
-      ...{ model: modelOfBoth(order), tools, messages: prompt },
+      ...{ model: scriptedModel(order), tools, messages: prompt },
       ...inTen,
     });
     const messages: ModelMessage[] = [
       ...[...prompt, ...first.messages, { role: "assistant", content: "It waits." } as const],
       { role: "user", content: "What does tea cost?" },
     ];
-    const model = modelOfBoth("30 euros.");
+    const model = scriptedModel("30 euros.");
     expect((await run(ai, { model, tools, messages, ...inTen })).text).toBe("30 euros.");
   });
 
   test("a call waits whatever messages prepareStep gave the model before", async () => {
     const { tools } = shopTools();
-    const model = modelOfBoth(order, "Never said.");
+    const model = scriptedModel(order, "Never said.");
     const settings = stopWhenWaiting({
       stopWhen: afterSteps(10),
       prepareStep: () => ({ messages: prompt }),
@@ -245,7 +249,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
         return waitingResult("wait-1");
       },
     });
-    const model = modelOfBoth(order, "Never said.");
+    const model = scriptedModel(order, "Never said.");
     const running = run(ai, {
       ...{ model, tools, messages: prompt, abortSignal: controller.signal },
       ...inTen,
@@ -255,7 +259,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   });
 });
 
-const ordering = () => ({ model: modelOfBoth(order, "Never said."), prompt: "Order tea." });
+const ordering = () => ({ model: scriptedModel(order, "Never said."), prompt: "Order tea." });
 
 describe.each(majors)("the silent step of AI SDK $major", ({ ai }) => {
   test("a structured output is not read in no text, and there is none", async () => {
@@ -283,8 +287,8 @@ describe.each(majors)("the silent step of AI SDK $major", ({ ai }) => {
         ...search,
       },
     } as unknown as ToolSet;
-    const model = modelOfBoth([...order, { tool: "search" }], "Never said.");
-    const { doGenerate } = model;
+    const model = scriptedModel([...order, { tool: "search" }], "Never said.");
+    const doGenerate = model.doGenerate.bind(model);
     model.doGenerate = async (call) => {
       const said = await doGenerate(call);
       const content = said.content.map((part) =>
@@ -307,7 +311,7 @@ describe.each(majors)("the silent step of AI SDK $major", ({ ai }) => {
       content: [{ type: "file", data: picture, mediaType: "image/png" }],
     };
     const supportedUrls = { value: { "image/*": [/^https:/] } };
-    const model = Object.defineProperties(modelOfBoth(order), { supportedUrls });
+    const model = Object.defineProperties(scriptedModel(order), { supportedUrls });
     const supported: boolean[] = [];
     const download = async (files: { isUrlSupportedByModel: boolean }[]) => {
       supported.push(...files.map(({ isUrlSupportedByModel }) => isUrlSupportedByModel));

@@ -1,7 +1,7 @@
 import type { ChatState, UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, test } from "vitest";
-import { majors, modelOfBoth, shopTools } from "../../test/waiting-tool.ts";
-import type { Turn } from "../../test/scripted-model.ts";
+import { majors, shopTools } from "../../test/waiting-tool.ts";
+import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { fillIn, type FilledIn } from "./placeholders.ts";
 import { findPlaceholders } from "./placeholders.ts";
 import { resumedChunks } from "./ui-chunks.ts";
@@ -33,7 +33,7 @@ function startChat(
   const results = new Map<string, FilledIn>();
   const requests: UIMessage[][] = [];
   const { tools, calls } = shopTools(tool);
-  const model = modelOfBoth(...turns);
+  const model = scriptedModel(...turns);
   const settings = stops ? stopWhenWaiting({ stopWhen: afterTenSteps }) : {};
 
   /** Answers a request as an application would: results first, and then the agent. */

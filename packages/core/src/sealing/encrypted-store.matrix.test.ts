@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
 import { createMemoryStore } from "../stores/memory-store.ts";
-import { testSessionStore } from "../testing/index.ts";
+import { testSessionStore } from "../../../testing/src/store/index.ts";
 import { encryptStore, encryptValues } from "./encrypted-store.ts";
 
 const [current, fingerprintKey] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "./memory-store.ts";
-import { testSessionStore } from "../testing/index.ts";
+import { testSessionStore } from "../../../testing/src/store/index.ts";
 
 describe("the suite for stores", () => {
   const store = createMemoryStore();

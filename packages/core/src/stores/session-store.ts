@@ -103,7 +103,7 @@ export interface StorePage {
  *
  * A store may lack `batch`, and `publish` and `subscribe`, which come together.
  *
- * `testSessionStore` of `@durable-mcp/core/testing` is the suite that every store passes.
+ * `testSessionStore` of `@durable-mcp/testing/store` is the suite that every store passes.
  */
 export interface SessionStore {
   /** Reads a value; `undefined` if there is none, or it has expired. */

@@ -11,7 +11,7 @@ import {
 import { openTelemetry } from "@durable-mcp/ai-sdk/opentelemetry";
 import { McpSessionError } from "@durable-mcp/core";
 import { createOAuth } from "@durable-mcp/oauth";
-import { scriptedModel, toolResults } from "../../../ai-sdk/test/scripted-model.ts";
+import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { startTracing } from "../../../ai-sdk/test/start-tracing.ts";
 import { openStoreAt } from "../durable/store-place.ts";
 import type { AgentReport, AgentTask, AgentWork } from "./agent-protocol.ts";

@@ -1,6 +1,6 @@
 import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import type { ModelMessage } from "ai";
-import type { Turn } from "../../../ai-sdk/test/scripted-model.ts";
+import type { Turn } from "@durable-mcp/testing/ai-sdk";
 import type { StorePlace } from "../durable/store-place.ts";
 
 /** What all processes of an application with an agent agree on: plain JSON. */

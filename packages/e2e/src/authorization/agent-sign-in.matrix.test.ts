@@ -1,7 +1,7 @@
 import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import type { ModelMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Turn } from "../../../ai-sdk/test/scripted-model.ts";
+import type { Turn } from "@durable-mcp/testing/ai-sdk";
 import { type StoreKind, storeUnavailable } from "../durable/store-place.ts";
 import type { AgentTask } from "./agent-protocol.ts";
 import { type AgentWorld, startAgentWorld } from "./agent-world.ts";

@@ -2,14 +2,9 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { loadLegClient } from "../conformance/legs/index.ts";
 import type { Called, LegClient } from "../conformance/legs/leg-client.ts";
-import type { AskingEnd, AskingLeg, AskingLegs, AskingReport } from "./asking-protocol.ts";
+import type { AskingEnd, AskingLeg, AskingLegs } from "./asking-protocol.ts";
 
-const report = (message: AskingReport) => void process.send!(message);
-
-process.once("message", ({ way, legs }: AskingLegs) => void run(way, legs));
-report("ready");
-
-async function run(way: AskingLegs["way"], legs: readonly AskingLeg[]): Promise<void> {
+export default async function step({ way, legs }: AskingLegs): Promise<AskingEnd[]> {
   const open = await loadLegClient(way);
   const ends: AskingEnd[] = [];
   for (const leg of legs) {
@@ -17,7 +12,7 @@ async function run(way: AskingLegs["way"], legs: readonly AskingLeg[]): Promise<
     ends.push(await go(client, leg).then(endOf, failureOf));
     await client.close();
   }
-  report(ends);
+  return ends;
 }
 
 async function go(client: LegClient, { tool, args, ...leg }: AskingLeg): Promise<Called> {

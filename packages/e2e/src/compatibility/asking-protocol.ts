@@ -28,6 +28,3 @@ export interface AskingEnd {
   /** Of a call that waits. */
   id?: string;
 }
-
-/** First `ready`, then how the legs ended. */
-export type AskingReport = "ready" | AskingEnd[];

@@ -1,10 +1,10 @@
+import type { FaultyProxy, SeenRequest } from "@durable-mcp/testing";
 import { join } from "node:path";
 import type { InputResponses } from "@durable-mcp/core/waiting";
 import type { LegClientName } from "../conformance/legs/index.ts";
-import { forkProgram } from "../durable/fork-program.ts";
+import { startModule } from "../processes/start-module.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import type { CountingProxy, SeenRequest } from "../wire/counting-proxy.ts";
-import type { AskingEnd, AskingLegs, AskingReport } from "./asking-protocol.ts";
+import type { AskingEnd, AskingLegs } from "./asking-protocol.ts";
 import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
 
@@ -23,8 +23,8 @@ export interface AskingObservation {
 export interface AskingVisit {
   asking: AskingMatrixServer;
   server: TestServer;
-  proxy: CountingProxy;
-  hasty: CountingProxy;
+  proxy: FaultyProxy;
+  hasty: FaultyProxy;
   /** Of the stores. */
   folder: string;
 }
@@ -117,22 +117,15 @@ function legOf({ proxy, hasty, folder, asking }: AskingVisit, way: string, scena
   return { url, storePath, tool: asking.tool };
 }
 
-/** A process that is ready. What it gives lets it go, and resolves to its report when it has ended. */
-async function startProcess(task: AskingLegs): Promise<() => Promise<AskingEnd[]>> {
+/** A process that is ready. What it gives lets it go, and resolves to how its legs ended. */
+async function startProcess(input: AskingLegs): Promise<() => Promise<AskingEnd[]>> {
   const program = new URL("asking-program.ts", import.meta.url);
-  const process = forkProgram<AskingLegs, AskingReport>(program);
-  await process.receive();
-  return async () => {
-    process.send(task);
-    const report = await process.receive();
-    await process.kill();
-    if (report === "ready") throw new Error("a process reported nothing");
-    return report;
-  };
+  const step = await startModule<AskingLegs, AskingEnd[]>(program, { input });
+  return async () => (await step.finish()).output;
 }
 
 function takeRequests({ proxy, hasty }: AskingVisit): SeenRequest[] {
-  return [...proxy.takeRequests(), ...hasty.takeRequests()];
+  return [...proxy.requests.splice(0), ...hasty.requests.splice(0)];
 }
 
 const isCall = ({ rpcMethod }: SeenRequest) => rpcMethod === "tools/call";

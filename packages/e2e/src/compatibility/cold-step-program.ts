@@ -16,8 +16,11 @@ export interface ColdStep {
   call: StepCall;
 }
 
-/** First `ready`, then what the step came to: the result of its call, or its failure, and the state. */
-export type ColdStepReport = "ready" | { outcome: string; state?: unknown };
+/** What the step came to: the result of its call, or its failure, and the state. */
+export interface ColdStepEnd {
+  outcome: string;
+  state?: unknown;
+}
 
 /** Part of the result of a call that waits. */
 const placeholder = "waits for the answer";
@@ -28,12 +31,14 @@ interface ToolResult {
 }
 
 const principal: Principal = { type: "user", issuer: "https://idp.example", id: "ada" };
-const report = (message: ColdStepReport) => void process.send!(message);
 
-process.once("message", (step: ColdStep) => void run(step).then(report, failed));
-report("ready");
+export default async function step(cold: ColdStep): Promise<ColdStepEnd> {
+  return await run(cold).catch((error: unknown) => ({
+    outcome: `broken: ${error instanceof Error ? error.message : String(error)}`,
+  }));
+}
 
-async function run({ url, options, state, call }: ColdStep): Promise<ColdStepReport> {
+async function run({ url, options, state, call }: ColdStep): Promise<ColdStepEnd> {
   const server = defineMcpClientConnection({ url, description: "A server.", ...options });
   const provider = createConnectionProvider({
     connections: { server },
@@ -52,8 +57,4 @@ async function run({ url, options, state, call }: ColdStep): Promise<ColdStepRep
   const text = result.content?.map((part) => part.text ?? "").join("\n") ?? "";
   const isRefused = result.isError === true && !text.includes(placeholder);
   return { outcome: isRefused ? `broken: ${text}` : text, state: session.state };
-}
-
-function failed(error: unknown): void {
-  report({ outcome: `broken: ${error instanceof Error ? error.message : String(error)}` });
 }

@@ -1,9 +1,9 @@
-import { forkProgram } from "../durable/fork-program.ts";
+import { createFaultyProxy } from "@durable-mcp/testing";
+import { startModule } from "../processes/start-module.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import type { StepCall } from "../steps/step-protocol.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
-import type { ColdStep, ColdStepReport } from "./cold-step-program.ts";
+import type { ColdStep, ColdStepEnd } from "./cold-step-program.ts";
 import type { MatrixServer } from "./matrix-server.ts";
 
 /** The ways in which a connection is declared, in the order of the page. */
@@ -81,14 +81,14 @@ export async function visitCold(cold: ColdServer): Promise<ColdRow> {
   const row: ColdRow = { name: cold.name, requests: {}, surprises: [] };
   if (cold.unavailable !== undefined) return { ...row, unavailable: cold.unavailable };
   const server = await cold.start();
-  const proxy = await startCountingProxy(server.url);
+  const proxy = await createFaultyProxy({ target: server.url });
   try {
     for (const way of cold.ways) {
       const use = { url: proxy.url, options: { ...cold.options, ...coldWays[way] } };
       const first = await takeStep({ ...use, call: cold.call });
-      proxy.takeRequests();
+      proxy.requests.splice(0);
       const second = await takeStep({ ...use, call: cold.call, state: first.state });
-      const count = proxy.takeRequests().length;
+      const count = proxy.requests.splice(0).length;
       row.requests[way] = count;
       for (const { outcome } of [first, second]) {
         if (outcome.startsWith("broken"))
@@ -104,13 +104,8 @@ export async function visitCold(cold: ColdServer): Promise<ColdRow> {
   return row;
 }
 
-async function takeStep(step: ColdStep) {
+async function takeStep(input: ColdStep): Promise<ColdStepEnd> {
   const program = new URL("cold-step-program.ts", import.meta.url);
-  const process = forkProgram<ColdStep, ColdStepReport>(program);
-  await process.receive();
-  process.send(step);
-  const report = await process.receive();
-  await process.kill();
-  if (report === "ready") throw new Error("a step reported nothing");
-  return report;
+  const step = await startModule<ColdStep, ColdStepEnd>(program, { input });
+  return (await step.finish()).output;
 }

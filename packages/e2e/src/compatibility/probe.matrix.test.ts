@@ -1,3 +1,4 @@
+import { createFaultyProxy } from "@durable-mcp/testing";
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -8,7 +9,6 @@ import { createScriptedUser } from "../authorization/scripted-user.ts";
 import { discover, register, signInByHand } from "../authorization/sign-in-by-hand.ts";
 import { packageBin } from "../processes/package-bin.ts";
 import { playwright } from "../stateful/stateful-servers.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
 import { presentServers } from "./present-servers.ts";
 import { probeSurprises } from "./probe-servers.ts";
 
@@ -73,7 +73,7 @@ test("ends its sessions when it is interrupted", { timeout: 60_000 }, async () =
   const stateful = presentServers.find(({ name }) => name === "notebook (SSE)")!;
   const server = await stateful.start();
   onTestFinished(() => server.stop());
-  const proxy = await startCountingProxy(server.url);
+  const proxy = await createFaultyProxy({ target: server.url });
   onTestFinished(() => proxy.close());
   const child = startProbe([proxy.url, "--watch", "60"]);
   let stderr = "";
@@ -83,7 +83,7 @@ test("ends its sessions when it is interrupted", { timeout: 60_000 }, async () =
   });
   expect(await new Promise((resolve) => child.once("close", resolve))).toBe(1);
   expect(stderr).toContain("Interrupted");
-  const requests = proxy.takeRequests();
+  const requests = proxy.requests.splice(0);
   const count = (match: (request: (typeof requests)[number]) => boolean) =>
     requests.filter(match).length;
   const made = count(({ rpcMethod, status }) => rpcMethod === "initialize" && status === 200);

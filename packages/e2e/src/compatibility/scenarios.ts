@@ -1,8 +1,8 @@
+import type { FaultyProxy, SeenRequest } from "@durable-mcp/testing";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { ClientName } from "../clients/index.ts";
-import type { CountingProxy, SeenRequest } from "../wire/counting-proxy.ts";
 import { overlappingCalls } from "../stateful/overlapping-calls.ts";
-import { runStep, runStepsAtOnce, startStep } from "../steps/run-step.ts";
+import { runStep, runStepsAtOnce } from "../steps/run-step.ts";
 import type { FixtureServer } from "../servers/fixture-server.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
@@ -29,7 +29,7 @@ export interface Observation {
 export interface Visit {
   stateful: MatrixServer;
   server: TestServer | FixtureServer;
-  proxy: CountingProxy;
+  proxy: FaultyProxy;
   client: ClientName;
   /** What the last step left that ended well. */
   snapshot: unknown;
@@ -57,7 +57,7 @@ export const scenarios: Record<ScenarioName, (visit: Visit) => Promise<Observati
     const plans = ["left", "right"].map((tag) => overlappingCalls(stateful, tag, callsAtOnce));
     const input = { client, url: proxy.url, list: true, snapshot, overlapping: true };
     const runs = await runStepsAtOnce(plans.map((calls) => ({ ...input, calls })));
-    const requests = proxy.takeRequests();
+    const requests = proxy.requests.splice(0);
     const outcomes = runs.map((run, index) =>
       outcomeOf(run, plans[index] ?? [], snapshot, requests),
     );
@@ -94,19 +94,19 @@ export const scenarios: Record<ScenarioName, (visit: Visit) => Promise<Observati
     const call = stateful.slowCall?.(text, 1, slowCallMs) ?? stateful.independentCall(text, 1);
     const isCall = (request: SeenRequest) => request.tool === call.tool;
     // A server without a slow tool answers, and the answer is lost with the server.
-    const held = stateful.slowCall ? undefined : proxy.holdAnswer(isCall);
-    const sent = held?.reached ?? proxy.nextRequest(isCall);
-    const running = startStep({ client, url: proxy.url, list: true, snapshot, calls: [call] });
+    const held = stateful.slowCall ? undefined : proxy.holdAnswer({ on: isCall });
+    const sent = held?.reached ?? proxy.nextRequest({ on: isCall });
+    const running = runStep({ client, url: proxy.url, list: true, snapshot, calls: [call] });
     // A step that fails before its call ends by itself.
-    await Promise.race([sent, running.finished]);
+    await Promise.race([sent, running]);
     if (!held) await new Promise((resolve) => setTimeout(resolve, waitForToolMs));
-    const answered = proxy.seenRequests().find(isCall)?.status !== undefined;
+    const answered = proxy.requests.find(isCall)?.status !== undefined;
     const interrupted = answered ? "after its headers" : "before its headers";
     await server.kill();
     held?.drop();
     await server.restart();
-    const run = await running.finished;
-    const requests = proxy.takeRequests();
+    const run = await running;
+    const requests = proxy.requests.splice(0);
     const calls = toolCalls(requests);
     const first = outcomeOf(run, [call], snapshot, requests);
     const runs = "runs" in server && stateful.slowCall ? server.runs(text) : undefined;
@@ -131,9 +131,9 @@ function noticed(seen: Observation): Observation {
 /** Runs one step; a snapshot that came to a good end is kept for the next scenario. */
 async function step(visit: Visit, snapshot: unknown, calls: ExpectedCall[]): Promise<Observation> {
   const { client, proxy } = visit;
-  proxy.takeRequests();
+  proxy.requests.splice(0);
   const run = await runStep({ client, url: proxy.url, list: true, snapshot, calls });
-  const requests = proxy.takeRequests();
+  const requests = proxy.requests.splice(0);
   const outcome = outcomeOf(run, calls, snapshot, requests);
   visit.snapshot = /^(worked|recovered)/.test(outcome) ? run.snapshot : undefined;
   return { outcome, requests: requests.length, calls: toolCalls(requests) };
@@ -145,7 +145,7 @@ async function live(visit: Visit): Promise<unknown> {
     const { outcome } = await scenarios.fresh(visit);
     if (!outcome.startsWith("worked")) throw new Error(`no session to start from: ${outcome}`);
   }
-  visit.proxy.takeRequests();
+  visit.proxy.requests.splice(0);
   return visit.snapshot;
 }
 

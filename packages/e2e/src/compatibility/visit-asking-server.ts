@@ -1,8 +1,8 @@
+import { createFaultyProxy } from "@durable-mcp/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LegClientName } from "../conformance/legs/index.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
 import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
 import { type AskingSeen, hastySeconds, observeAnswers } from "./asking-scenarios.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
@@ -38,8 +38,8 @@ export async function visitAskingServer(
     asking.start(longEnoughSeconds),
     asking.start(hastySeconds),
   ]);
-  const proxy = await startCountingProxy(server.url);
-  const hasty = await startCountingProxy(hastyServer.url);
+  const proxy = await createFaultyProxy({ target: server.url });
+  const hasty = await createFaultyProxy({ target: hastyServer.url });
   try {
     const seen = await observeAnswers({ asking, server, proxy, hasty, folder }, ways);
     return { server: asking, seen, surprises: surprisesOf(asking, seen) };

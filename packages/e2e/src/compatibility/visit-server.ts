@@ -1,5 +1,5 @@
+import { createFaultyProxy } from "@durable-mcp/testing";
 import type { ClientName } from "../clients/index.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import {
   expectedOutcome,
@@ -68,7 +68,7 @@ async function visitWithClient(
   server: TestServer,
   client: ClientName,
 ): Promise<Map<ScenarioName, Observation>> {
-  const proxy = await startCountingProxy(server.url);
+  const proxy = await createFaultyProxy({ target: server.url });
   const visit: Visit = { stateful, server, proxy, client, snapshot: undefined };
   const seen = new Map<ScenarioName, Observation>();
   try {

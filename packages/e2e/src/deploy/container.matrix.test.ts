@@ -1,3 +1,4 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,19 +6,18 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { programArguments } from "../processes/programs.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 import type { ContainerInput } from "./container-program.ts";
 import type { Dictation } from "./streaming-application.ts";
 
 const script = new URL("container-program.ts", import.meta.url);
 let folder: string;
 let notebook: NotebookServer;
-let proxy: CountingProxy;
+let proxy: FaultyProxy;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "durable-mcp-container-"));
   notebook = await startNotebookServer();
-  proxy = await startCountingProxy(notebook.url);
+  proxy = await createFaultyProxy({ target: notebook.url });
 });
 afterAll(async () => {
   await proxy?.close();
@@ -57,10 +57,10 @@ it.each(graces)("%s at SIGTERM, and the next process goes on", async (_, graceMs
     const [rest] = await Promise.allSettled([readOn(reader), container.restartPolitely()]);
     expect(rest.status === "fulfilled" && rest.value.includes("two")).toBe(isWhole);
 
-    proxy.takeRequests();
+    proxy.requests.splice(0);
     const next = await post(container, { chat, words: ["three"] });
     expect(await next.text()).toMatch(/one[^]*three/);
-    expect(proxy.takeRequests()).toHaveLength(2);
+    expect(proxy.requests.splice(0)).toHaveLength(2);
   } finally {
     await container.stop();
   }

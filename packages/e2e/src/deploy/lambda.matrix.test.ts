@@ -1,10 +1,10 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ForkedProgram, forkProgram } from "../durable/fork-program.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 import { type FromEnvironment, invocation, type ToEnvironment } from "./lambda-protocol.ts";
 import type { Dictation } from "./streaming-application.ts";
 
@@ -12,13 +12,13 @@ type Environment = ForkedProgram<ToEnvironment, FromEnvironment>;
 
 let folder: string;
 let notebook: NotebookServer;
-let proxy: CountingProxy;
+let proxy: FaultyProxy;
 const environments: Environment[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "durable-mcp-lambda-"));
   notebook = await startNotebookServer();
-  proxy = await startCountingProxy(notebook.url);
+  proxy = await createFaultyProxy({ target: notebook.url });
 });
 afterAll(async () => {
   await Promise.all(environments.map((environment) => environment.kill()));
@@ -48,17 +48,17 @@ it("keeps one session over environments that are frozen as soon as they have ans
   const first = startEnvironment();
   const begun = await invoke(first, "one");
   expect(begun).toEqual({ statusCode: 200, body: "one\none" });
-  proxy.takeRequests();
+  proxy.requests.splice(0);
 
   // Another environment, while the first is frozen: nothing that the first holds is in its way.
   const second = startEnvironment();
   const other = await invoke(second, "two");
   expect(other.body).toContain("one");
-  expect(proxy.takeRequests()).toHaveLength(2);
+  expect(proxy.requests.splice(0)).toHaveLength(2);
 
   // The first goes on where it was stopped, with what the second has left.
   const thawed = await invoke(first, "three");
   expect(thawed.body).toMatch(/one[^]*two[^]*three/);
-  expect(proxy.takeRequests()).toHaveLength(2);
+  expect(proxy.requests.splice(0)).toHaveLength(2);
   expect(await notebook.stats()).toMatchObject({ sessions: 1 });
 });

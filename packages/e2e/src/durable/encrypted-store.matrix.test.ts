@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { testSessionStore } from "@durable-mcp/core/testing";
+import { testSessionStore } from "@durable-mcp/testing/store";
 import { afterAll, describe, test } from "vitest";
 import { builtModule } from "../processes/programs.ts";
 import openEncryptedSqlite from "./open-encrypted-sqlite.ts";

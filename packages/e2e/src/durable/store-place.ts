@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OpenedStore } from "@durable-mcp/core/testing";
+import type { OpenedStore } from "@durable-mcp/testing/store";
 import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
 import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { redisUnavailable, startRedis } from "../../../stores/test/redis-server.ts";

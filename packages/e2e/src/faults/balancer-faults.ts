@@ -9,7 +9,6 @@ import {
 } from "./balancer-world.ts";
 import type { Chat, ChatOptions } from "./chat.ts";
 import type { Family, Fault } from "./fault.ts";
-import { refuse } from "./misbehaviour.ts";
 import { shortTimes, waitsAfterLoss } from "./waits.ts";
 
 type Work = (
@@ -35,7 +34,8 @@ function balancerFault(
         await work(chats, world, round);
         await each(chats, (chat) => chat.step({ calls: 1, isHealthy: true, reads: true }));
       } finally {
-        front.rule = undefined;
+        front.setGuard(undefined);
+        front.heal();
       }
     },
   };
@@ -47,12 +47,12 @@ async function each(chats: readonly Chat[], use: (chat: Chat) => Promise<unknown
 
 /** Every request somewhere else, step after step; in the end there is one replica only. */
 const spread: Work = async (chats, world, { random }) => {
-  world.front.rule = roundRobin(world);
+  world.front.setGuard(roundRobin(world));
   for (let step = 1; step <= 3; step += 1) {
     const atOnce = random() < 0.5;
     await each(chats, (chat) => chat.step({ calls: 3, atOnce }));
   }
-  world.front.rule = only(world, 0);
+  world.front.setGuard(only(world, 0));
 };
 
 interface Happening {
@@ -66,7 +66,7 @@ interface Happening {
 function sticky({ begins, ends }: Happening): Work {
   return async (chats, world, { random }) => {
     const balancer = createStickyBalancer(world);
-    world.front.rule = balancer.rule;
+    world.front.setGuard(balancer.rule);
     const atOnce = random() < 0.5;
     await each(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
     let beginning: Promise<void> | undefined;
@@ -81,11 +81,13 @@ function sticky({ begins, ends }: Happening): Work {
 const draining = (status: number): Work => {
   return async (chats, world) => {
     const { rule } = createStickyBalancer(world);
-    world.front.rule = rule;
+    world.front.setGuard(rule);
     await each(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
-    world.front.rule = refuse(status);
+    world.front.setGuard(undefined);
+    const fault = world.front.refuse(status, { on: "*" });
     await each(chats, (chat) => chat.step({ calls: 2 }));
-    world.front.rule = rule;
+    fault.heal();
+    world.front.setGuard(rule);
     await each(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
   };
 };

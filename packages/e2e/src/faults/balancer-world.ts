@@ -1,12 +1,13 @@
+import { createFaultyProxy, type FaultyProxy, type Guard } from "@durable-mcp/testing";
 import { type FixtureServer, startFixtureServer } from "../servers/fixture-server.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
 import type { World } from "./fault.ts";
-import { type Exchange, type Front, type Rule, startFront } from "../wire/front.ts";
+import { sawAt } from "./server-world.ts";
 
 /** Replicas that know nothing of each other's sessions, behind a balancer. */
 export interface BalancerWorld extends World {
   readonly replicas: readonly FixtureServer[];
-  readonly front: Front;
+  readonly front: FaultyProxy;
 }
 
 export type ReplicaKind = "notebook" | "adopting";
@@ -17,11 +18,11 @@ export async function openBalancerWorld(kind: ReplicaKind, count: number): Promi
       ? startNotebookServer()
       : startFixtureServer("adopting", "adopting-server.ts");
   const replicas = await Promise.all(Array.from({ length: count }, start));
-  const front = await startFront(replicas[0]!.url);
+  const front = await createFaultyProxy({ target: replicas[0]!.url });
   const runs = (text: string) => replicas.reduce((sum, replica) => sum + replica.runs(text), 0);
   return {
     ...{ replicas, front },
-    evidence: { runs, arrived: front.saw },
+    evidence: { runs, arrived: sawAt(front) },
     async close() {
       await front.close();
       await Promise.all(replicas.map((replica) => replica.stop()));
@@ -30,19 +31,19 @@ export async function openBalancerWorld(kind: ReplicaKind, count: number): Promi
 }
 
 /** Each request goes to the next replica. */
-export function roundRobin({ replicas }: BalancerWorld): Rule {
+export function roundRobin({ replicas }: BalancerWorld): Guard {
   let turn = 0;
-  return (exchange) => exchange.pass(replicas[turn++ % replicas.length]!.url);
+  return (exchange) => exchange.carryOut(replicas[turn++ % replicas.length]!.url);
 }
 
 /** All to one. */
 export const only =
-  ({ replicas }: BalancerWorld, index: number): Rule =>
+  ({ replicas }: BalancerWorld, index: number): Guard =>
   (exchange) =>
-    exchange.pass(replicas[index]!.url);
+    exchange.carryOut(replicas[index]!.url);
 
 export interface StickyBalancer {
-  readonly rule: Rule;
+  readonly rule: Guard;
   /** What a request gets whose replica does not take it. @default 502 */
   refusal: number;
   /** Takes a replica out; its sessions go to the others. */
@@ -57,24 +58,15 @@ export function createStickyBalancer({ replicas }: BalancerWorld): StickyBalance
   const balancer: StickyBalancer = {
     refusal: 502,
     takeOut: (index) => void out.add(index),
-    rule: async (exchange) => {
-      const known = homes.get(exchange.sessionId ?? "");
+    rule: async ({ seen, carryOut }) => {
+      const known = homes.get(seen.headers.get("mcp-session-id") ?? "");
       const others = replicas.map((_, index) => index).filter((index) => !out.has(index));
       const home = known !== undefined && !out.has(known) ? known : others[turn++ % others.length]!;
-      try {
-        const id = await passFrom(exchange, replicas[home]!.url);
-        if (id !== undefined) homes.set(id, home);
-      } catch {
-        exchange.answer({ status: balancer.refusal, headers: {}, body: "no healthy upstream" });
-      }
+      const answer = await carryOut(replicas[home]!.url).catch(() => undefined);
+      const id = answer?.headers.get("mcp-session-id");
+      if (id) homes.set(id, home);
+      return answer ?? new Response("no healthy upstream", { status: balancer.refusal });
     },
   };
   return balancer;
-}
-
-/** @returns the session that the answer names */
-async function passFrom(exchange: Exchange, url: string): Promise<string | undefined> {
-  const answer = await exchange.ask(url);
-  exchange.answer(answer);
-  return answer.headers["mcp-session-id"];
 }

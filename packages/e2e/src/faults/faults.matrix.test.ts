@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { families } from "./families.ts";
 import type { Family } from "./fault.ts";
-import type { Rule } from "../wire/front.ts";
+import type { Act } from "@durable-mcp/testing";
+import { wholeOf } from "./misbehaviour.ts";
 import { runFamily } from "./run-family.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
 import { plainTable } from "./table.ts";
@@ -26,30 +27,29 @@ test.each(families)("$name: nothing lost, doubled, crossed, silent or late", asy
 });
 
 describe("the checker goes red", () => {
-  test.each<[string, string, Rule]>([
+  test.each<[string, string, Act]>([
     [
       "doubled",
       "before a server that gets each call twice",
-      async ({ ask, pass }) => {
-        await ask();
-        await pass();
+      async ({ carryOut }) => {
+        await wholeOf(await carryOut());
+        return await carryOut();
       },
     ],
     [
       "crossed",
       "before a server that answers with other words",
-      async ({ ask, answer }) => {
-        const { body, ...rest } = await ask();
-        answer({ ...rest, body: body.replaceAll(/\d+ notes|<broken/g, "of somebody else") });
+      async ({ carryOut }) => {
+        const { body, ...rest } = await wholeOf(await carryOut());
+        return new Response(body.replaceAll(/\d+ notes|<broken/g, "of somebody else"), rest);
       },
     ],
     [
       "gone without a word",
       "before a server that does not do what it answers",
-      async ({ answer, message: { id } }) => {
+      async ({ seen: { message } }) => {
         const result = { content: [{ type: "text", text: "1 notes" }] };
-        const body = JSON.stringify({ jsonrpc: "2.0", id, result });
-        answer({ status: 200, headers: { "content-type": "application/json" }, body });
+        return Response.json({ jsonrpc: "2.0", id: message.id, result });
       },
     ],
   ])("%s, %s", async (word, _, act) => {
@@ -59,15 +59,15 @@ describe("the checker goes red", () => {
 });
 
 /** A server that breaks what the checker looks for, in the second of three steps. */
-function brokenFamily(act: Rule): Family {
+function brokenFamily(act: Act): Family {
   const fault = {
     name: "broken",
     async round({ chat: newChat }, { front }: ServerWorld) {
       const chat = newChat({ url: front.url });
       await chat.step({ calls: 2, isHealthy: true });
-      front.rule = (exchange) => (exchange.rpcMethod === "tools/call" ? act(exchange) : undefined);
+      front.meet(act);
       await chat.step({ calls: 2 });
-      front.rule = undefined;
+      front.heal();
       await chat.step({ calls: 1, reads: true });
     },
   } satisfies Family["groups"][number]["faults"][number];

@@ -1,7 +1,6 @@
 /** A process that takes the steps of several chats, all at once, and may be frozen meanwhile. */
 import type { ConnectionEvent } from "@durable-mcp/ai-sdk";
-import { McpSessionError } from "@durable-mcp/core";
-import { stopAtStore } from "../kill/killed-process.ts";
+import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { openStoreAt } from "../durable/store-place.ts";
 import type { Call, Chat, ChatOptions } from "./chat.ts";
 import type { FrozenChatsReport, FrozenChatsTask, ToldChat } from "./frozen-chats-protocol.ts";
@@ -24,12 +23,20 @@ process.on("message", (task: FrozenChatsTask) => {
 
 async function open({ place, url, times }: FrozenChatsTask & { type: "open" }): Promise<void> {
   const opened = await openStoreAt(place, { timeoutMs: times.storeMs - 200 });
-  const store = stopAtStore(opened.store, async (when, operation) => {
-    if (when !== "during" || operation !== freezesAt) return;
-    freezesAt = undefined;
-    report({ type: "freezing" });
-    process.kill(process.pid, "SIGSTOP");
-  });
+  /** Freezes the process when the operation is on its way. */
+  const freezing = async <T>(operation: string, working: Promise<T>) => {
+    if (operation === freezesAt) {
+      freezesAt = undefined;
+      report({ type: "freezing" });
+      process.kill(process.pid, "SIGSTOP");
+    }
+    return await working;
+  };
+  const store: SessionStore = {
+    ...opened.store,
+    get: (key) => freezing("get", opened.store.get(key)),
+    put: (...args) => freezing("put", opened.store.put(...args)),
+  };
   // The chats share what this process knows of the server.
   const listeners = new Set<(event: ConnectionEvent) => void>();
   const options = { url, store, times };

@@ -7,7 +7,7 @@ import { availableStores, skippedStores, storeNames } from "./available-stores.t
 import type { Chat } from "./chat.ts";
 import type { Family, Fault, Round } from "./fault.ts";
 import type { FrozenChatsReport, FrozenChatsTask, ToldChat } from "./frozen-chats-protocol.ts";
-import { soon } from "./misbehaviour.ts";
+import { soon, wholeOf } from "./misbehaviour.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
 import { shortTimes } from "./waits.ts";
 
@@ -65,7 +65,7 @@ function frozen(
       try {
         await step(world, chats, { plan: { calls: 2 }, ...freezesAt });
       } finally {
-        front.rule = undefined;
+        front.heal();
         program.signal("SIGCONT");
       }
       // At once: nobody may be told that the server is away.
@@ -76,19 +76,17 @@ function frozen(
   };
 }
 
-function freezeAtAnswer({ front, program }: FrozenWorld, method: string): void {
-  let isOver = false;
-  front.rule = (exchange) => {
-    if (isOver || exchange.rpcMethod !== method) return undefined;
-    isOver = true;
-    return (async () => {
-      const answer = await exchange.ask();
+function freezeAtAnswer({ front, program }: FrozenWorld, on: string): void {
+  front.meet(
+    async ({ carryOut }) => {
+      const { body, ...answer } = await wholeOf(await carryOut());
       program.signal("SIGSTOP");
       await soon();
-      exchange.answer(answer);
-      await thawLater(program);
-    })();
-  };
+      void thawLater(program);
+      return new Response(body, answer);
+    },
+    { on, times: 1 },
+  );
 }
 
 /** One process has very many first steps, and all cores have other work. */

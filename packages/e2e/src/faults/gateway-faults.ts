@@ -1,38 +1,46 @@
+import { createFaultyProxy, type FaultyProxy } from "@durable-mcp/testing";
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { waitingCallOf } from "@durable-mcp/core/waiting";
 import { type AskingServer, startAskingServer } from "../servers/asking.ts";
 import { answer, createShop, order, resume } from "../waiting/waiting-shop.ts";
 import type { Family, Fault, World } from "./fault.ts";
-import { type Exchange, type Front, startFront } from "../wire/front.ts";
 import { describe } from "./judge.ts";
-import * as acts from "./misbehaviour.ts";
 import { refreshGroups } from "./refresh-faults.ts";
+import type { Begin } from "./misbehaviour.ts";
 import { atCall, lasting } from "./server-faults.ts";
-import { openServerWorld } from "./server-world.ts";
+import { openServerWorld, sawAt } from "./server-world.ts";
 import { createStoreAtFault } from "./store-at-fault.ts";
 import { shortTimes } from "./waits.ts";
 
+const carriedOut = true;
+
 /** What comes in the place of an answer when the server has carried the request out. */
-const instead: readonly (readonly [string, (exchange: Exchange) => Promise<void>])[] = [
-  ["HTTP 504 in JSON", acts.askThenTimeout],
-  ["HTTP 502 in HTML", acts.askThenBadGateway],
-  ["a reset", acts.askThenReset],
-  ["silence", acts.askThenHang],
+const instead: readonly (readonly [string, Begin])[] = [
+  [
+    "HTTP 504 in JSON",
+    (front, on) => front.refuse(504, { ...on, carriedOut, body: '{"message":"timed out"}' }),
+  ],
+  [
+    "HTTP 502 in HTML",
+    (front, on) => front.refuse(502, { ...on, carriedOut, body: "<title>502 Bad Gateway</title>" }),
+  ],
+  ["a reset", (front, on) => front.reset({ ...on, carriedOut })],
+  ["silence", (front, on) => front.hang({ ...on, carriedOut })],
 ];
 
 /** A server that asks a person, and a gateway before it. */
 interface ShopWorld extends World {
   readonly server: AskingServer;
-  readonly front: Front;
+  readonly front: FaultyProxy;
 }
 
 async function openShopWorld(): Promise<ShopWorld> {
   const server = await startAskingServer();
-  const front = await startFront(server.url);
+  const front = await createFaultyProxy({ target: server.url });
   return {
     server,
     front,
-    evidence: { runs: server.runs, arrived: front.saw },
+    evidence: { runs: server.runs, arrived: sawAt(front) },
     async close() {
       await front.close();
       await server.stop();
@@ -42,10 +50,7 @@ async function openShopWorld(): Promise<ShopWorld> {
 
 interface LastLeg {
   /** What the last answer of the person meets; the server has carried it out. */
-  readonly meets: (
-    exchange: Exchange,
-    store: ReturnType<typeof createStoreAtFault>,
-  ) => Promise<void>;
+  readonly meets: (front: FaultyProxy, store: ReturnType<typeof createStoreAtFault>) => unknown;
   /** What is wrong with what was told: to the person, and then to the model. */
   readonly judge: (told: string, result: string) => string | undefined;
 }
@@ -62,11 +67,11 @@ function atLastLeg(name: string, { meets, judge }: LastLeg): Fault<ShopWorld> {
       const newProcess = () => createShop({ url: front.url, store: atFault.store, ...limits });
       const { id } = waitingCallOf(await order(newProcess(), sessionId))!;
       await answer(newProcess(), sessionId, { id, round: 1 });
-      front.rule = (exchange) => meets(exchange, atFault);
+      meets(front, atFault);
       const send = () =>
         answer(newProcess(), sessionId, { id, round: 2 }).then(({ state }) => state, inWords);
       const told = await send();
-      front.rule = undefined;
+      front.heal();
       atFault.heal();
       // Whoever answers again sends nothing.
       const again = await send();
@@ -87,9 +92,9 @@ function inWords(error: unknown): string {
   return McpSessionError.isInstance(error) ? `${error.code}: ${error.message}` : describe(error);
 }
 
-const unknownLegs = instead.map(([name, act]) =>
+const unknownLegs = instead.map(([name, begin]) =>
   atLastLeg(`${name}, to a person's answer`, {
-    meets: act,
+    meets: (front) => begin(front, {}),
     judge(told, result) {
       const isTold = told === "outcome-unknown" || /is unknown/.test(told);
       if (!isTold) return `told wrong: the outcome is unknown, and told was ${told}`;
@@ -102,18 +107,22 @@ const failing = () => Promise.reject(new Error("the connection to the database b
 
 const unkeptLegs = [
   atLastLeg("the store is away for 2 s when a person's answer was carried out", {
-    async meets({ pass }, store) {
-      store.failAt("put", failing);
-      setTimeout(store.heal, 2_000);
-      await pass();
+    meets(front, store) {
+      front.meet(({ carryOut }) => {
+        store.failAt("put", failing);
+        setTimeout(store.heal, 2_000);
+        return carryOut();
+      });
     },
     judge: (told, result) =>
       result.includes("12:00") ? undefined : `lost: the result of a person's answer: ${told}`,
   }),
   atLastLeg("the store stays away when a person's answer was carried out", {
-    async meets({ pass }, store) {
-      store.failAt("put", failing);
-      await pass();
+    meets(front, store) {
+      front.meet(({ carryOut }) => {
+        store.failAt("put", failing);
+        return carryOut();
+      });
     },
     judge: (told) =>
       told.includes("was carried out") && !told.includes("Nothing was written")

@@ -1,166 +1,121 @@
-import type { Exchange, WholeAnswer } from "../wire/front.ts";
+import type { Act, FaultOptions, FaultyProxy, Malformation } from "@durable-mcp/testing";
 
-/** What a server, or what stands before it, does instead of answering as it should. */
-type Act = (exchange: Exchange) => Promise<void>;
+/** What a server, or what stands before it, does beside the faults that any test may use. */
+
+/** Begins a fault of some requests. */
+export type Begin = (front: FaultyProxy, on: FaultOptions) => unknown;
+
+export const meets =
+  (act: Act): Begin =>
+  (front, on) =>
+    front.meet(act, on);
+
+export const refuse =
+  (status: number): Begin =>
+  (front, on) =>
+    front.refuse(status, on);
+
+export const tooMany: Begin = (front, on) =>
+  front.refuse(429, { ...on, headers: { "retry-after": "1" } });
+
+export const hang: Begin = (front, on) => front.hang(on);
+
+export const malformed =
+  (kind: Malformation): Begin =>
+  (front, on) =>
+    front.answerMalformed(kind, on);
 
 const json = { "content-type": "application/json" };
 const events = { "content-type": "text/event-stream" };
 
-const never = () => new Promise<void>(() => {});
-
-/** Refuses, and the server never hears of the request. */
-export const refuse =
-  (status: number): Act =>
-  async ({ answer }) =>
-    answer({ status, headers: { "content-type": "text/plain" }, body: `refused with ${status}` });
-
-export const tooMany: Act = async ({ answer }) =>
-  answer({ status: 429, headers: { "retry-after": "1" }, body: "slow down" });
-
-export const hang: Act = never;
-
-export const askThenHang: Act = async ({ ask }) => {
-  await ask();
-  await never();
-};
-
-export const askThenReset: Act = async ({ ask, reset }) => {
-  await ask();
-  reset();
-};
-
-/** What a gateway says when its server took longer than it waits. */
-export const askThenRefuse =
-  (status: number): Act =>
-  async ({ ask, answer }) => {
-    await ask();
-    answer({ status, headers: {}, body: "" });
+/** Sends the headers, and then what `write` does. */
+const afterHeaders =
+  (write: (controller: ReadableStreamDefaultController<Uint8Array>) => Promise<void> | void): Act =>
+  async ({ carryOut }) => {
+    const { status, headers } = await wholeOf(await carryOut());
+    const body = new ReadableStream<Uint8Array>({ start: (stream) => void write(stream) });
+    return new Response(body, { status, headers });
   };
 
-/** As gateways in clouds say it. */
-export const askThenTimeout: Act = async ({ ask, answer }) => {
-  await ask();
-  answer({ status: 504, headers: json, body: '{"message":"Endpoint request timed out"}' });
-};
+export const headersThenHang = afterHeaders(() => undefined);
 
-/** As proxies say it whose connection to the server broke. */
-export const askThenBadGateway: Act = async ({ ask, answer }) => {
-  await ask();
-  const body = "<html><head><title>502 Bad Gateway</title></head></html>";
-  answer({ status: 502, headers: { "content-type": "text/html" }, body });
-};
-
-export const headersThenHang: Act = async ({ ask, response }) => {
-  const { status, headers } = await ask();
-  response.writeHead(status, headers).flushHeaders();
-  await never();
-};
-
-export const resetAfterHeaders: Act = async ({ ask, response, reset }) => {
-  const { status, headers } = await ask();
-  response.writeHead(status, headers).flushHeaders();
+export const resetAfterHeaders = afterHeaders(async (stream) => {
   await soon();
-  reset();
+  stream.error(new Error("reset"));
+});
+
+export const heartbeatForEver: Act = async ({ carryOut }) => {
+  const { status } = await wholeOf(await carryOut());
+  return new Response(repeated(": still there\n\n"), { status, headers: events });
 };
 
-export const resetMidBody: Act = async ({ ask, response, reset }) => {
-  const { status, headers, body } = await ask();
-  response.writeHead(status, headers).write(body.slice(0, body.length / 2));
-  await soon();
-  reset();
-};
+export const endlessRefusal: Act = async () =>
+  new Response(repeated("trouble ".repeat(1_024)), {
+    status: 500,
+    headers: { "content-type": "text/plain" },
+  });
 
-/** The stream ends as if all were well. */
-export const truncate: Act = async ({ ask, response }) => {
-  const { status, headers, body } = await ask();
-  response.writeHead(status, headers).end(body.slice(0, body.length / 2));
-};
-
-export const heartbeatForEver: Act = async ({ ask, response }) => {
-  const { status, headers } = await ask();
-  response.writeHead(status, { ...headers, ...events }).flushHeaders();
-  await writeUntilGone(response, ": still there\n\n");
-};
-
-export const endlessRefusal: Act = async ({ response }) => {
-  response.writeHead(500, { "content-type": "text/plain" });
-  await writeUntilGone(response, "trouble ".repeat(1_024));
-};
-
-async function writeUntilGone(response: Exchange["response"], text: string): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setInterval(() => response.write(text), 20);
-    response.on("close", () => {
-      clearInterval(timer);
-      resolve();
-    });
+function repeated(text: string): ReadableStream<Uint8Array> {
+  let timer: NodeJS.Timeout;
+  const bytes = new TextEncoder().encode(text);
+  return new ReadableStream({
+    start: (stream) => void (timer = setInterval(() => stream.enqueue(bytes), 20)),
+    cancel: () => clearInterval(timer),
   });
 }
-
-export const html: Act = async ({ answer }) =>
-  answer({
-    status: 200,
-    headers: { "content-type": "text/html" },
-    body: "<!doctype html><title>Welcome</title>",
-  });
 
 /** As the specification has it for a resource; the session is well. */
-export const notFoundResource: Act = async (exchange) => {
-  if (exchange.rpcMethod !== "tools/call") return await exchange.pass();
-  const error = { code: -32_002, message: "Resource not found" };
-  exchange.answer(rpc(404, { id: exchange.message.id, error }));
-};
+export const notFoundResource: Act = refuseCall(404, -32_002, "Resource not found");
 
 /** Words that a session router might use too. */
-export const otherSessionExpired: Act = async (exchange) => {
-  if (exchange.rpcMethod !== "tools/call") return await exchange.pass();
-  const error = { code: -32_000, message: "Login session expired. Sign in to the shop again." };
-  exchange.answer(rpc(400, { id: exchange.message.id, error }));
-};
+export const otherSessionExpired: Act = refuseCall(
+  ...([400, -32_000, "Login session expired. Sign in to the shop again."] as const),
+);
 
-function rpc(status: number, message: object): WholeAnswer {
-  return { status, headers: json, body: JSON.stringify({ jsonrpc: "2.0", ...message }) };
+function refuseCall(status: number, code: number, message: string): Act {
+  return async ({ seen, carryOut }) => {
+    if (seen.rpcMethod !== "tools/call") return await carryOut();
+    const { id } = seen.message;
+    return Response.json({ jsonrpc: "2.0", id, error: { code, message } }, { status });
+  };
 }
 
-export const cutJson: Act = async ({ ask, answer }) => {
-  const { status, headers, body } = await ask();
-  const text = JSON.stringify(messageIn(body));
-  answer({ status, headers: { ...headers, ...json }, body: text.slice(0, text.length / 2) });
-};
-
 /** Each line of the JSON is a `data` line of its own. */
-export const byteOrderMark: Act = async ({ ask, answer }) => {
-  const { status, headers, body } = await ask();
+export const byteOrderMark: Act = async ({ carryOut }) => {
+  const { status, headers, body } = await wholeOf(await carryOut());
   const lines = JSON.stringify(messageIn(body), null, 1).split("\n");
   const data = lines.map((line) => `data: ${line}\n`).join("");
-  answer({ status, headers: { ...headers, ...events }, body: `\u{FEFF}${data}\n` });
+  return new Response(`\u{FEFF}${data}\n`, { status, headers: { ...headers, ...events } });
 };
 
-export const oddEventId: Act = async ({ ask, response, reset }) => {
-  const { status, headers } = await ask();
-  response.writeHead(status, { ...headers, ...events }).write("id: ☃\ndata: \n\n");
-  await soon();
-  reset();
-};
-
-export const otherId: Act = async ({ ask, answer }) => {
-  const { status, headers, body } = await ask();
-  const message = { ...messageIn(body), id: "of somebody else" };
-  answer({ status, headers: { ...headers, ...json }, body: JSON.stringify(message) });
+export const oddEventId: Act = async ({ carryOut }) => {
+  const { status, headers } = await wholeOf(await carryOut());
+  const body = new ReadableStream<Uint8Array>({
+    async start(stream) {
+      stream.enqueue(new TextEncoder().encode("id: ☃\ndata: \n\n"));
+      await soon();
+      stream.error(new Error("reset"));
+    },
+  });
+  return new Response(body, { status, headers: { ...headers, ...events } });
 };
 
 export const cursor =
   (nextCursor: string): Act =>
-  async ({ ask, answer }) => {
-    const { status, headers, body } = await ask();
+  async ({ carryOut }) => {
+    const { status, headers, body } = await wholeOf(await carryOut());
     const message = messageIn(body) as { result?: object };
     const result = { ...message.result, nextCursor };
-    answer({
-      status,
-      headers: { ...headers, ...json },
-      body: JSON.stringify({ ...message, result }),
-    });
+    return Response.json({ ...message, result }, { status, headers: { ...headers, ...json } });
   };
+
+/** An answer that was read, with the headers that do not depend on its length. */
+export async function wholeOf(answer: Response) {
+  const body = await answer.text();
+  const headers = Object.fromEntries(answer.headers);
+  delete headers["content-length"];
+  return { status: answer.status, headers, body };
+}
 
 /** The one message of an answer, JSON or events. */
 function messageIn(body: string): object {

@@ -7,10 +7,8 @@ import { type LockedServer, startLockedServer } from "../authorization/locked-se
 import { createNotesApplication } from "../authorization/notes-application.ts";
 import { addNote, createNotesSessions } from "../authorization/parked-note.ts";
 import type { AuthorizationServerOptions, TokenFault } from "../authorization/protocol.ts";
-import { forkProgram } from "../durable/fork-program.ts";
 import { openStoreAt, startStorePlace } from "../durable/store-place.ts";
-import type { KilledReport, KilledTask } from "../kill/killed-process.ts";
-import type { KilledSignInTask, SignInKillPoint } from "../kill/sign-in-world.ts";
+import { startKilled } from "../kill/harness.ts";
 import type { Fault, FaultGroup, World } from "./fault.ts";
 import { describe } from "./judge.ts";
 import { allowanceMs, shortTimes } from "./waits.ts";
@@ -121,10 +119,6 @@ const deadHolder: Fault<RefreshWorld> = {
   async round({ number, fault }, { authorization, locked }) {
     const { remove, ...place } = await startStorePlace("sqlite");
     const { store, close } = await openStoreAt(place);
-    const program = forkProgram<KilledTask<SignInKillPoint, KilledSignInTask>, KilledReport>(
-      "../kill/killed-program.ts",
-      ["sign-ins"],
-    );
     try {
       const user = `dead-holder-${number}`;
       const use = { url: locked.url, redirectUrl, user, timeoutMs };
@@ -136,10 +130,8 @@ const deadHolder: Fault<RefreshWorld> = {
       await signIn();
       await addNote(sessions, user, principal);
       await authorization.expireAccessTokens();
-      await program.receive();
-      program.send({ place, use, point: "refresh: after put 1", isFrozen: false });
-      await program.receive();
-      await program.kill();
+      const holder = await startKilled("sign-ins", { place, use, point: "refresh: after put 1" });
+      await holder.kill({ at: "after-save" });
       const startedAt = performance.now();
       const said = await addNote(sessions, user, principal).then(JSON.stringify, describe);
       const ms = performance.now() - startedAt;
@@ -148,7 +140,6 @@ const deadHolder: Fault<RefreshWorld> = {
       if (isBlamed) fault(`told wrong: the server was not asked: ${said}`);
       if (ms > answerMs + allowanceMs) fault(`late: ${Math.round(ms)} ms`);
     } finally {
-      await program.kill();
       await close?.();
       await remove();
     }

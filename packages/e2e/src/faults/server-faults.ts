@@ -1,12 +1,9 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import type { Chat, ChatOptions } from "./chat.ts";
 import type { Family, Fault, Round } from "./fault.ts";
-import type { Exchange, Rule } from "../wire/front.ts";
 import * as acts from "./misbehaviour.ts";
 import { shortTimes, waitsAfterLoss } from "./waits.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
-
-type Act = (exchange: Exchange) => Promise<void>;
 
 interface ServerFaultOptions {
   /** Whether the step must not notice: what cannot be done twice is tried once more. @default false */
@@ -16,53 +13,32 @@ interface ServerFaultOptions {
   readonly chat?: Partial<ChatOptions>;
 }
 
-const to =
-  (...methods: string[]) =>
-  ({ rpcMethod = "" }: Exchange) =>
-    methods.includes(rpcMethod);
-
 /** While steps that go on in their sessions call tools. */
 export function atCall(
   name: string,
-  act: Act,
+  begin: acts.Begin,
   options: ServerFaultOptions = {},
 ): Fault<ServerWorld> {
-  return inTurn(name, "call", () => ruleFor(to("tools/call"), act, options), options);
+  const times = options.isLasting ? undefined : 1;
+  return inTurn(name, "call", ({ front }) => begin(front, { times }), options);
 }
 
 /** While steps make their sessions. */
 function atOpen(
   name: string,
-  method: string,
-  act: Act,
+  on: string,
+  begin: acts.Begin,
   options: ServerFaultOptions = {},
 ): Fault<ServerWorld> {
-  return inTurn(
-    name,
-    "open",
-    () => ruleFor(to(method), act, { isLasting: true, ...options }),
-    options,
-  );
-}
-
-function ruleFor(
-  matches: (exchange: Exchange) => boolean,
-  act: Act,
-  { isLasting = false }: ServerFaultOptions,
-): Rule {
-  let isOver = false;
-  return (exchange) => {
-    if (isOver || !matches(exchange)) return undefined;
-    isOver = !isLasting;
-    return act(exchange);
-  };
+  const times = (options.isLasting ?? true) ? undefined : 1;
+  return inTurn(name, "open", ({ front }) => begin(front, { on, times }), options);
 }
 
 /** A step before or after it, the step that meets it, and a step when all is well again. */
 function inTurn(
   name: string,
   at: "call" | "open",
-  createRule: (world: ServerWorld) => Rule | Promise<void>,
+  begin: (world: ServerWorld) => unknown,
   { chat: options, isHidden = false }: ServerFaultOptions,
 ): Fault<ServerWorld> {
   return {
@@ -72,24 +48,16 @@ function inTurn(
       // What is counted afterwards is of this round.
       await server.forget();
       const chats = newChats(round, front.url, options);
-      const begin = async () => {
-        const made = createRule(world);
-        if (typeof made === "function") front.rule = made;
-        else await made;
-      };
-      const heal = async () => {
-        front.rule = undefined;
-        await front.setOpen(true);
-      };
+      const heal = () => healed(world);
       const atOnce = round.random() < 0.5;
       try {
         if (at === "call") {
           await all(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
-          const opened = meet(chats.length, begin);
+          const opened = meet(chats.length, async () => void (await begin(world)));
           const ending = meet(chats.length, heal);
           await all(chats, (chat) => chat.step({ calls: 3, atOnce, opened, ending }));
         } else {
-          await begin();
+          await begin(world);
           await all(chats, (chat) => chat.step({ calls: 2, atOnce, isHealthy: isHidden }));
           await heal();
           await all(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
@@ -128,8 +96,14 @@ function meet(count: number, act: () => Promise<void>): () => Promise<void> {
   };
 }
 
+/** Ends what is wrong. */
+async function healed({ front }: ServerWorld): Promise<void> {
+  front.heal();
+  await front.up();
+}
+
 const refused = async ({ front }: ServerWorld) => {
-  await front.setOpen(false);
+  await front.down();
   // Until then the client may take a connection that it kept for one that is open.
   await acts.soon();
 };
@@ -143,11 +117,19 @@ const lost: ServerFaultOptions = { chat: { waits: waitsAfterLoss(shortTimes) } }
 const faults: Fault<ServerWorld>[] = [
   inTurn("connection refused, at the first step", "open", refused, {}),
   inTurn("connection refused, at calls", "call", refused, kept),
-  atCall("reset before the call was taken", async ({ reset }) => reset(), kept),
-  atCall("reset before headers, the call carried out", acts.askThenReset, kept),
-  atCall("reset after headers", acts.resetAfterHeaders, kept),
-  atCall("reset in the middle of the body", acts.resetMidBody, kept),
-  atCall("answer stream ends without the answer", acts.truncate, kept),
+  atCall("reset before the call was taken", (front, on) => front.reset(on), kept),
+  atCall(
+    "reset before headers, the call carried out",
+    (front, on) => front.reset({ ...on, carriedOut: true }),
+    kept,
+  ),
+  atCall("reset after headers", acts.meets(acts.resetAfterHeaders), kept),
+  atCall("reset in the middle of the body", (front, on) => front.cutStreams(on), kept),
+  atCall(
+    "answer stream ends without the answer",
+    (front, on) => front.cutStreams({ ...on, quietly: true }),
+    kept,
+  ),
   ...[500, 502, 503, 429].flatMap((status) => [
     atOpen(`HTTP ${status} to initialize`, "initialize", acts.refuse(status)),
     atCall(`HTTP ${status} to calls`, acts.refuse(status), lasting),
@@ -159,43 +141,66 @@ const faults: Fault<ServerWorld>[] = [
     // A second of it is the server's.
     chat: { times: { connectMs: 4_000 } },
   }),
-  atOpen("reset once, of initialize", "initialize", async ({ reset }) => reset(), once),
+  atOpen("reset once, of initialize", "initialize", (front, on) => front.reset(on), once),
   atOpen("HTTP 503 to notifications/initialized", "notifications/initialized", acts.refuse(503)),
   atOpen("HTTP 503 to tools/list", "tools/list", acts.refuse(503)),
-  atCall("HTTP 504, the call carried out", acts.askThenRefuse(504), kept),
-  atCall("endless body of HTTP 500", acts.endlessRefusal, kept),
-  atOpen("endless body of HTTP 500, to initialize", "initialize", acts.endlessRefusal),
-  atCall("no headers, the call carried out", acts.askThenHang, kept),
-  atCall("headers, then silence", acts.headersThenHang, kept),
-  atCall("signs of life for ever, and no answer", acts.heartbeatForEver, {
+  atCall(
+    "HTTP 504, the call carried out",
+    (front, on) => front.refuse(504, { ...on, carriedOut: true }),
+    kept,
+  ),
+  atCall("endless body of HTTP 500", acts.meets(acts.endlessRefusal), kept),
+  atOpen("endless body of HTTP 500, to initialize", "initialize", acts.meets(acts.endlessRefusal)),
+  atCall(
+    "no headers, the call carried out",
+    (front, on) => front.hang({ ...on, carriedOut: true }),
+    kept,
+  ),
+  atCall("headers, then silence", acts.meets(acts.headersThenHang), kept),
+  atCall("signs of life for ever, and no answer", acts.meets(acts.heartbeatForEver), {
     chat: { keepsSession: true, times: { callMs: 1_500 } },
   }),
   atOpen("initialize hangs", "initialize", acts.hang),
-  atOpen("initialize hangs after its headers", "initialize", acts.headersThenHang),
+  atOpen("initialize hangs after its headers", "initialize", acts.meets(acts.headersThenHang)),
   atOpen("notifications/initialized hangs", "notifications/initialized", acts.hang),
   atOpen("tools/list hangs", "tools/list", acts.hang),
   atOpen("HTTP 404 to all during a deploy, first step", "initialize", acts.refuse(404)),
-  inTurn("HTTP 404 to all during a deploy, at calls", "call", () => acts.refuse(404), {
-    chat: { ...lost.chat, keepsSession: true },
-  }),
-  inTurn("HTTP 404 of another meaning, to calls", "call", () => acts.notFoundResource, kept),
-  inTurn("HTTP 400 about another session", "call", () => acts.otherSessionExpired, {
-    chat: { ...lost.chat, keepsSession: true },
-  }),
+  inTurn(
+    "HTTP 404 to all during a deploy, at calls",
+    "call",
+    ({ front }) => front.refuse(404, { on: "*" }),
+    {
+      chat: { ...lost.chat, keepsSession: true },
+    },
+  ),
+  inTurn(
+    "HTTP 404 of another meaning, to calls",
+    "call",
+    ({ front }) => front.meet(acts.notFoundResource, { on: "*" }),
+    kept,
+  ),
+  inTurn(
+    "HTTP 400 about another session",
+    "call",
+    ({ front }) => front.meet(acts.otherSessionExpired, { on: "*" }),
+    {
+      chat: { ...lost.chat, keepsSession: true },
+    },
+  ),
   inTurn("server forgets its sessions", "call", ({ server }) => server.forget(), lost),
   inTurn("server killed and started again", "call", ({ server }) => server.restart(), lost),
-  atOpen("HTML instead of MCP, to initialize", "initialize", acts.html),
-  atCall("HTML instead of MCP, to calls", acts.html, kept),
+  atOpen("HTML instead of MCP, to initialize", "initialize", acts.malformed("html")),
+  atCall("HTML instead of MCP, to calls", acts.malformed("html"), kept),
   required("a required connection, its server refuses connections", refused),
   required("a required connection, its server hangs", hangs),
   wrongPath("wrong path in the URL", {}),
   wrongPath("wrong path in the URL, and nobody takes events", { isDeaf: true }),
-  atCall("JSON that is cut off", acts.cutJson, kept),
-  atCall("byte order mark before an answer of several lines", acts.byteOrderMark, kept),
-  atCall("event ids outside Latin-1, then a broken stream", acts.oddEventId, kept),
-  atOpen("the same cursor again and again", "tools/list", acts.cursor("again")),
-  atOpen("an empty cursor", "tools/list", acts.cursor("")),
-  atCall("answer to another id", acts.otherId, kept),
+  atCall("JSON that is cut off", acts.malformed("cut-json"), kept),
+  atCall("byte order mark before an answer of several lines", acts.meets(acts.byteOrderMark), kept),
+  atCall("event ids outside Latin-1, then a broken stream", acts.meets(acts.oddEventId), kept),
+  atOpen("the same cursor again and again", "tools/list", acts.meets(acts.cursor("again"))),
+  atOpen("an empty cursor", "tools/list", acts.meets(acts.cursor(""))),
+  atCall("answer to another id", acts.malformed("other-id"), kept),
 ];
 
 /** No step begins without a connection that it needs, although its tools are known from the step before. */
@@ -212,8 +217,7 @@ function required(name: string, dies: (world: ServerWorld) => Promise<void>): Fa
         await dies(world);
         await all(chats, begun);
       } finally {
-        front.rule = undefined;
-        await front.setOpen(true);
+        await healed(world);
       }
       await all(chats, (chat) => chat.step({ calls: 1, isHealthy: true, reads: true }));
     },
@@ -221,7 +225,7 @@ function required(name: string, dies: (world: ServerWorld) => Promise<void>): Fa
 }
 
 async function hangs({ front }: ServerWorld): Promise<void> {
-  front.rule = acts.hang;
+  front.hang({ on: "*" });
 }
 
 /** The application does not notice by itself. */

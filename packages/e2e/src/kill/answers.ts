@@ -2,8 +2,14 @@ import type { SessionStore } from "@durable-mcp/core";
 import { waitingCallOf } from "@durable-mcp/core/waiting";
 import { startAskingServer } from "../servers/asking.ts";
 import { answer, createShop, order, principal, resume } from "../waiting/waiting-shop.ts";
-import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
-import { type At, type KilledTask, stopAtFetch, stopAtStore } from "./killed-process.ts";
+import type { StepContext } from "@durable-mcp/testing";
+import {
+  type KilledTask,
+  type KillRound,
+  type KillSubject,
+  type KillWorld,
+  stopAtPoint,
+} from "./harness.ts";
 
 /** What a process does when it is killed: it asks (the first leg), answers (a later leg), or takes the result. */
 type KilledWork = "ask" | "answer" | "resume";
@@ -58,6 +64,7 @@ export const killedAnswers: KillSubject<AnswerKillPoint, KilledAnswerTask, Count
   counts: { settled: "settled afterwards", unknown: "outcome unknown" },
   openWorld: openShop,
   work: orderInShop,
+  stopAt: stopAtPoint,
 };
 
 /** Later than any sign of life of the process that was killed. */
@@ -162,19 +169,10 @@ function judge(point: AnswerKillPoint, said: string, journal: readonly string[])
 /** Asks, answers or takes a result. */
 async function orderInShop(
   { url, sessionId, point, id, round }: KilledTask<AnswerKillPoint, KilledAnswerTask>,
-  { store, at }: { readonly store: SessionStore; readonly at: At },
+  { store, watch }: StepContext & { readonly store: SessionStore },
 ): Promise<void> {
   const work = workOf(point);
-  const shop = createShop({
-    url,
-    store: stopAtStore(store, (when, operation, number) =>
-      at(`${work}: ${when} ${operation} ${number}`),
-    ),
-    fetch: stopAtFetch(
-      ({ body }) => body.includes('"method":"tools/call"'),
-      (when) => at(`${work}: ${when === "sent" ? "leg sent" : "answer received"}`),
-    ),
-  });
+  const shop = createShop({ url, store: watch(store) });
   if (work === "ask") await order(shop, sessionId);
   else if (work === "answer") await answer(shop, sessionId, { id, round });
   else await resume(shop, sessionId, id);

@@ -1,12 +1,18 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { forkProgram } from "../durable/fork-program.ts";
+import { type Step, type StepContext, type StopOptions, type StopPlan } from "@durable-mcp/testing";
 import {
   openStoreAt,
   startStorePlace,
   type StoreKind,
   type StorePlace,
 } from "../durable/store-place.ts";
-import type { At, KilledReport, KilledTask } from "./killed-process.ts";
+import { startModule } from "../processes/start-module.ts";
+
+/** What a process that is going to be killed is told. */
+export type KilledTask<POINT extends string, TASK extends object> = TASK & {
+  readonly place: StorePlace;
+  readonly point: POINT;
+};
 
 /** What is killed, where, and what must be true afterwards. */
 export interface KillSubject<POINT extends string, TASK extends object, COUNT extends string> {
@@ -16,11 +22,13 @@ export interface KillSubject<POINT extends string, TASK extends object, COUNT ex
   readonly points: readonly POINT[];
   /** What is counted at each point: the headings of the table. */
   readonly counts: Readonly<Record<COUNT, string>>;
-  /** What a process does that is killed. Its points are those at which it calls `at`. */
+  /** What a process does that is killed. */
   readonly work: (
     task: KilledTask<POINT, TASK>,
-    parts: { readonly store: SessionStore; readonly at: At },
+    context: StepContext & { readonly store: SessionStore },
   ) => Promise<unknown>;
+  /** Where that process is then, unless somebody else sees that it is there. */
+  readonly stopAt: (point: POINT) => StopPlan;
   /** Starts what the processes need. Two such worlds share the store. */
   readonly openWorld: (store: SessionStore) => Promise<KillWorld<POINT, TASK, COUNT>>;
 }
@@ -110,47 +118,49 @@ function newRow<POINT extends string, COUNT extends string>(
   return { point, kills: 0, counts: zeros as Record<COUNT, number>, faults: [] };
 }
 
-/** Within this time a process ends that goes on, in milliseconds. */
-const thawedMs = 20_000;
+/** Starts a process of a subject that is going to be killed. */
+export async function startKilled(subject: string, task: object): Promise<Step<unknown>> {
+  const program = new URL("killed-program.ts", import.meta.url);
+  return await startModule(program, { input: { subject, task } });
+}
+
+/** Of points such as "ask: before put 1", "start: request sent" and "refused: answer received". */
+export function stopAtPoint(point: string, on?: string): StopPlan {
+  const [, when, operation, nth] = /(before|during|after) (put|delete) (\d)$/.exec(point) ?? [];
+  if (when === undefined) {
+    return { at: point.endsWith("received") ? "after-answer" : "after-send", on };
+  }
+  const name = operation === "put" ? "save" : "delete";
+  return { at: `${when as "before"}-${name}`, nth: Number(nth) };
+}
 
 async function createKiller<POINT extends string, TASK extends object, COUNT extends string>(
   subject: KillSubject<POINT, TASK, COUNT>,
   place: StorePlace,
   isFrozen: boolean,
 ) {
-  const program = new URL("killed-program.ts", import.meta.url);
-  const fork = () => forkProgram<KilledTask<POINT, TASK>, KilledReport>(program, [subject.name]);
   const { store, close } = await openStoreAt(place);
   const world = await subject.openWorld(store);
-  let spare = fork();
-  let frozen: typeof spare | undefined;
+  let frozen: Step<unknown> | undefined;
 
-  /** Gives a process its task, and resolves to how it ended. */
   const killOne = async (task: KilledTask<POINT, TASK>, seen: Promise<void> | undefined) => {
-    const process = spare;
-    spare = fork();
-    await process.receive();
-    process.send(task);
-    // The end of the process before its point is a failure of the harness.
-    const reached = process.receive();
-    await (seen ? Promise.race([seen, reached]) : reached);
-    reached.catch(() => undefined);
-    if (!isFrozen) return await process.kill();
-    // At its own points it stops itself: it would do so once more.
-    if (seen) process.signal("SIGSTOP");
-    frozen = process;
-    return undefined;
+    await frozen?.kill();
+    frozen = undefined;
+    const step = await startKilled(subject.name, task);
+    const stop: StopOptions = seen ? { at: seen } : subject.stopAt(task.point);
+    await (isFrozen ? step.freeze(stop) : step.kill(stop));
+    if (isFrozen) frozen = step;
   };
 
   const thaw = async (fault: (text: string) => void) => {
     const thawed = frozen;
     if (thawed === undefined) return false;
     frozen = undefined;
-    thawed.signal("SIGCONT");
-    const timer = setTimeout(() => void thawed.kill(), thawedMs);
-    const how = await thawed.ended;
-    clearTimeout(timer);
-    if (how !== "exit code 0") fault(`it went on, and ended with ${how}`);
+    thawed.resume();
+    await thawed.finish().catch((error: unknown) => {
+      // What it comes to find done by others is refused clearly.
+      if ((error as Error).name !== "McpSessionError") fault(`it went on: ${String(error)}`);
+    });
     return true;
   };
 
@@ -161,9 +171,7 @@ async function createKiller<POINT extends string, TASK extends object, COUNT ext
       await world.round({
         ...{ point, sessionId, before, fault },
         async kill(task, reached) {
-          await frozen?.kill();
-          const how = await killOne({ ...task, place, point, isFrozen }, reached);
-          if (how !== undefined && how !== "SIGKILL") fault(`ended with ${how}`);
+          await killOne({ ...task, place, point }, reached);
           row.kills += 1;
         },
         thaw: () => thaw(fault),
@@ -171,7 +179,6 @@ async function createKiller<POINT extends string, TASK extends object, COUNT ext
       });
     },
     async close() {
-      await spare.kill();
       await frozen?.kill();
       await close?.();
       await world.close();

@@ -1,7 +1,7 @@
-/** A process of one of the subjects, which can be killed at each of its points. */
+/** A process of one of the subjects, which can be killed at each of its points: a step. */
+import type { StepContext } from "@durable-mcp/testing";
 import { openStoreAt } from "../durable/store-place.ts";
-import type { KillSubject } from "./harness.ts";
-import { receiveTask } from "./killed-process.ts";
+import type { KilledTask, KillSubject } from "./harness.ts";
 
 type AnySubject = KillSubject<string, object, string>;
 
@@ -13,7 +13,11 @@ const subjects: Readonly<Record<string, () => Promise<{ readonly subject: unknow
   steps: async () => ({ subject: (await import("./steps.ts")).killedSteps }),
 };
 
-const { subject } = await subjects[process.argv[2]!]!();
-const { task, at } = await receiveTask();
-const { store } = await openStoreAt(task.place);
-await (subject as AnySubject).work(task, { store, at });
+export default async function work(
+  { subject: name, task }: { subject: string; task: KilledTask<string, object> },
+  context: StepContext,
+): Promise<void> {
+  const { subject } = await subjects[name]!();
+  const { store } = await openStoreAt(task.place);
+  await (subject as AnySubject).work(task, { ...context, store });
+}

@@ -4,8 +4,14 @@ import { startAuthorizationServer } from "../authorization/authorization-server.
 import { startLockedServer } from "../authorization/locked-server.ts";
 import { createNotesApplication, type NotesUse } from "../authorization/notes-application.ts";
 import { addNote, createNotesSessions, resumeNote } from "../authorization/parked-note.ts";
-import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
-import { type At, type KilledTask, stopAtFetch, stopAtStore } from "./killed-process.ts";
+import type { StepContext } from "@durable-mcp/testing";
+import {
+  type KilledTask,
+  type KillRound,
+  type KillSubject,
+  type KillWorld,
+  stopAtPoint,
+} from "./harness.ts";
 
 /**
  * Where a process is killed that carries out a call which has waited for a sign-in. Of the call's own writes
@@ -70,6 +76,7 @@ export const killedResumes: KillSubject<ResumeKillPoint, KilledResumeTask, Count
   },
   openWorld,
   work: resumeCall,
+  stopAt: stopAtPoint,
 };
 
 /** Later than any sign of life of the process that was killed. */
@@ -185,25 +192,18 @@ function judge(end: {
 
 /** Goes on after a sign-in with a call that has waited for it. */
 async function resumeCall(
-  { point, use, sessionId, id }: KilledTask<ResumeKillPoint, KilledResumeTask>,
-  { store, at }: { readonly store: SessionStore; readonly at: At },
+  { use, sessionId, id }: KilledTask<ResumeKillPoint, KilledResumeTask>,
+  { store, watch }: StepContext & { readonly store: SessionStore },
 ): Promise<void> {
-  const work = isRefused(point) ? "refused" : "resume";
   const application = createNotesApplication(use, { store });
-  const stopping = stopAtStore(store, (when, operation, number) =>
-    at(`${work}: ${when} ${operation} ${number}`),
-  );
+  const watched = watch(store);
   const sessions = createNotesSessions(use, {
     application,
     store: {
       ...store,
       // The MCP session's record is marked as used now and then.
-      put: (...args) => (args[0].includes("waiting/") ? stopping : store).put(...args),
+      put: (...args) => (args[0].includes("waiting/") ? watched : store).put(...args),
     },
-    fetch: stopAtFetch(
-      ({ body }) => body.includes('"method":"tools/call"'),
-      (when) => at(`${work}: ${when === "sent" ? "call sent" : "answer received"}`),
-    ),
   });
   await resumeNote(sessions, { sessionId, id, principal: application.principal });
 }

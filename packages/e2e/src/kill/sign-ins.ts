@@ -2,8 +2,8 @@ import type { SessionStore } from "@durable-mcp/core";
 import { startAuthorizationServer } from "../authorization/authorization-server.ts";
 import { startLockedServer } from "../authorization/locked-server.ts";
 import { createNotesApplication } from "../authorization/notes-application.ts";
-import type { KillSubject, KillWorld } from "./harness.ts";
-import { type At, type KilledTask, stopAtFetch, stopAtStore } from "./killed-process.ts";
+import type { StepContext } from "@durable-mcp/testing";
+import { type KilledTask, type KillSubject, type KillWorld, stopAtPoint } from "./harness.ts";
 import { killRefresh } from "./refreshes.ts";
 import {
   goOn,
@@ -34,6 +34,7 @@ export const killedSignIns: KillSubject<SignInKillPoint, KilledSignInTask, SignI
   },
   openWorld,
   work: signInOrRefresh,
+  stopAt: (point) => stopAtPoint(point, workOf(point) === "start" ? "/reg" : "/token"),
 };
 
 async function openWorld(
@@ -71,19 +72,11 @@ async function openWorld(
 /** Opens `startUrl` or the callback, or refreshes. */
 async function signInOrRefresh(
   { point, use, callbackUrl }: KilledTask<SignInKillPoint, KilledSignInTask>,
-  { store, at }: { readonly store: SessionStore; readonly at: At },
+  { store, watch, fetch }: StepContext & { readonly store: SessionStore },
 ): Promise<void> {
   const work = workOf(point);
-  const endpoint = work === "start" ? "/reg" : "/token";
-  const { ask, reachCallback, callback } = createNotesApplication(use, {
-    store: stopAtStore(store, (when, operation, number) =>
-      at(`${work}: ${when} ${operation} ${number}`),
-    ),
-    fetch: stopAtFetch(
-      ({ url }) => url.endsWith(endpoint),
-      (when) => at(`${work}: ${when === "sent" ? "request sent" : "answer received"}`),
-    ),
-  });
+  const parts = { store: watch(store), fetch };
+  const { ask, reachCallback, callback } = createNotesApplication(use, parts);
   if (work === "start") await reachCallback();
   else if (work === "callback") await callback(callbackUrl!);
   else await ask();

@@ -1,9 +1,8 @@
+import { createFaultyProxy, type StepContext, type StepPoint } from "@durable-mcp/testing";
 import type { SessionStore } from "@durable-mcp/core";
 import { callNotebook, createNotebookSessions, principal } from "../durable/notebook-sessions.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
-import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
-import { type At, type KilledTask, stopAtStore } from "./killed-process.ts";
+import type { KilledTask, KillRound, KillSubject, KillWorld } from "./harness.ts";
 
 /** Where a step is killed, in the order of a step. */
 const killPoints = [
@@ -73,13 +72,17 @@ export const killedSteps: KillSubject<KillPoint, KilledStepTask, Count> = {
   },
   openWorld: openNotebook,
   work: takeStep,
+  stopAt: (point) => ({
+    on: point === "id received" ? "initialize" : "add_note",
+    at: atPoints[point]!,
+  }),
 };
 
 async function openNotebook(
   store: SessionStore,
 ): Promise<KillWorld<KillPoint, KilledStepTask, Count>> {
   const server = await startNotebookServer();
-  const proxy = await startCountingProxy(server.url);
+  const proxy = await createFaultyProxy({ target: server.url });
 
   const newProcess = () => createNotebookSessions({ url: proxy.url, store });
 
@@ -96,7 +99,7 @@ async function openNotebook(
     }
 
     const note = `${sessionId} killed`;
-    const held = pointsAtServer.has(point) ? proxy.holdAnswer(holdsAt(point)) : undefined;
+    const held = pointsAtServer.has(point) ? proxy.holdAnswer({ on: holdsAt[point] }) : undefined;
     await kill({ url: proxy.url, sessionId, note }, held?.reached);
     held?.release();
 
@@ -153,13 +156,12 @@ async function openNotebook(
   };
 }
 
-function holdsAt(
-  point: KillPoint,
-): Parameters<Awaited<ReturnType<typeof startCountingProxy>>["holdAnswer"]>[0] {
-  if (point === "initialize sent") return ({ rpcMethod }) => rpcMethod === "initialize";
-  if (point === "call sent") return ({ tool }) => tool === "add_note";
-  return ({ httpMethod }) => httpMethod === "DELETE";
-}
+/** The requests whose answers the server's side holds back. */
+const holdsAt: Partial<Record<KillPoint, string>> = {
+  "initialize sent": "initialize",
+  "call sent": "add_note",
+  "during end": "DELETE",
+};
 
 async function readKind(
   { sessions }: ReturnType<typeof createNotebookSessions>,
@@ -169,45 +171,24 @@ async function readKind(
   return entry?.kind;
 }
 
-const storePoints: Readonly<Record<string, KillPoint>> = {
-  "before get": "before load",
-  "after get": "loaded",
-  "before put": "before save",
-  "during put": "during save",
-  "after put": "saved",
+const atPoints: Partial<Record<KillPoint, StepPoint>> = {
+  "before load": "before-load",
+  loaded: "after-load",
+  "id received": "after-answer",
+  "before save": "before-save",
+  "during save": "during-save",
+  saved: "after-save",
+  "answer half read": "during-answer",
 };
 
 /** One step. */
 async function takeStep(
   { url, sessionId, point, note }: KilledTask<KillPoint, KilledStepTask>,
-  { store, at }: { readonly store: SessionStore; readonly at: At },
+  { store, watch }: StepContext & { readonly store: SessionStore },
 ): Promise<void> {
-  const stopping = stopAtStore(store, async (when, operation) => {
-    const here = storePoints[`${when} ${operation}`];
-    if (here !== undefined) await at(here);
-  });
-  const fetchStopping: typeof fetch = async (input, init) => {
-    const body = typeof init?.body === "string" ? init.body : "";
-    const response = await fetch(input, init);
-    if (body.includes('"method":"initialize"')) await at("id received");
-    const isHalfRead = point === "answer half read" && body.includes('"method":"tools/call"');
-    if (!isHalfRead || !response.body) return response;
-    return new Response(firstHalf(response.body, at), response);
-  };
-  const { sessions } = createNotebookSessions({ url, store: stopping, fetch: fetchStopping });
+  const { sessions } = createNotebookSessions({ url, store: watch(store) });
   if (point === "during end") return void (await sessions.end(sessionId, { principal }));
   await sessions.run(sessionId, { principal }, async (run) =>
     callNotebook(await run.tools(), "add_note", { text: note }),
-  );
-}
-
-function firstHalf(body: ReadableStream<Uint8Array>, at: At): ReadableStream<Uint8Array> {
-  return body.pipeThrough(
-    new TransformStream({
-      async transform(chunk, controller) {
-        controller.enqueue(chunk.slice(0, Math.ceil(chunk.length / 2)));
-        await at("answer half read");
-      },
-    }),
   );
 }

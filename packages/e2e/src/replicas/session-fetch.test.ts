@@ -1,7 +1,7 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import { clientNames } from "../clients/index.ts";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 import { share } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import type { TestServer } from "../servers/server-process.ts";
@@ -11,12 +11,12 @@ import { openTestStore, type TestStore } from "../durable/store-place.ts";
 
 let store: TestStore;
 let server: TestServer;
-let proxy: CountingProxy;
+let proxy: FaultyProxy;
 
 beforeAll(async () => {
   store = await openTestStore("sqlite");
   server = await notesServer(store.location).startReplica();
-  proxy = await startCountingProxy(server.url);
+  proxy = await createFaultyProxy({ target: server.url });
 });
 afterAll(async () => {
   await proxy?.close();
@@ -33,12 +33,12 @@ test.each(share(clientNames, 1))(
     expect(wrongAnswers([add], first.results)).toEqual([]);
 
     await server.restart();
-    proxy.takeRequests();
+    proxy.requests.splice(0);
     const search = { tool: "search_notes", args: { text: "<" }, expected: `<${client}>` };
     const { snapshot } = first;
     const second = await runStep({ client, url: proxy.url, snapshot, list: true, calls: [search] });
     expect(wrongAnswers([search], second.results)).toEqual([]);
     expect(sessionIdOf(second.snapshot) === sessionIdOf(first.snapshot)).toBe(true);
-    expect(proxy.takeRequests().map(({ rpcMethod }) => rpcMethod)).toEqual(["tools/call"]);
+    expect(proxy.requests.splice(0).map(({ rpcMethod }) => rpcMethod)).toEqual(["tools/call"]);
   },
 );

@@ -1,9 +1,9 @@
+import { createFaultyProxy } from "@durable-mcp/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
 import { share } from "../matrix/pairs.ts";
 import { type FixtureServer, startFixtureServer } from "../servers/fixture-server.ts";
 import { runStep } from "../steps/run-step.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
 
 const timeout = 60_000;
 const add = (text: string) => ({ tool: "add_note", args: { text } });
@@ -21,7 +21,7 @@ describe("a restarted server that adopts unknown sessions", () => {
     "%s goes on in the session that its first answer names, in this step and the next",
     { timeout },
     async (client) => {
-      const proxy = await startCountingProxy(server.url);
+      const proxy = await createFaultyProxy({ target: server.url });
       try {
         const first = await runStep({ client, url: proxy.url, list: true, calls: [add("a")] });
         await server.restart();
@@ -31,11 +31,11 @@ describe("a restarted server that adopts unknown sessions", () => {
         expect(second.results.at(-1)?.text).toBe("b");
         expect(second.snapshot).toMatchObject({ kind: "session", replacesLost: true });
 
-        proxy.takeRequests();
+        proxy.requests.splice(0);
         const later = { client, url: proxy.url, snapshot: second.snapshot };
         const third = await runStep({ ...later, calls: [add("c"), list] });
         expect(third.results.at(-1)?.text).toBe("b\nc");
-        expect(proxy.takeRequests()).toHaveLength(2);
+        expect(proxy.requests.splice(0)).toHaveLength(2);
       } finally {
         await proxy.close();
       }

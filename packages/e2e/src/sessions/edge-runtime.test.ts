@@ -1,5 +1,5 @@
+import { createFaultyProxy, type FaultyProxy } from "@durable-mcp/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startCountingProxy, type CountingProxy } from "../wire/counting-proxy.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { findWorkerd, startEdgeWorker } from "../servers/workerd.ts";
@@ -9,12 +9,12 @@ if (workerd === undefined) console.warn("skipped: edge runtime: WORKERD names no
 
 describe.skipIf(workerd === undefined)("on Cloudflare's workerd", () => {
   let notebook: NotebookServer;
-  let proxy: CountingProxy;
+  let proxy: FaultyProxy;
   let worker: TestServer;
 
   beforeAll(async () => {
     notebook = await startNotebookServer();
-    proxy = await startCountingProxy(notebook.url);
+    proxy = await createFaultyProxy({ target: notebook.url });
     worker = await startEdgeWorker(workerd ?? "");
   });
   afterAll(async () => {
@@ -34,21 +34,21 @@ describe.skipIf(workerd === undefined)("on Cloudflare's workerd", () => {
 
   it("keeps one session over two requests, the second with one HTTP request a call (S56, S59)", async () => {
     const first = await step(undefined, { name: "add_note", arguments: { text: "from the edge" } });
-    proxy.takeRequests();
+    proxy.requests.splice(0);
     const second = await step(first.snapshot, { name: "list_notes", arguments: {} });
     expect(JSON.stringify(second.results)).toContain("from the edge");
-    expect(proxy.takeRequests()).toHaveLength(1);
+    expect(proxy.requests.splice(0)).toHaveLength(1);
   });
 
   it("carries a sealed state from request to request, with a provider (S56, S59)", async () => {
     const add = { name: "add_note", arguments: { text: "under seal" } };
     const first = await post("/sealed", { calls: [add] });
     expect(first.sealed).toMatch(/^[\w.~-]{100,}$/);
-    proxy.takeRequests();
+    proxy.requests.splice(0);
     const list = { name: "list_notes", arguments: {} };
     const second = await post("/sealed", { sealed: first.sealed, calls: [list] });
     expect(JSON.stringify(second.results)).toContain("under seal");
-    expect(proxy.takeRequests()).toHaveLength(1);
+    expect(proxy.requests.splice(0)).toHaveLength(1);
   });
 
   it("recovers a session that the server forgot (S59)", async () => {

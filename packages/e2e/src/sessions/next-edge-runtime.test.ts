@@ -1,10 +1,10 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { fileURLToPath } from "node:url";
 import { EdgeRuntime } from "edge-runtime";
 import { build } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 
 type Step = (
   url: string,
@@ -33,7 +33,7 @@ const kinds: [string, step: "stepOnCore" | "stepOnProvider", globals: object][] 
 ];
 
 let notebook: NotebookServer;
-let proxy: CountingProxy;
+let proxy: FaultyProxy;
 let program: string;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ beforeAll(async () => {
     startNotebookServer().then((server) => (notebook = server)),
   ]);
   program = bundle.output[0].code;
-  proxy = await startCountingProxy(notebook.url);
+  proxy = await createFaultyProxy({ target: notebook.url });
 });
 afterAll(async () => {
   await proxy?.close();
@@ -69,10 +69,10 @@ describe("on the edge-runtime package", () => {
       const add = { name: "add_note", arguments: { text: "from the edge" } };
       const list = { name: "list_notes", arguments: {} };
       const first = await step(proxy.url, undefined, [add]);
-      proxy.takeRequests();
+      proxy.requests.splice(0);
       const second = await step(proxy.url, first.saved, [list, list]);
       expect(JSON.stringify(second.results)).toContain("from the edge");
-      expect(proxy.takeRequests()).toHaveLength(2);
+      expect(proxy.requests.splice(0)).toHaveLength(2);
       await notebook.forget();
       const third = await step(proxy.url, second.saved, [list]);
       expect(JSON.stringify(third.results)).not.toContain("from the edge");

@@ -1,3 +1,4 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { expect } from "vitest";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import type { TestServer } from "../servers/server-process.ts";
@@ -6,14 +7,13 @@ import type { StatefulServer } from "../stateful/stateful-servers.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
 import type { StepRun } from "../steps/step-protocol.ts";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 
 const callsInFlight = 6;
 
 /** A server that has been restarted, and the sessions of several clients that it forgot. */
 export interface RestartedServer extends AsyncDisposable {
   readonly stateful: StatefulServer;
-  readonly before: ReadonlyMap<ClientName, { proxy: CountingProxy; step: StepRun }>;
+  readonly before: ReadonlyMap<ClientName, { proxy: FaultyProxy; step: StepRun }>;
 }
 
 /** One restart serves all clients: each has a session that the new process does not know. */
@@ -22,9 +22,9 @@ export async function restartUnder(
   server: TestServer,
   clients: readonly ClientName[],
 ): Promise<RestartedServer> {
-  const before = new Map<ClientName, { proxy: CountingProxy; step: StepRun }>();
+  const before = new Map<ClientName, { proxy: FaultyProxy; step: StepRun }>();
   for (const client of clients) {
-    const proxy = await startCountingProxy(server.url);
+    const proxy = await createFaultyProxy({ target: server.url });
     const calls = stateful.makeState(`before-${clientNames.indexOf(client)}`);
     const step = await runStep({ client, url: proxy.url, list: true, calls });
     before.set(client, { proxy, step });
@@ -47,7 +47,7 @@ export async function expectOneNewSession(
   const { proxy, step: first } = before.get(client)!;
   expect(first.error).toBeUndefined();
   expect(sessionIdOf(first.snapshot) !== undefined).toBe(true);
-  proxy.takeRequests();
+  proxy.requests.splice(0);
 
   const calls = Array.from({ length: callsInFlight }, (_, n) =>
     stateful.independentCall(`again-${clientNames.indexOf(client)}`, n),
@@ -58,13 +58,15 @@ export async function expectOneNewSession(
   expect(wrongAnswers(calls, second.results)).toEqual([]);
   expect(second.tools).toEqual(first.tools);
 
-  const requests = proxy.takeRequests();
+  const requests = proxy.requests.splice(0);
   const count = (method: string) =>
     requests.filter((request) => request.rpcMethod === method).length;
   expect(count("initialize")).toBe(1);
   expect(count("notifications/initialized")).toBe(1);
   expect(
-    requests.filter((request) => request.rpcMethod === "initialize" && request.withSessionId),
+    requests.filter(
+      (request) => request.rpcMethod === "initialize" && request.headers.has("mcp-session-id"),
+    ),
   ).toEqual([]);
   expect(
     requests.filter((request) => request.rpcMethod === "tools/call" && request.status === 200),
@@ -80,6 +82,6 @@ export async function expectOneNewSession(
   const third = await runStep({ ...step, snapshot: second.snapshot, calls: [call] });
   expect(wrongAnswers([call], third.results)).toEqual([]);
   expect(sessionIdOf(third.snapshot) === sessionIdOf(second.snapshot)).toBe(true);
-  const thirdMethods = proxy.takeRequests().map((request) => request.rpcMethod);
+  const thirdMethods = proxy.requests.splice(0).map((request) => request.rpcMethod);
   expect(thirdMethods.filter((method) => method !== "tools/list")).toEqual(["tools/call"]);
 }

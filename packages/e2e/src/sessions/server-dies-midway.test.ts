@@ -1,5 +1,5 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 import { clientNames } from "../clients/index.ts";
 import { isMatrix, withClients } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
@@ -18,10 +18,10 @@ describe.each(withClients(dialects))(
   "a server with $answers answers that dies while a tool runs",
   ({ json, clients }) => {
     let server: NotebookServer;
-    let proxy: CountingProxy;
+    let proxy: FaultyProxy;
     beforeAll(async () => {
       server = await startNotebookServer({ json });
-      proxy = await startCountingProxy(server.url);
+      proxy = await createFaultyProxy({ target: server.url });
     }, timeout);
     afterAll(async () => {
       await proxy?.close();
@@ -38,7 +38,7 @@ describe.each(withClients(dialects))(
         expect(first.results[0]?.hung).toBeUndefined();
         expect(first.results[0]?.error).toBeDefined();
         expect(
-          proxy.takeRequests().filter((request) => request.tool === "die_midway"),
+          proxy.requests.splice(0).filter((request) => request.tool === "die_midway"),
         ).toHaveLength(1);
 
         await server.restart();
@@ -47,7 +47,7 @@ describe.each(withClients(dialects))(
         expect(second.error).toBeUndefined();
         expect(second.results[0]?.text).toBe("alive");
         expect(sessionIdOf(second.snapshot) === sessionIdOf(first.snapshot)).toBe(false);
-        proxy.takeRequests();
+        proxy.requests.splice(0);
       },
     );
   },

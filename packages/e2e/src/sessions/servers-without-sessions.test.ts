@@ -1,6 +1,6 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClientName, clientNames } from "../clients/index.ts";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 import { isMatrix } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
@@ -31,8 +31,8 @@ describe("a server of both eras that gives no session", () => {
         expect(sessionIdOf(run.snapshot) === undefined).toBe(true);
         snapshot = run.snapshot;
       }
-      const requests = proxy.takeRequests();
-      expect(requests.filter((request) => request.withSessionId)).toEqual([]);
+      const requests = proxy.requests.splice(0);
+      expect(requests.filter((request) => request.headers.has("mcp-session-id"))).toEqual([]);
       // The second and the third process only send their call.
       const sent = requests.map((request) => request.rpcMethod);
       expect(sent.slice(-3)).toEqual(["tools/call", "tools/call", "tools/call"]);
@@ -54,7 +54,7 @@ describe("a server that only speaks the new era", () => {
       expect(first.results.map((result) => result.text)).toEqual(["hello"]);
       expect(first.snapshot).toMatchObject({ kind: "stateless" });
       expect(
-        proxy.takeRequests().filter((request) => request.rpcMethod === "initialize"),
+        proxy.requests.splice(0).filter((request) => request.rpcMethod === "initialize"),
       ).toHaveLength(1);
 
       const second = await runStep({
@@ -66,9 +66,11 @@ describe("a server that only speaks the new era", () => {
       });
       expect(second.error).toBeUndefined();
       expect(second.results.map((result) => result.text)).toEqual(["hello"]);
-      const requests = proxy.takeRequests();
+      const requests = proxy.requests.splice(0);
       expect(
-        requests.filter((request) => request.rpcMethod === "initialize" || request.withSessionId),
+        requests.filter(
+          (request) => request.rpcMethod === "initialize" || request.headers.has("mcp-session-id"),
+        ),
       ).toEqual([]);
     },
   );
@@ -85,9 +87,9 @@ describe("a server that only speaks the new era", () => {
   );
 });
 
-function useServer(start: () => Promise<TestServer>): { proxied: () => Promise<CountingProxy> } {
+function useServer(start: () => Promise<TestServer>): { proxied: () => Promise<FaultyProxy> } {
   let server: TestServer;
-  const proxies: CountingProxy[] = [];
+  const proxies: FaultyProxy[] = [];
   beforeAll(async () => {
     server = await start();
   }, timeout);
@@ -97,7 +99,7 @@ function useServer(start: () => Promise<TestServer>): { proxied: () => Promise<C
   });
   return {
     proxied: async () => {
-      const proxy = await startCountingProxy(server.url);
+      const proxy = await createFaultyProxy({ target: server.url });
       proxies.push(proxy);
       return proxy;
     },

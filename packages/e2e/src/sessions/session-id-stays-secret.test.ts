@@ -1,9 +1,9 @@
+import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
-import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
 import { pairs, share } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import type { StepRun } from "../steps/step-protocol.ts";
@@ -15,10 +15,10 @@ const timeout = 30_000;
 // Every `runStep` in this package looks for the id; this file adds the cases that invite a leak.
 describe("the session id", () => {
   let server: NotebookServer;
-  let proxy: CountingProxy;
+  let proxy: FaultyProxy;
   beforeAll(async () => {
     server = await startNotebookServer();
-    proxy = await startCountingProxy(server.url);
+    proxy = await createFaultyProxy({ target: server.url });
   }, timeout);
   afterAll(async () => {
     await proxy?.close();

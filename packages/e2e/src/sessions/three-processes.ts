@@ -1,10 +1,10 @@
+import { createFaultyProxy } from "@durable-mcp/testing";
 import { expect, onTestFinished } from "vitest";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { StatefulServer } from "../stateful/stateful-servers.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
 
 /** Four processes, one after the other: the first makes state, two see it, the last only lists. */
 export async function expectOneSessionOverProcesses(
@@ -13,7 +13,7 @@ export async function expectOneSessionOverProcesses(
   client: ClientName,
 ): Promise<void> {
   // Not `await using`: the check of the imports cannot parse it.
-  const proxy = await startCountingProxy(url);
+  const proxy = await createFaultyProxy({ target: url });
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   const tag = `tag-${clientNames.indexOf(client)}`;
   const step = { client, url: proxy.url, list: true };
@@ -23,14 +23,15 @@ export async function expectOneSessionOverProcesses(
   expect(first.error).toBeUndefined();
   expect(first.printed).toBe("");
   expect(wrongAnswers(made, first.results)).toEqual([]);
-  const fresh = proxy.takeRequests();
+  const fresh = proxy.requests.splice(0);
   expect(fresh.map(({ httpMethod, rpcMethod }) => `${httpMethod} ${rpcMethod}`)).toEqual([
     "POST initialize",
     "POST notifications/initialized",
     "POST tools/list",
     ...made.map(() => "POST tools/call"),
   ]);
-  expect(fresh.map((request) => request.withSessionId)).toEqual(fresh.map((_, index) => index > 0));
+  const sessions = fresh.map(({ session }) => session);
+  expect(sessions).toEqual([undefined, ...sessions.slice(1).map(() => 1)]);
 
   let snapshot = first.snapshot;
   for (const call of stateful.seeState(tag)) {
@@ -39,16 +40,12 @@ export async function expectOneSessionOverProcesses(
     expect(wrongAnswers([call], later.results)).toEqual([]);
     expect(later.tools).toEqual(first.tools);
     expect(later.pid).not.toBe(first.pid);
-    expect(proxy.takeRequests()).toEqual([
-      {
-        httpMethod: "POST",
-        rpcMethod: "tools/call",
-        tool: call.tool,
-        withSessionId: true,
-        withProtocolVersion: true,
-        status: 200,
-      },
-    ]);
+    const [request, ...others] = proxy.requests.splice(0);
+    const { tool } = call;
+    expect(request).toMatchObject({ httpMethod: "POST", rpcMethod: "tools/call", tool });
+    expect(request).toMatchObject({ session: 1, status: 200 });
+    expect(request!.headers.has("mcp-protocol-version")).toBe(true);
+    expect(others).toEqual([]);
     expect(sessionIdOf(later.snapshot) === sessionIdOf(first.snapshot)).toBe(true);
     snapshot = later.snapshot;
   }
@@ -56,5 +53,5 @@ export async function expectOneSessionOverProcesses(
   const listing = await runStep({ ...step, snapshot });
   expect(listing.error).toBeUndefined();
   expect(listing.tools).toEqual(first.tools);
-  expect(proxy.takeRequests()).toEqual([]);
+  expect(proxy.requests.splice(0)).toEqual([]);
 }

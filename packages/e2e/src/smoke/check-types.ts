@@ -5,7 +5,11 @@ import type { MadeProject } from "./make-project.ts";
 import type { Project } from "./projects.ts";
 import { runCommand } from "./run-command.ts";
 
-const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false };
+const strict = {
+  ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
+  // A project whose tests run as they are names its files as they are.
+  rewriteRelativeImportExtensions: true,
+};
 const withoutBrowser = { lib: ["ES2024", "ESNext.Disposable"] };
 
 /** The settings under which projects are compiled; the first gives the programs that are run. */

@@ -15,6 +15,7 @@ import { checkTypes } from "./check-types.ts";
 import type { Finding } from "./finding.ts";
 import { makeProject, type Tarballs } from "./make-project.ts";
 import { installNodeReleases, isAllowed, type NodeRelease } from "./node-releases.ts";
+import { runTests } from "./run-tests.ts";
 import { takeSteps } from "./take-steps.ts";
 import { type Project, projects } from "./projects.ts";
 
@@ -57,7 +58,7 @@ async function tryProject(project: Project, node: NodeRelease): Promise<Finding[
   return [
     ...(await checkTypes(project, made, which)),
     ...(await checkEntries(made, node)),
-    ...(await takeSteps(project, made, node)),
+    ...(await (project.testsIn ? runTests(made, node) : takeSteps(project, made, node))),
   ];
 }
 

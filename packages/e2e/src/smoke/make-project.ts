@@ -8,7 +8,6 @@ import type { Project } from "./projects.ts";
 import { runCommand } from "./run-command.ts";
 
 const packages = fileURLToPath(new URL("../../../", import.meta.url));
-const consumers = fileURLToPath(new URL("../../smoke/", import.meta.url));
 
 /** The tarballs by package, as `scripts/pack.mjs` prints them. */
 export type Tarballs = Readonly<Record<string, string>>;
@@ -26,9 +25,10 @@ export async function makeProject(
 ): Promise<MadeProject | Finding> {
   const folder = join(under, `${project.name}-${node.version}`);
   mkdirSync(folder, { recursive: true });
-  if (existsSync(join(consumers, project.name))) {
+  const source = project.testsIn ?? `e2e/smoke/${project.name}`;
+  if (existsSync(join(packages, source))) {
     // As a clone has it: without what git ignores, or nobody has committed.
-    const tree = `HEAD:packages/e2e/smoke/${project.name}`;
+    const tree = `HEAD:packages/${source}`;
     const archive = `${folder}.tar`;
     execFileSync("git", ["archive", "--output", archive, tree], { cwd: join(packages, "..") });
     execFileSync("tar", ["-xf", archive, "-C", folder]);

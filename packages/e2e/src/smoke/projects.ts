@@ -1,7 +1,9 @@
 /** A project of a user: what it installs, and the program that is a step. */
 export interface Project {
-  /** Its folder in `packages/e2e/smoke`. */
+  /** Its folder in `packages/e2e/smoke`, unless it has another. */
   readonly name: string;
+  /** Under `packages`. It has tests, in Vitest and in `node:test`, which are run. */
+  readonly testsIn?: string;
   /** Packages of ours, without their scope. */
   readonly own: readonly string[];
   /** What it installs beside them: names that a package of ours has too, in its release. */
@@ -70,6 +72,12 @@ export const projects: readonly Project[] = [
     others: [...aiSdk, "workflow"],
     knownTypeErrors: withAiSdk6,
     answer: /session: true, replaced: false\ncart__add_item/,
+  },
+  {
+    name: "testing",
+    testsIn: "examples/src/testing",
+    own: ["testing", "oauth", "ai-sdk", "stores"],
+    others: [...aiSdk, "vitest"],
   },
   { name: "cli", own: ["cli"], isCommand: true },
 ];

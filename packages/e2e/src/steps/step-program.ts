@@ -1,9 +1,5 @@
-/**
- * One step in a process of its own: reads a `StepInput` from stdin, does the calls with new clients,
- * prints a `StepOutput` as one line of JSON and ends.
- */
+/** One step in a process of its own: does the calls with new clients. */
 import { renameSync, writeFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { inspect } from "node:util";
 import {
   createSessionFetch,
@@ -24,37 +20,22 @@ import type {
   StepOutput,
 } from "./step-protocol.ts";
 
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const input = JSON.parse(await nextLine()) as StepInput;
-const output: StepOutput = { pid: process.pid, results: [], events: [] };
-const session = openSession();
-
-try {
-  const connect = await loadClient(input.client);
-  const client = await connect({ url: input.url, fetch: session.fetch });
-  if (input.waitForGo) {
-    process.stdout.write("connected\n");
-    const startAt = Number(await nextLine());
-    await new Promise((resolve) => setTimeout(resolve, startAt - Date.now()));
+export default async function step(input: StepInput): Promise<StepOutput> {
+  const output: StepOutput = { pid: process.pid, results: [], events: [] };
+  const session = openSession(input, (event) => output.events.push(event));
+  try {
+    const connect = await loadClient(input.client);
+    const client = await connect({ url: input.url, fetch: session.fetch });
+    if (input.list) output.tools = await client.listTools();
+    output.results = await makeCalls(client, input, session);
+    await withTimeout(client.close(), 2_000);
+  } catch (error) {
+    output.error = describeError(session, error);
   }
-  if (input.list) output.tools = await client.listTools();
-  output.results = await makeCalls(client);
-  await withTimeout(client.close(), 2_000);
-} catch (error) {
-  output.error = describeError(error);
-}
-
-output.snapshot = session.snapshot();
-process.stdin.destroy();
-process.stdout.write(`${JSON.stringify(output)}\n`, () => {
+  output.snapshot = session.snapshot();
   // A step whose calls hang would never end by itself; all others must.
-  if (output.results.some((result) => result.hung)) process.exit();
-});
-
-async function nextLine(): Promise<string> {
-  const { value } = await lines.next();
-  if (typeof value !== "string") throw new Error("stdin ended early");
-  return value;
+  if (output.results.some(({ hung }) => hung)) process.once("disconnect", () => process.exit());
+  return output;
 }
 
 interface StepSession {
@@ -64,11 +45,7 @@ interface StepSession {
   failure: (error: unknown) => McpSessionError | undefined;
 }
 
-function onEvent(event: SessionEvent): void {
-  output.events.push(event);
-}
-
-function openSession(): StepSession {
+function openSession(input: StepInput, onEvent: (event: SessionEvent) => void): StepSession {
   if (input.sessionFetch === "pass-through") {
     const state = { ...(input.snapshot as PassThroughSession | undefined) };
     return {
@@ -109,22 +86,32 @@ function saveWhole(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-async function makeCalls(client: McpTestClient): Promise<StepCallResult[]> {
+async function makeCalls(
+  client: McpTestClient,
+  input: StepInput,
+  session: StepSession,
+): Promise<StepCallResult[]> {
   const calls = input.calls ?? [];
-  if (input.overlapping) return Promise.all(calls.map((call) => makeCall(client, call)));
+  const make = (call: StepCall) => makeCall(client, call, input, session);
+  if (input.overlapping) return Promise.all(calls.map(make));
   const results: StepCallResult[] = [];
-  for (const call of calls) results.push(await makeCall(client, call));
+  for (const call of calls) results.push(await make(call));
   return results;
 }
 
-async function makeCall(client: McpTestClient, { tool, args }: StepCall): Promise<StepCallResult> {
+async function makeCall(
+  client: McpTestClient,
+  { tool, args }: StepCall,
+  { callTimeoutMs = 20_000 }: StepInput,
+  session: StepSession,
+): Promise<StepCallResult> {
   try {
-    const outcome = await withTimeout(client.callTool(tool, args), input.callTimeoutMs ?? 20_000);
+    const outcome = await withTimeout(client.callTool(tool, args), callTimeoutMs);
     if (!outcome) return { tool, hung: true };
     const { structuredContent } = outcome.raw as { structuredContent?: unknown };
     return { tool, text: outcome.text, isError: outcome.isError, structuredContent };
   } catch (error) {
-    return { tool, error: describeError(error) };
+    return { tool, error: describeError(session, error) };
   }
 }
 
@@ -137,7 +124,7 @@ async function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T
   return Promise.race([promise, timeUp]).finally(() => clearTimeout(timer));
 }
 
-function describeError(thrown: unknown): StepError {
+function describeError(session: StepSession, thrown: unknown): StepError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = "code" in error ? error.code : undefined;
   const ours =

@@ -1,6 +1,6 @@
 import type { ClientName } from "../clients/index.ts";
 
-/** What a step is told, as JSON on its stdin. */
+/** What a step is told. */
 export interface StepInput {
   client: ClientName;
   url: string;
@@ -13,8 +13,6 @@ export interface StepInput {
   overlapping?: boolean;
   /** A call without an outcome after this time counts as hung. @default 20000 */
   callTimeoutMs?: number;
-  /** Connects, prints `connected`, and goes on at the time (epoch ms) that the next line names. */
-  waitForGo?: boolean;
   /** Where `onSession` writes the snapshot: the save point. */
   savePath?: string;
   /**
@@ -48,7 +46,7 @@ export interface StepError {
   printed: string;
 }
 
-/** What a step prints as one line of JSON. */
+/** What a step gives. */
 export interface StepOutput {
   pid: number;
   snapshot?: unknown;
@@ -60,6 +58,6 @@ export interface StepOutput {
 
 /** A step that has ended. */
 export interface StepRun extends StepOutput {
-  /** All that the process printed besides its output. */
+  /** All that the process printed. */
   printed: string;
 }

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Exchange, startFront } from "./front.ts";
+import { createFaultyProxy, type Exchange } from "@durable-mcp/testing";
 
 export interface RoundRobin {
   readonly url: string;
@@ -26,36 +25,34 @@ const patienceMs = 20_000;
  */
 export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRobin> {
   const paused = new Set<string>();
-  const answering = new Set<ServerResponse>();
   const counts = { sessionErrors: 0, refused: 0 };
   let turn = 0;
 
   /** The answer of the first replica that takes the request. */
-  async function openNext({ open }: Exchange): Promise<IncomingMessage> {
+  async function openNext({ carryOut }: Exchange): Promise<Response> {
     const deadline = Date.now() + patienceMs;
     for (;;) {
       const serving = targets.filter(({ href }) => !paused.has(href));
-      const answer = await open(serving[turn++ % serving.length]!.href).catch((error: unknown) => {
+      const target = serving[turn++ % serving.length]!.href;
+      const answer = await carryOut(target).catch((error: unknown) => {
         if ((error as { code?: string }).code !== "ECONNREFUSED" || Date.now() > deadline)
           throw error;
       });
-      if (answer !== undefined && answer.statusCode !== 503) return answer;
-      answer?.resume();
+      if (answer !== undefined && answer.status !== 503) return answer;
+      await answer?.body?.cancel();
       if (Date.now() > deadline) throw new Error("503");
       counts.refused += 1;
       if (turn % targets.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
-  const front = await startFront(targets[0]!.href);
-  front.rule = async (exchange) => {
+  const front = await createFaultyProxy({ target: targets[0]! });
+  front.setGuard(async (exchange) => {
     const answer = await openNext(exchange);
-    const isSessionError = answer.statusCode === 400 || answer.statusCode === 404;
-    if (isSessionError && exchange.sessionId !== undefined) counts.sessionErrors += 1;
-    answering.add(exchange.response);
-    exchange.response.on("close", () => answering.delete(exchange.response));
-    exchange.give(answer);
-  };
+    const isSessionError = answer.status === 400 || answer.status === 404;
+    if (isSessionError && exchange.seen.headers.has("mcp-session-id")) counts.sessionErrors += 1;
+    return answer;
+  });
   return {
     url: front.url,
     counts,
@@ -63,9 +60,7 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
       if (isServing) paused.delete(url);
       else paused.add(url);
     },
-    breakAnswers: () => {
-      for (const response of answering) response.destroy();
-    },
+    breakAnswers: front.breakAnswers,
     close: front.close,
   };
 }

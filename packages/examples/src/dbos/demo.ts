@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { DBOSClient } from "@dbos-inc/dbos-sdk";
 import { unsealState } from "@durable-mcp/core/sealing";
-import { startCountingProxy } from "../../../e2e/src/wire/counting-proxy.ts";
+import { createFaultyProxy } from "@durable-mcp/testing";
 import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
 import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { dbosTurns, issuer, userId, workflowId } from "./demo-runs.ts";
@@ -53,7 +53,7 @@ const postgres = database === undefined ? await startPostgres() : undefined;
 const databaseUrl = database ?? `postgres://${postgresUser}@127.0.0.1:${postgres!.port}/agent`;
 const cart = await startServer(cartServer);
 // Counts what reaches the server, whichever process sends it.
-const wire = await startCountingProxy(cart.url);
+const wire = await createFaultyProxy({ target: cart.url });
 const chatId = `demo ${randomUUID()}`;
 const keys = { current: randomBytes(32).toString("base64") };
 
@@ -95,7 +95,8 @@ ${result.sealedStateFoundIn.join(", ")}.`);
  */
 async function runWorker(run: number, kill?: { tool: string; after: number }): Promise<void> {
   let passed = 0;
-  const held = kill && wire.holdAnswer(({ tool }) => tool === kill.tool && passed++ === kill.after);
+  const held =
+    kill && wire.holdAnswer({ on: ({ tool }) => tool === kill.tool && passed++ === kill.after });
   const worker = startProgram(
     new URL("worker.ts", import.meta.url),
     [databaseUrl, wire.url, chatId, String(run)],
@@ -141,7 +142,7 @@ function print(line: WorkerLine): void {
 
 /** What was on the wire, and what DBOS has in its tables. */
 async function summarize() {
-  const requests = wire.takeRequests();
+  const requests = wire.requests.splice(0);
   const calls: Record<string, number> = {};
   for (const { tool } of requests) {
     if (tool !== undefined) calls[tool] = (calls[tool] ?? 0) + 1;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
-import { sendJson } from "../../../ai-sdk/test/http-server.ts";
+import { sendJson } from "../../../core/test/http-server.ts";
 import { on } from "../../../ai-sdk/test/notebook-server.ts";
 import { replaceSealingKey } from "../../test/app/connections.ts";
 import {

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { expectDone, expectSent, runStep, startStep } from "@durable-mcp/testing";
+import { connectShop, user } from "./shop.ts";
+import { signInToShop, startShop } from "./start-shop.ts";
+import type step from "./step.ts";
+
+const module = new URL("step.ts", import.meta.url);
+type Output = Awaited<ReturnType<typeof step>>;
+
+test("a killed step orders nothing twice", async () => {
+  const { server, chat } = await startShop(after);
+  const killed = await startStep(module, { input: chat });
+  await killed.kill({ at: "before-save" });
+  expectDone(server, {});
+  await runStep(module, { input: chat });
+  expectSent(await runStep(module, { input: chat }), { calls: 1, requests: 1 });
+  expectDone(server, { order: 2 });
+});
+
+test("the agent goes on when the server has lost its session", async () => {
+  const { server, chat } = await startShop(after);
+  await runStep(module, { input: chat });
+  server.forgetSessions();
+  const next = await runStep<unknown, Output>(module, { input: chat });
+  expectSent(next, { handshakes: 1 });
+  assert.equal(next.output.text, "Done.");
+  expectDone(server, { order: 2 });
+});
+
+test("a question is answered three days later", async () => {
+  const { server, clock, chat } = await startShop(after);
+  server.ask("order", [{ sure: { message: "Order tea?", form: { yes: { type: "boolean" } } } }]);
+  const input = { ...chat, asks: true };
+  const { output } = await runStep<unknown, Output>(module, { input, clock });
+  clock.advance({ days: 3 });
+  const { sessions, close } = connectShop(input, clock);
+  const [call] = await sessions.waiting("chat 1", { principal: user });
+  const yes = { sure: { action: "accept", content: { yes: true } } } as const;
+  await sessions.answer("chat 1", call!.id!, yes, { principal: user });
+  await close();
+  await runStep(module, {
+    input: { ...input, turns: ["Done."], messages: output.messages },
+    clock,
+  });
+  expectDone(server, { order: 1 });
+});
+
+test("a call waits for its user's sign-in", async () => {
+  const { server, chat } = await startShop(after);
+  await runStep(module, { input: chat });
+  const signIn = server.requireSignIn();
+  const { output } = await runStep<unknown, Output>(module, { input: chat });
+  expectDone(server, { order: 1 });
+  await signInToShop(chat, signIn);
+  await runStep(module, { input: { ...chat, turns: ["Done."], messages: output.messages } });
+  expectDone(server, { order: 2 });
+});
+
+test("two steps refresh an expired token once", async () => {
+  const { server, clock, chat } = await startShop(after);
+  const signIn = server.requireSignIn({ accessTokenSeconds: 3_600 });
+  await signInToShop(chat, signIn, clock);
+  clock.advance({ hours: 2 });
+  await Promise.all([1, 2].map(() => runStep(module, { input: chat, clock })));
+  assert.equal(signIn.counts.refreshes, 1);
+  assert.equal(signIn.counts.reuses, 0);
+  expectDone(server, { order: 2 });
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+
+interface CountedRequest {
+  readonly httpMethod: string;
+  readonly rpcMethod: string | undefined;
+  readonly tool: string | undefined;
+}
+
+/** A step that has ended or was stopped, or a faulty server: whatever has requests. */
+export type WithRequests =
+  | { readonly sent: readonly CountedRequest[] }
+  | { readonly requests: readonly CountedRequest[] };
+
+/** How much was sent. What is left out may be any number. */
+export interface SentCounts {
+  /** `tools/call`. */
+  readonly calls?: number | undefined;
+  /** `initialize`. */
+  readonly handshakes?: number | undefined;
+  /** HTTP requests of any kind, those that end sessions too. */
+  readonly requests?: number | undefined;
+}
+
+/** The counts beside each other: those that were expected, and those that are. */
+export function compareSent(subject: WithRequests, expected: SentCounts) {
+  const all = "sent" in subject ? subject.sent : subject.requests;
+  const of = (method: string) => all.filter(({ rpcMethod }) => rpcMethod === method).length;
+  const counts = { calls: of("tools/call"), handshakes: of("initialize"), requests: all.length };
+  const actual = Object.fromEntries(
+    Object.keys(expected).map((name) => [name, counts[name as keyof SentCounts]]),
+  );
+  const log = all.map(({ httpMethod, rpcMethod = httpMethod, tool }) =>
+    [rpcMethod, tool].filter(Boolean).join(" "),
+  );
+  return { actual, log };
+}
+
+/**
+ * Fails unless so much was sent.
+ *
+ * @example
+ * expectSent(await runStep(step), { calls: 1, requests: 1 });
+ * @throws {AssertionError}
+ */
+export function expectSent(subject: WithRequests, expected: SentCounts): void {
+  const { actual, log } = compareSent(subject, expected);
+  assert.deepEqual(actual, { ...expected }, `${explain(actual, expected)}: ${log.join(", ")}`);
+}
+
+/** Whatever has a ledger: a faulty server. */
+export interface WithLedger {
+  readonly ledger: readonly { readonly tool: string }[];
+}
+
+/** How often each tool did what it does; tools that did nothing are left out. */
+export function countDone({ ledger }: WithLedger): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { tool } of ledger) counts[tool] = (counts[tool] ?? 0) + 1;
+  return counts;
+}
+
+/**
+ * Fails unless exactly this was done at a server, however often it was asked.
+ *
+ * @example
+ * expectDone(server, { order: 1 });
+ * @throws {AssertionError}
+ */
+export function expectDone(server: WithLedger, expected: Readonly<Record<string, number>>): void {
+  const done = countDone(server);
+  assert.deepEqual(done, { ...expected }, explain(done, expected));
+}
+
+/** One line for a failure. */
+export function explain(actual: object, expected: object): string {
+  return `expected ${JSON.stringify(expected)}, found ${JSON.stringify(actual)}`;
+}

@@ -1,0 +1,105 @@
+import type { Act } from "./front.ts";
+
+/** How the server answers beside the protocol. Each has carried the request out. */
+const malformations = {
+  /** A page, with 200, as of a captive portal. */
+  html: () => respond("<!doctype html><title>Welcome</title>", 200, "text/html"),
+  /** Half of the JSON. */
+  "cut-json": (message: object) => {
+    const text = JSON.stringify(message);
+    return respond(text.slice(0, text.length / 2));
+  },
+  /** An answer to a request that nobody made. */
+  "other-id": (message: object) => respond({ ...message, id: "of somebody else" }),
+  /** An object that is no JSON-RPC. */
+  "no-json-rpc": () => respond({ hello: "world" }),
+  /** A success without a body. */
+  empty: () => respond(""),
+} satisfies Record<string, (message: object) => Response>;
+
+/** A way to answer beside the protocol. */
+export type Malformation = keyof typeof malformations;
+
+/** How servers refuse a session that they have lost: 404 as the specification has it, and what else is about. */
+export const lostSessionDialects = {
+  /** 404 with a JSON-RPC error. */
+  "not-found": () => refusal(404, -32_001, "Session not found"),
+  /** 404 with a text. */
+  "not-found-text": () => respond("Session not found", 404, "text/plain"),
+  /** 400 of `@modelcontextprotocol/server-everything`. */
+  "no-valid-session-id": () => refusal(400, -32_000, "Bad Request: No valid session ID provided"),
+  /** 400 of the SDK with one transport for the process, after its restart. */
+  "not-initialized": () => refusal(400, -32_000, "Bad Request: Server not initialized"),
+  /** 400 of the SDK with one transport for the process, after a DELETE. */
+  "header-required": () => refusal(400, -32_000, "Bad Request: Mcp-Session-Id header is required"),
+} satisfies Record<string, () => Response>;
+
+/** A way to refuse a session that is lost. */
+export type LostSessionDialect = keyof typeof lostSessionDialects;
+
+/** @param body a text as it is, anything else as JSON */
+export function respond(body: unknown, status = 200, type = "application/json"): Response {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return new Response(text, { status, headers: { "content-type": type } });
+}
+
+function refusal(status: number, code: number, message: string): Response {
+  return respond({ jsonrpc: "2.0", error: { code, message }, id: null }, status);
+}
+
+/** Sends half of the answer; then the connection breaks, or the stream ends as if all were well. */
+export const cut =
+  (isQuiet: boolean): Act =>
+  async ({ carryOut }) => {
+    const answer = await carryOut();
+    const bytes = await answer.bytes();
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(bytes.subarray(0, bytes.length / 2));
+        // So long bytes need to arrive.
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        if (isQuiet) controller.close();
+        else controller.error(new Error("The connection breaks."));
+      },
+    });
+    return withBody(answer, body);
+  };
+
+/** Sends the answer in pieces, each on its own way. */
+export const split =
+  (size: number): Act =>
+  async ({ carryOut }) => {
+    const answer = await carryOut();
+    if (answer.body === null) return answer;
+    const pieces = new TransformStream<Uint8Array, Uint8Array>({
+      async transform(chunk, controller) {
+        for (let at = 0; at < chunk.length; at += size) {
+          controller.enqueue(chunk.subarray(at, at + size));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      },
+    });
+    return withBody(answer, answer.body.pipeThrough(pieces));
+  };
+
+export const malform =
+  (kind: Malformation): Act =>
+  async ({ carryOut }) => {
+    const answer = await carryOut();
+    const malformed = malformations[kind](messageIn(await answer.text()));
+    const id = answer.headers.get("mcp-session-id");
+    if (id !== null) malformed.headers.set("mcp-session-id", id);
+    return malformed;
+  };
+
+/** The last message of an answer, JSON or events. */
+function messageIn(body: string): object {
+  const line = body.split("\n").findLast((text) => /^(data: ?)?\{/.test(text)) ?? "{}";
+  return JSON.parse(line.replace(/^data: ?/, "")) as object;
+}
+
+function withBody({ status, headers }: Response, body: ReadableStream<Uint8Array>): Response {
+  const kept = new Headers(headers);
+  kept.delete("content-length");
+  return new Response(body, { status, headers: kept });
+}

@@ -1,0 +1,151 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { handOn } from "./hand-on.ts";
+
+/** A request that reached the server, as it came; never a session id. */
+export interface SeenRequest {
+  /** `POST`, `GET` or `DELETE`. */
+  readonly httpMethod: string;
+  /** The JSON-RPC method; `undefined` for an answer of the client, and without a body. */
+  readonly rpcMethod: string | undefined;
+  /** The tool of a `tools/call`. */
+  readonly tool: string | undefined;
+  /** Which of the server's sessions it named: 1 for the first that was made. `undefined` for none, or an unknown one. */
+  readonly session: number | undefined;
+  /** The JSON-RPC message; `{}` without one. */
+  readonly message: Message;
+  /** Path and query. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Headers;
+  /** The status of the answer, as soon as there is one. */
+  status?: number;
+}
+
+export interface Message {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: any;
+}
+
+/** One request, for a fault: it is handed on to the server, or answered in another way than a server should. */
+export interface Exchange {
+  readonly seen: SeenRequest;
+  readonly request: Request;
+  readonly body: string;
+  /** Has the server carry the request out, or another one at `url`. */
+  readonly carryOut: (url?: string) => Promise<Response>;
+}
+
+/** Answers a request. A rejection breaks the connection, and so does an error in the answer's body. */
+export type Act = (exchange: Exchange) => Promise<Response>;
+
+/** What stands at an address and answers by `answer`. */
+export type Front = Awaited<ReturnType<typeof startFront>>;
+
+/** Listens on port 0 of 127.0.0.1, and keeps what came. */
+export async function startFront(
+  server: ((request: Request, message: Message) => Promise<Response>) | URL,
+) {
+  const requests: SeenRequest[] = [];
+  /** All ids that the server has given, in order. */
+  const ids: string[] = [];
+  const answering = new Set<ServerResponse>();
+  const http = createServer({ keepAliveTimeout: 120_000 }, (incoming, outgoing) => {
+    receive(incoming, outgoing).catch(() => incoming.socket.resetAndDestroy());
+  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve) => http.listen(port, "127.0.0.1", resolve));
+  await listen(0);
+  const { port } = http.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+
+  async function receive(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const bytes = await buffer(incoming);
+    const gone = new AbortController();
+    outgoing.on("close", () => {
+      gone.abort();
+      answering.delete(outgoing);
+    });
+    const { exchange, seen } = describe(incoming, bytes, gone.signal);
+    requests.push(seen);
+    const answer = await front.answer(exchange);
+    seen.status = answer.status;
+    answering.add(outgoing);
+    await write(answer, outgoing);
+  }
+
+  function describe(incoming: IncomingMessage, bytes: Buffer, signal: AbortSignal) {
+    const { method: httpMethod = "", url: path = "/" } = incoming;
+    const headers = new Headers(incoming.headers as Record<string, string>);
+    const body = bytes.toString();
+    const message = parseMessage(body);
+    const session = ids.indexOf(headers.get("mcp-session-id") ?? "") + 1 || undefined;
+    const tool = message.method === "tools/call" ? message.params?.name : undefined;
+    const seen: SeenRequest = {
+      ...{ httpMethod, path, headers, message, session, tool },
+      rpcMethod: message.method,
+    };
+    const init = { method: httpMethod, headers, ...(bytes.length > 0 && { body }) };
+    const request = new Request(new URL(path, origin), init);
+    const carryOut = async (url?: string) => {
+      const target = url ?? server;
+      const answer =
+        typeof target === "function"
+          ? await target(request.clone(), message)
+          : await handOn(incoming, bytes, new URL(target), signal);
+      const id = answer.headers.get("mcp-session-id");
+      if (id !== null && !ids.includes(id)) ids.push(id);
+      return answer;
+    };
+    return { seen, exchange: { seen, request, body, carryOut } satisfies Exchange };
+  }
+
+  const front = {
+    origin,
+    url: `${origin}/mcp`,
+    requests,
+    /** How many sessions the server has made. */
+    sessions: () => ids.length,
+    answer: ((exchange) => exchange.carryOut()) as Act,
+    /** Breaks the connections of those that get an answer now. */
+    breakAnswers(): void {
+      for (const outgoing of answering) outgoing.destroy();
+    },
+    /** Refuses connections and breaks those that are open, or takes them again at the same address. */
+    async setOpen(isOpen: boolean) {
+      if (isOpen === http.listening) return;
+      if (isOpen) return await listen(port);
+      const closed = new Promise((resolve) => http.close(resolve));
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+  return front;
+}
+
+/** Writes an answer as it comes, and stops reading it when nobody takes it any more. */
+async function write({ status, headers, body }: Response, outgoing: ServerResponse): Promise<void> {
+  outgoing.statusCode = status;
+  outgoing.setHeaders(headers);
+  // Node keeps them until the first byte of the body.
+  outgoing.flushHeaders();
+  const reader = body?.getReader();
+  outgoing.on("close", () => void reader?.cancel().catch(() => undefined));
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done) break;
+    outgoing.write(value);
+  }
+  outgoing.end();
+}
+
+function parseMessage(body: string): Message {
+  try {
+    const message = JSON.parse(body) as Message | null;
+    return typeof message === "object" && message !== null ? message : {};
+  } catch {
+    return {};
+  }
+}

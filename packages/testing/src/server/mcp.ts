@@ -1,0 +1,207 @@
+import { randomUUID } from "node:crypto";
+import {
+  type CallToolResult,
+  createMcpHandler,
+  type ElicitResult,
+  fromJsonSchema,
+  inputRequired,
+  type InputRequest,
+  type InputRequiredResult,
+  inputResponse,
+  isLegacyRequest,
+  McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { respond } from "./acts.ts";
+
+/** A tool of a faulty server. */
+export interface FaultyTool {
+  /** @default the tool's name */
+  readonly description?: string | undefined;
+  /** Zod or another standard schema, or a JSON Schema. @default any object */
+  readonly inputSchema?: StandardSchemaWithJSON | object | undefined;
+  /**
+   * Does what the tool does, once for each entry of the ledger.
+   *
+   * @returns the text of the result, or the whole result. What it throws is an error for the model.
+   */
+  readonly run: (input: any, run: ToolRun) => ToolOutput | Promise<ToolOutput>;
+}
+
+type ToolOutput = string | CallToolResult;
+
+/** What a tool knows of its call. */
+export interface ToolRun {
+  /** Lives as long as the session: a cart, a browser. Empty for each call where there is no session. */
+  readonly session: Record<string, any>;
+  /** What people have answered, under the keys of the questions. */
+  readonly answers: Readonly<Record<string, ElicitResult["content"]>>;
+  readonly signal: AbortSignal;
+}
+
+/** Tools by their names; a function is a tool that takes any object. */
+export type FaultyTools = Readonly<Record<string, FaultyTool | FaultyTool["run"]>>;
+
+/**
+ * A question to a person: a form, or a page to open.
+ *
+ * - `form`: properties of a flat JSON Schema, all of which are wanted
+ * - `url`: an https URL
+ */
+export type Question =
+  | { readonly message: string; readonly form: Readonly<Record<string, object>> }
+  | { readonly message: string; readonly url: string };
+
+/** The questions that a server asks at once, under their keys. */
+export type QuestionRound = Readonly<Record<string, Question>>;
+
+/** What really happened: a tool did what it does. */
+export interface LedgerEntry {
+  readonly tool: string;
+  readonly input: any;
+  readonly answers: ToolRun["answers"];
+}
+
+/** `"both"` serves sessions to those that want a handshake, and 2026-07-28 to others. */
+export type Era = "2025-11-25" | "2026-07-28" | "both";
+
+/** What a test may change while the server runs. */
+export interface McpPlan {
+  tools: FaultyTools;
+  era: Era;
+  readonly hasSessions: boolean;
+  readonly now: () => number;
+  /** By tool. */
+  readonly questions: Map<string, { rounds: readonly QuestionRound[]; goodForMs: number }>;
+}
+
+/** An MCP server on the official SDK, whose plan is read at each request. */
+export function createMcp(plan: McpPlan) {
+  const ledger: LedgerEntry[] = [];
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const servers = new Set<{ retool: () => void }>();
+
+  const createServer = (session?: Record<string, unknown>) => {
+    const mcp = new McpServer(
+      { name: "faulty", version: "1.0.0" },
+      { capabilities: { tools: { listChanged: true } } },
+    );
+    let registered: { remove: () => void }[] = [];
+    const retool = () => {
+      for (const tool of registered) tool.remove();
+      registered = Object.entries(plan.tools).map(([name, given]) => {
+        const tool = typeof given === "function" ? { run: given } : given;
+        const { description = name, inputSchema = { type: "object" } } = tool;
+        const schema =
+          "~standard" in inputSchema
+            ? (inputSchema as StandardSchemaWithJSON)
+            : fromJsonSchema(inputSchema);
+        return mcp.registerTool(name, { description, inputSchema: schema }, (input, context) =>
+          call(name, tool, input, context, session),
+        );
+      });
+    };
+    retool();
+    return { mcp, retool };
+  };
+
+  const call = async (
+    name: string,
+    tool: FaultyTool,
+    input: unknown,
+    { mcpReq }: ServerContext,
+    session: Record<string, unknown> = {},
+  ): Promise<CallToolResult | InputRequiredResult> => {
+    const { rounds, goodForMs } = plan.questions.get(name) ?? { rounds: [], goodForMs: Infinity };
+    const { round = 0, answers: before = {}, askedAt } = readState(mcpReq.requestState<string>());
+    if (askedAt !== undefined && plan.now() - askedAt > goodForMs) throw new Error("Too late.");
+    const views = Object.keys(rounds[round - 1] ?? {}).map(
+      (key) => [key, inputResponse(mcpReq.inputResponses, key)] as const,
+    );
+    if (views.some(([, view]) => view.kind === "elicit" && view.action !== "accept")) {
+      return say(`Nobody agreed to ${name}.`);
+    }
+    const isAnswered = views.every(([, { kind }]) => kind === "elicit");
+    const said = views.map(([key, view]) => [key, "content" in view ? view.content : {}]);
+    const answers = { ...before, ...(Object.fromEntries(said) as ToolRun["answers"]) };
+    const next = isAnswered ? round : round - 1;
+    if (rounds[next] !== undefined) {
+      const state = { round: next + 1, answers, askedAt: plan.now() };
+      const requests = Object.entries(rounds[next]).map(([key, asked]) => [key, requestOf(asked)]);
+      return inputRequired({
+        inputRequests: Object.fromEntries(requests) as Record<string, InputRequest>,
+        requestState: Buffer.from(JSON.stringify(state)).toString("base64url"),
+      });
+    }
+    const output = await tool.run(input, { session, answers, signal: mcpReq.signal });
+    ledger.push({ tool: name, input, answers });
+    return typeof output === "string" ? say(output) : output;
+  };
+
+  const modern = createMcpHandler(() => createServer().mcp, { legacy: "reject" });
+  const stateless = createMcpHandler(() => createServer().mcp, { legacy: "stateless" });
+
+  const handshaken = async (request: Request, parsedBody: unknown): Promise<Response> => {
+    const id = request.headers.get("mcp-session-id");
+    const known = sessions.get(id ?? "");
+    if (known) return await known.handleRequest(request, { parsedBody });
+    if (id !== null) {
+      const error = { code: -32_001, message: "Session not found" };
+      return respond({ jsonrpc: "2.0", error, id: null }, 404);
+    }
+    const server = createServer({});
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => `secret-session-${randomUUID()}`,
+      onsessioninitialized: (made) => void sessions.set(made, transport),
+      onsessionclosed: (ended) => {
+        sessions.delete(ended);
+        servers.delete(server);
+      },
+    });
+    await server.mcp.connect(transport);
+    servers.add(server);
+    return await transport.handleRequest(request, { parsedBody });
+  };
+
+  return {
+    ledger,
+    /** Has the sessions that are open offer the plan's tools, and tells their clients. */
+    retool: () => servers.forEach(({ retool }) => retool()),
+    fetch: async (request: Request, message: object): Promise<Response> => {
+      const parsedBody = request.method === "POST" ? message : undefined;
+      const isOld =
+        plan.era === "2025-11-25" ||
+        (plan.era === "both" && (await isLegacyRequest(request.clone())));
+      if (!isOld) return await modern.fetch(request, { parsedBody });
+      if (plan.hasSessions) return await handshaken(request, parsedBody);
+      return await stateless.fetch(request, { parsedBody });
+    },
+    forget() {
+      sessions.clear();
+      servers.clear();
+    },
+  };
+}
+
+/** What a `requestState` says: the round that was asked last, from 1. */
+interface AskedState {
+  readonly round: number;
+  readonly answers: ToolRun["answers"];
+  readonly askedAt: number;
+}
+
+function readState(state: string | undefined): Partial<AskedState> {
+  if (state === undefined) return {};
+  return JSON.parse(Buffer.from(state, "base64url").toString()) as AskedState;
+}
+
+function requestOf({ message, ...question }: Question): InputRequest {
+  if ("url" in question) return inputRequired.elicitUrl({ message, url: question.url });
+  const { form } = question;
+  const requestedSchema = { type: "object", properties: form, required: Object.keys(form) };
+  return inputRequired.elicit({ message, requestedSchema: requestedSchema as never });
+}
+
+const say = (text: string): CallToolResult => ({ content: [{ type: "text", text }] });

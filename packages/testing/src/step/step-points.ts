@@ -1,0 +1,149 @@
+import type { SessionStore } from "@durable-mcp/core";
+
+/**
+ * Where a step can be stopped.
+ *
+ * - `before-send`: the request is about to be sent, and the server never hears of it.
+ * - `after-send`: the server has the request, and the step has nothing of the answer.
+ * - `during-answer`: the step has half of the answer.
+ * - `after-answer`: the whole answer is there, and the step has done nothing with it.
+ * - `before-load`, `after-load`, `before-save`, `during-save`, `after-save`, `before-delete`, `after-delete`: of the
+ *   store that the step watches. "During" is on its way, and perhaps there.
+ */
+export type StepPoint =
+  | "before-send"
+  | "after-send"
+  | "during-answer"
+  | "after-answer"
+  | `${"before" | "during" | "after"}-${"load" | "save" | "delete"}`;
+
+/** At which of the step's requests or operations it is stopped. */
+export interface StopPlan {
+  readonly at: StepPoint;
+  /** Of the points of requests: a JSON-RPC method, a tool, or the end of a URL's path. @default "tools/call" */
+  readonly on?: string | undefined;
+  /** Which one: 1 for the first. @default 1 */
+  readonly nth?: number | undefined;
+}
+
+/** A request of a step. */
+export interface SentRequest {
+  /** Origin and path. */
+  readonly url: string;
+  readonly httpMethod: string;
+  readonly rpcMethod: string | undefined;
+  readonly tool: string | undefined;
+  /** Missing while there is no answer, and without one. */
+  status?: number;
+}
+
+/** The points of one step. */
+export type StepPoints = ReturnType<typeof createStepPoints>;
+
+/** @param stop what happens to the step at the point of its plan; it goes on when that resolves */
+export function createStepPoints(stop: () => Promise<void>) {
+  const sent: SentRequest[] = [];
+  const counts = new Map<string, number>();
+  let plan: StopPlan | undefined;
+
+  const count = (what: string) => {
+    const number = (counts.get(what) ?? 0) + 1;
+    counts.set(what, number);
+    return number;
+  };
+  const reach = async (here: StepPoint, number: number) => {
+    if (plan?.at !== here || (plan.nth ?? 1) !== number) return;
+    plan = undefined;
+    await stop();
+  };
+
+  const watching =
+    <ARGS extends unknown[], RESULT>(
+      name: "load" | "save" | "delete",
+      operate: (...args: ARGS) => Promise<RESULT>,
+    ) =>
+    async (...args: ARGS) => {
+      const number = count(name);
+      await reach(`before-${name}`, number);
+      const working = operate(...args);
+      await reach(`during-${name}`, number);
+      const result = await working;
+      await reach(`after-${name}`, number);
+      return result;
+    };
+
+  return {
+    sent,
+    stopAt: (next: StopPlan) => void (plan = next),
+    /** The same fetch, with points, whose requests are counted. */
+    watchFetch:
+      (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
+      async (input, init) => {
+        const request = await describeRequest(input, init);
+        sent.push(request);
+        const { on = "tools/call" } = plan ?? {};
+        const isMeant = request.rpcMethod === on || request.tool === on || request.url.endsWith(on);
+        const number = isMeant ? count(`send ${on}`) : 0;
+        await reach("before-send", number);
+        const sending = fetch(input, init);
+        // A server that answers late, or never, has it by then.
+        if (isMeant && plan?.at === "after-send") await Promise.race([sending, wait(100)]);
+        await reach("after-send", number);
+        const response = await sending;
+        request.status = response.status;
+        if (!isMeant || !plan?.at.endsWith("-answer") || response.body === null) return response;
+        const bytes = await response.bytes();
+        await reach("after-answer", number);
+        const half = Math.ceil(bytes.length / 2);
+        const body = new ReadableStream<Uint8Array>({
+          async start(stream) {
+            stream.enqueue(bytes.subarray(0, half));
+            await reach("during-answer", number);
+            if (half < bytes.length) stream.enqueue(bytes.subarray(half));
+            stream.close();
+          },
+        });
+        return new Response(body, response);
+      },
+    /** The same store, with points. */
+    watchStore: (store: SessionStore): SessionStore => ({
+      ...store,
+      get: watching("load", (key) => store.get(key)),
+      put: watching("save", (...args: Parameters<SessionStore["put"]>) => store.put(...args)),
+      delete: watching("delete", (...args: Parameters<SessionStore["delete"]>) =>
+        store.delete(...args),
+      ),
+      ...(store.batch && {
+        batch: watching("save", (writes: Parameters<typeof store.batch>[0]) =>
+          store.batch!(writes),
+        ),
+      }),
+    }),
+  };
+}
+
+async function describeRequest(
+  input: Parameters<typeof fetch>[0],
+  init: RequestInit = {},
+): Promise<SentRequest> {
+  const request = input instanceof Request ? input : undefined;
+  const { origin, pathname } = new URL(input instanceof Request ? input.url : input);
+  const body = init.body ?? (request && (await request.clone().text())) ?? "";
+  const message = typeof body === "string" ? parse(body) : {};
+  return {
+    url: origin + pathname,
+    httpMethod: (init.method ?? request?.method ?? "GET").toUpperCase(),
+    rpcMethod: message.method,
+    tool: message.method === "tools/call" ? message.params?.name : undefined,
+  };
+}
+
+function parse(body: string): { method?: string; params?: { name?: string } } {
+  try {
+    return (JSON.parse(body) ?? {}) as object;
+  } catch {
+    return {};
+  }
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
