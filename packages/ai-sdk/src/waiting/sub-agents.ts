@@ -121,7 +121,7 @@ async function keep(
   const { describeWaiting, keepAgentCall, tooLongToWait } = await loadWaiting();
   const { connection } = call;
   const path = pathOf(scope.around);
-  const own = { connection, url: new URL(call.server), toolName, toolCallId, path, ...waits };
+  const own = { connection, url: new URL(call.server), tool: toolName, toolCallId, path, ...waits };
   const kept = stored && (await keepAgentCall(await stored.contextOf(own), own));
   if (kept === undefined)
     throw stored ? invalid(`tools.${toolName}`, tooLongToWait) : notWrapped(scope, call);

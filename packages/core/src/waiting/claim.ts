@@ -6,7 +6,7 @@ import { mayRunTwice, readCall } from "./current-call.ts";
 import type { LegOutcome } from "./send-leg.ts";
 import { notKept, notWaiting, sessionEnded } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import type { AgentsWaiting } from "./keep-agent.ts";
+import type { AgentsWaiting } from "./park-call.ts";
 import {
   asks,
   claims,

@@ -5,8 +5,7 @@
 export { answerCall } from "./answer-call.ts";
 export { formProblem } from "./form-problem.ts";
 export { type ClaimedOutcome, sendClaimed, settleCall, tooLongToWait } from "./claim.ts";
-export { agentCall, type AgentsWaiting, keepAgentCall } from "./keep-agent.ts";
-export { findParked, parkCall } from "./park-call.ts";
+export { agentCall, type AgentsWaiting, findParked, keepAgentCall, parkCall } from "./park-call.ts";
 export { callId, hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";

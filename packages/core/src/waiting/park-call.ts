@@ -8,7 +8,8 @@ import {
   upToDate,
 } from "./current-call.ts";
 import type { WaitingContext } from "./waiting-context.ts";
-import { isKeepable } from "./waiting-life.ts";
+import type { WaitingKind } from "./waiting-call.ts";
+import { isKeepable, waitsOn } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** A tool call that only goes on when the user has signed in. */
@@ -51,19 +52,67 @@ export async function parkCall(
 ): Promise<WaitingRecord | undefined> {
   const { tool, input = {} } = call;
   const identity = identityOf({ ...call, isStandIn });
+  return await keepOnce(context, identity, { url, tool, input }, (begun) => ({
+    ...begun,
+    ...(isStandIn && { isStandIn }),
+    ...(isRecord(annotations) && { annotations }),
+  }));
+}
+
+/** What a tool call waits for, in which agents run. */
+export interface AgentsWaiting {
+  /** The messages of each agent that began in the call; empty if the application keeps them. */
+  readonly histories: NonNullable<WaitingRecord["histories"]>;
+  /** The ids of the calls that wait in them. */
+  readonly waitsFor: string[];
+}
+
+/** Applications name their tools as they like, so the tool call's id and input tell it apart. */
+export const agentCall = {
+  connection: "",
+  method: "tools/call",
+  tool: "",
+  scope: "agent",
+} as const;
+
+/**
+ * Keeps a tool call of the application's while calls of agents in it wait, as `parkCall` does.
+ *
+ * @param call.connection of the first call for which it waits
+ */
+export async function keepAgentCall(
+  context: WaitingContext,
+  { connection, url, tool, input = {}, toolCallId, path, ...waiting }: ParkedCall & AgentsWaiting,
+): Promise<WaitingRecord | undefined> {
+  const identity = { ...agentCall, input, toolCallId, path };
+  return await keepOnce(context, identity, { url, tool, input, kind: "agent" }, (begun) =>
+    isPrintable(waiting.histories) ? waitsOn({ ...begun, connection }, waiting) : undefined,
+  );
+}
+
+/** Keeps a call that is not sent. @param complete adds to the record; `undefined` for what cannot be kept */
+async function keepOnce(
+  context: WaitingContext,
+  identity: CallIdentity,
+  {
+    url,
+    tool,
+    input,
+    kind = "authorization",
+  }: Pick<ParkedCall, "url" | "tool" | "input"> & {
+    readonly kind?: WaitingKind;
+  },
+  complete: (begun: WaitingRecord) => WaitingRecord | undefined,
+): Promise<WaitingRecord | undefined> {
   if (!isPrintable([input, identity.input])) return undefined;
   // A tool's schema may make other values of the model's, such as dates.
   const args = JSON.parse(JSON.stringify(input)) as unknown;
   const params = { name: tool, arguments: args };
   const request = { method: "tools/call", params, headers: {} } as const;
-  const parked: WaitingRecord = {
-    ...(await beginCall(context, "authorization", identity, { url, request })),
-    ...(isStandIn && { isStandIn }),
-    ...(isRecord(annotations) && { annotations }),
-  };
-  if (!isKeepable(parked)) return undefined;
+  const kept = complete(await beginCall(context, kind, identity, { url, request }));
+  if (kept === undefined || !isKeepable(kept)) return undefined;
   const { stored } = await findTurn(context, identity, async (id) =>
-    createCall(context, { ...parked, id }),
+    createCall(context, { ...kept, id }),
   );
   return (await upToDate(context, stored)).call;
 }
