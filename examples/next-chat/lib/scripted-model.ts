@@ -65,7 +65,7 @@ function decide({ prompt, tools: given = [] }: Options): Generated {
   const lastUser = prompt.findLastIndex(({ role }) => role === "user");
   const said = userText(prompt[lastUser]);
   const [, a, b] = /(\d+) \+ (\d+)/.exec(said) ?? [];
-  if (a !== undefined) return say(`${Number(a) + Number(b)}.`);
+  if (a !== undefined) return say(`${a} + ${b} is ${Number(a) + Number(b)}.`);
   // A call has its result now that waited while the user went on.
   const isLanding = said.startsWith("From the application");
   const results = prompt
@@ -80,7 +80,7 @@ function decide({ prompt, tools: given = [] }: Options): Generated {
   const signIn = call.tool.replace(/__.*$/, "__sign_in");
   const toolName = [call.tool, signIn].find((name) => names.includes(name));
   if (toolName === undefined) return say(`I have no tool ${call.tool}. Is its server running?`);
-  const input = JSON.stringify(toolName === signIn ? {} : call.input);
+  const input = JSON.stringify(toolName === call.tool ? call.input : {});
   const toolCallId = crypto.randomUUID();
   return respond("tool-calls", [{ type: "tool-call", toolCallId, toolName, input }]);
 }

@@ -1,0 +1,214 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionStore } from "@durable-mcp/core";
+import type { ModelMessage } from "ai";
+import { startAuthorizationServer } from "../authorization/authorization-server.ts";
+import { startLockedServer } from "../authorization/locked-server.ts";
+import { startAskingServer } from "../servers/asking.ts";
+import {
+  type NestedResult,
+  type NestedUse,
+  type Shape,
+  signInBefore,
+  start,
+  waitingOf,
+  type Work,
+  work,
+} from "../sub-agents/nested-agents.ts";
+import type { KillRound, KillSubject, KillWorld } from "./harness.ts";
+import { type At, type KilledTask, stopAtFetch, stopAtStore } from "./killed-process.ts";
+
+/** Who keeps the sub-agent's messages, what is done, and where in it the process is killed. */
+type Point = `${Shape}, ${Work}: ${string}`;
+type WaitsFor = NestedUse["waitsFor"];
+
+const sends = ["call sent", "answer received"];
+const saves = ["before save", "after save"];
+const puts = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    ["before", "during", "after"].map((when) => `${when} put ${index + 1}`),
+  ).flat();
+
+/**
+ * Of the writes of waiting calls, the first one that asks keeps the sub-agent's call, the second one the root's. Who
+ * goes on claims the root's call, settles what has waited for a sign-in (two writes), notes that the sub-agent has the
+ * result, settles the root's call, and notes that the root has it. `killedAnswers` and `killedSignIns` kill people's
+ * processes at more points.
+ */
+const pointsOf: Readonly<Record<WaitsFor, Readonly<Partial<Record<Work, readonly string[]>>>>> = {
+  question: { ask: [...sends, ...puts(2)], answer: puts(4), resume: puts(4) },
+  "sign-in": { ask: [...sends, ...puts(2)], resume: [...sends, ...puts(6)] },
+};
+
+const shapes: readonly Shape[] = ["kept", "own", "durable"];
+
+function killPoints(waitsFor: WaitsFor): Point[] {
+  return shapes.flatMap((shape) =>
+    Object.entries(pointsOf[waitsFor]).flatMap(([what, points]) => [
+      ...points.map((point): Point => `${shape}, ${what as Work}: ${point}`),
+      ...(shape === "own" && what !== "answer" ? saves : []).map(
+        (point): Point => `${shape}, ${what as Work}: ${point}`,
+      ),
+    ]),
+  );
+}
+
+/** Between the claim of a call, the root's or the shop's, and its end. */
+const pointsOfUnknown: Readonly<Record<WaitsFor, RegExp>> = {
+  question:
+    /answer: (after put [13]|before put [24])|resume: (after put [12]|before put [23]|.* save)/,
+  "sign-in":
+    /resume: (after put [1-4]|before put [2-5]|.* s(ave|ent)|.* received|during put [2-4])/,
+};
+
+interface KilledAgentsTask {
+  readonly use: NestedUse;
+  readonly messages: readonly ModelMessage[];
+}
+
+type Count = "settled" | "unknown";
+type Round = KillRound<Point, KilledAgentsTask, Count>;
+
+/**
+ * Processes in whose sub-agent a call waits: they ask, answer, or go on. Others do the same work again after the
+ * kill, and the rest of it.
+ */
+function createSubject(waitsFor: WaitsFor): KillSubject<Point, KilledAgentsTask, Count> {
+  return {
+    name: `sub-agents ${waitsFor}`,
+    points: killPoints(waitsFor),
+    counts: { settled: "the root has the answer", unknown: "outcome unknown" },
+    openWorld: (store) => openWorld(store, waitsFor),
+    work: workInAgents,
+  };
+}
+
+export const killedSubAgents = createSubject("question");
+export const killedSignInsBelow = createSubject("sign-in");
+
+/** Later than any sign of life of the process that was killed. */
+const later = () => Date.now() + 120_000;
+
+async function openWorld(
+  store: SessionStore,
+  waitsFor: WaitsFor,
+): Promise<KillWorld<Point, KilledAgentsTask, Count>> {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-sub-agents-"));
+  const { url, done, revoke, close } = await (waitsFor === "question" ? openShop() : openNotes());
+
+  const round = async (killed: Round): Promise<void> => {
+    const { point, sessionId, before, kill, thaw, count, fault } = killed;
+    const [shape, ofWork = ""] = point.split(", ") as [Shape, string];
+    const killedWork = ofWork.split(":")[0] as Work;
+    // All ways of a shape in turn.
+    const major = shape === "durable" || before % 2 === 0 ? 7 : 6;
+    const how = before % 4 < 2 ? "generate" : "stream";
+    const use: NestedUse = { shape, major, how, waitsFor, url, sessionId, folder };
+    if (waitsFor === "sign-in") {
+      await signInBefore(use, { store });
+      await revoke(sessionId);
+    }
+    let result: NestedResult = { messages: start, rootTold: [], innerTold: [] };
+    let asked = start;
+    // Writes are signs of life, so those before the kill are not later.
+    let now = Date.now;
+    for (const what of ["ask", "answer", "resume"] as const) {
+      const { messages } = result;
+      if (what === "resume") asked = messages;
+      if (what === killedWork) {
+        await kill({ use, messages });
+        now = later;
+      }
+      result = await work(what, use, { store, messages, now });
+    }
+    const said = JSON.stringify(result.messages);
+    if (await thaw()) {
+      const again = await work("resume", use, { store, messages: asked, now: later });
+      if (JSON.stringify(again.messages) !== said) fault("the result is another now");
+    }
+    const isUnknown = [said, ...result.innerTold].some((text) => text.includes("unknown"));
+    count(isUnknown ? "unknown" : "settled");
+    if ((await waitingOf(use, { store, now: later })).length > 0) fault("something still waits");
+    const isBetween = pointsOfUnknown[waitsFor].test(ofWork);
+    judge({ isBetween, point, said, isUnknown, done: done(sessionId) }).forEach(fault);
+  };
+
+  return {
+    round,
+    async close() {
+      await close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function openShop() {
+  const shop = await startAskingServer();
+  return {
+    url: shop.url,
+    done: (sessionId: string) => shop.orders().filter(({ item }) => item === sessionId).length,
+    revoke: async () => undefined,
+    close: () => shop.stop(),
+  };
+}
+
+async function openNotes() {
+  const authorization = await startAuthorizationServer();
+  const locked = await startLockedServer({ sdk: 1, issuer: authorization.issuer });
+  return {
+    url: locked.url,
+    done: (sessionId: string) => locked.runs(`"${sessionId}"`),
+    revoke: (user: string) => authorization.revokeGrants(user),
+    async close() {
+      await locked.stop();
+      await authorization.stop();
+    },
+  };
+}
+
+/** What must not be of a conversation that was brought to its end. */
+function judge(end: {
+  readonly point: Point;
+  /** Whether nobody can know what became of a call. */
+  readonly isBetween: boolean;
+  readonly said: string;
+  readonly isUnknown: boolean;
+  /** How often the server has carried the call out. */
+  readonly done: number;
+}): string[] {
+  const { point, isBetween, said, isUnknown, done } = end;
+  const isOfRoot = point.includes("resume") && isUnknown;
+  const wrong: [boolean, string][] = [
+    [done > 1, "it was carried out twice"],
+    [!isUnknown && done !== 1, "it was not carried out"],
+    [!isOfRoot && !said.includes("It is done."), "the sub-agent's answer was lost"],
+    [!said.includes("The root is done."), "the root did not go on"],
+    [!isUnknown && isBetween, "something was done again after a claim"],
+    [isUnknown && !isBetween && !point.includes("during put"), "what was kept is unknown"],
+  ];
+  return wrong.flatMap(([isWrong, text]) => (isWrong ? [text] : []));
+}
+
+/** Asks, answers or goes on. */
+async function workInAgents(
+  { point, use, messages }: KilledTask<Point, KilledAgentsTask>,
+  { store, at }: { readonly store: SessionStore; readonly at: At },
+): Promise<void> {
+  const [name = ""] = point.split(":");
+  const here = (what: string) => at(`${name}: ${what}`);
+  const stopping = stopAtStore(store, (when, operation, number) =>
+    here(`${when} ${operation} ${number}`),
+  );
+  await work(name.split(", ")[1] as Work, use, {
+    ...{ messages, at: here },
+    store: {
+      ...store,
+      put: (...args) => (args[0].includes("waiting/") ? stopping : store).put(...args),
+    },
+    fetch: stopAtFetch(
+      ({ body }) => body.includes('"method":"tools/call"'),
+      (when) => here(when === "sent" ? "call sent" : "answer received"),
+    ),
+  });
+}
