@@ -33,12 +33,23 @@ const puts = (count: number) =>
 /**
  * Of the writes of waiting calls, the first one that asks keeps the sub-agent's call, the second one the root's. Who
  * goes on claims the root's call, settles what has waited for a sign-in (two writes), notes that the sub-agent has the
- * result, settles the root's call, and notes that the root has it. `killedAnswers` and `killedSignIns` kill people's
+ * result, settles the root's call, and notes that the root has it; "again" keeps the sub-agent's next call and the root's. `killedAnswers` and `killedSignIns` kill people's
  * processes at more points.
  */
 const pointsOf: Readonly<Record<WaitsFor, Readonly<Partial<Record<Work, readonly string[]>>>>> = {
-  question: { ask: [...sends, ...puts(2)], answer: puts(4), resume: puts(4) },
+  question: {
+    ask: [...sends, ...puts(2)],
+    answer: puts(4),
+    again: [...sends, ...puts(4)],
+    resume: puts(4),
+  },
   "sign-in": { ask: [...sends, ...puts(2)], resume: [...sends, ...puts(6)] },
+};
+
+/** Three processes; or five, with a second question. */
+const worksOf: Readonly<Record<WaitsFor, readonly Work[]>> = {
+  question: ["ask", "answer", "again", "answer", "resume"],
+  "sign-in": ["ask", "answer", "resume"],
 };
 
 const shapes: readonly Shape[] = ["kept", "own", "durable"];
@@ -54,12 +65,10 @@ function killPoints(waitsFor: WaitsFor): Point[] {
   );
 }
 
-/** Between the claim of a call, the root's or the shop's, and its end. */
+/** Between the claim of the sub-agent's call and its end. The root's call has no such point: its sub-agent goes on. */
 const pointsOfUnknown: Readonly<Record<WaitsFor, RegExp>> = {
-  question:
-    /answer: (after put [13]|before put [24])|resume: (after put [12]|before put [23]|.* save)/,
-  "sign-in":
-    /resume: (after put [1-4]|before put [2-5]|.* s(ave|ent)|.* received|during put [2-4])/,
+  question: /answer: (after put [13]|before put [24])/,
+  "sign-in": /resume: (after put 2|call sent|answer received|before put 3)/,
 };
 
 interface KilledAgentsTask {
@@ -102,8 +111,9 @@ async function openWorld(
     const [shape, ofWork = ""] = point.split(", ") as [Shape, string];
     const killedWork = ofWork.split(":")[0] as Work;
     // All ways of a shape in turn.
-    const major = shape === "durable" || before % 2 === 0 ? 7 : 6;
-    const how = before % 4 < 2 ? "generate" : "stream";
+    const turn = before + killPoints(waitsFor).indexOf(point);
+    const major = shape === "durable" || turn % 2 === 0 ? 7 : 6;
+    const how = turn % 4 < 2 ? "generate" : "stream";
     const use: NestedUse = { shape, major, how, waitsFor, url, sessionId, folder };
     if (waitsFor === "sign-in") {
       await signInBefore(use, { store });
@@ -113,25 +123,28 @@ async function openWorld(
     let asked = start;
     // Writes are signs of life, so those before the kill are not later.
     let now = Date.now;
-    for (const what of ["ask", "answer", "resume"] as const) {
+    for (const what of worksOf[waitsFor]) {
       const { messages } = result;
       if (what === "resume") asked = messages;
-      if (what === killedWork) {
+      if (what === killedWork && now !== later) {
         await kill({ use, messages });
         now = later;
       }
       result = await work(what, use, { store, messages, now });
     }
-    const said = JSON.stringify(result.messages);
+    const said = JSON.stringify([result.rootTold, result.messages]);
     if (await thaw()) {
       const again = await work("resume", use, { store, messages: asked, now: later });
-      if (JSON.stringify(again.messages) !== said) fault("the result is another now");
+      if (JSON.stringify([again.rootTold, again.messages]) !== said)
+        fault("the result is another now");
     }
     const isUnknown = [said, ...result.innerTold].some((text) => text.includes("unknown"));
     count(isUnknown ? "unknown" : "settled");
     if ((await waitingOf(use, { store, now: later })).length > 0) fault("something still waits");
+    const texts = waitsFor === "question" ? [sessionId, `${sessionId}, too`] : [sessionId];
+    const dones = texts.map(done);
     const isBetween = pointsOfUnknown[waitsFor].test(ofWork);
-    judge({ isBetween, point, said, isUnknown, done: done(sessionId) }).forEach(fault);
+    judge({ isBetween, point, said, isUnknown, dones }).forEach(fault);
   };
 
   return {
@@ -147,7 +160,7 @@ async function openShop() {
   const shop = await startAskingServer();
   return {
     url: shop.url,
-    done: (sessionId: string) => shop.orders().filter(({ item }) => item === sessionId).length,
+    done: (text: string) => shop.orders().filter(({ item }) => item === text).length,
     revoke: async () => undefined,
     close: () => shop.stop(),
   };
@@ -158,7 +171,7 @@ async function openNotes() {
   const locked = await startLockedServer({ sdk: 1, issuer: authorization.issuer });
   return {
     url: locked.url,
-    done: (sessionId: string) => locked.runs(`"${sessionId}"`),
+    done: (text: string) => locked.runs(`"${text}"`),
     revoke: (user: string) => authorization.revokeGrants(user),
     async close() {
       await locked.stop();
@@ -174,15 +187,14 @@ function judge(end: {
   readonly isBetween: boolean;
   readonly said: string;
   readonly isUnknown: boolean;
-  /** How often the server has carried the call out. */
-  readonly done: number;
+  /** How often the server has carried out each call. */
+  readonly dones: readonly number[];
 }): string[] {
-  const { point, isBetween, said, isUnknown, done } = end;
-  const isOfRoot = point.includes("resume") && isUnknown;
+  const { point, isBetween, said, isUnknown, dones } = end;
   const wrong: [boolean, string][] = [
-    [done > 1, "it was carried out twice"],
-    [!isUnknown && done !== 1, "it was not carried out"],
-    [!isOfRoot && !said.includes("It is done."), "the sub-agent's answer was lost"],
+    [dones.some((times) => times > 1), "a call was carried out twice"],
+    [!isUnknown && dones.includes(0), "a call was not carried out"],
+    [!said.includes("It is done."), "the sub-agent's answer was lost"],
     [!said.includes("The root is done."), "the root did not go on"],
     [!isUnknown && isBetween, "something was done again after a claim"],
     [isUnknown && !isBetween && !point.includes("during put"), "what was kept is unknown"],

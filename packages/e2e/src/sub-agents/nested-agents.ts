@@ -33,8 +33,8 @@ export interface NestedUse {
   readonly folder: string;
 }
 
-/** In which order processes work: the second one is the person's. */
-export type Work = "ask" | "answer" | "resume";
+/** What a process does: "answer" is a person's. In "again" the sub-agent goes on, and its next call waits. */
+export type Work = "ask" | "answer" | "again" | "resume";
 
 interface Parts {
   readonly store: SessionStore;
@@ -66,9 +66,13 @@ export async function work(
     await application.answer();
     return { messages: parts.messages, rootTold: [], innerTold: [] };
   }
-  const isFirst = what === "ask";
-  const model = modelOfBoth(...(isFirst ? [delegate, "never"] : ["The root is done."]));
-  const inner = modelOfBoth(...(isFirst ? [application.call, "never"] : ["It is done."]));
+  const { call } = application;
+  const turns: Record<typeof what, [root: Turn, inner: Turn]> = {
+    ask: [delegate, call(use.sessionId)],
+    again: ["never", call(`${use.sessionId}, too`)],
+    resume: ["The root is done.", "It is done."],
+  };
+  const [model, inner] = turns[what].map((turn) => modelOfBoth(turn, "never")) as Pair;
   const run = use.shape === "durable" ? runDurable : runInWrapper;
   const response = await run(use, { ...parts, ...application, model, inner });
   const messages = JSON.parse(JSON.stringify(response)) as ModelMessage[];
@@ -91,8 +95,8 @@ export async function waitingOf(use: NestedUse, parts: Parts) {
 interface Application {
   readonly sessions: DurableSessions;
   readonly principal: Principal;
-  /** What the sub-agent's model says first. */
-  readonly call: Turn;
+  /** What the sub-agent's model says. */
+  readonly call: (text: string) => Turn;
   /** What the person does. */
   readonly answer: () => Promise<void>;
 }
@@ -105,7 +109,7 @@ function openApplication({ url, sessionId, waitsFor }: NestedUse, parts: Parts):
     const { principal } = shop;
     return {
       ...{ sessions, principal },
-      call: [{ tool: "shop__place_order", input: { item: sessionId } }],
+      call: (item) => [{ tool: "shop__place_order", input: { item } }],
       async answer() {
         for (;;) {
           const entries = await sessions.waiting(sessionId, { principal });
@@ -123,10 +127,11 @@ function openApplication({ url, sessionId, waitsFor }: NestedUse, parts: Parts):
   });
   return {
     ...{ sessions, principal: application.principal, answer: application.signIn },
-    call: [{ tool: "notes__add_note", input: { text: sessionId } }],
+    call: (text) => [{ tool: "notes__add_note", input: { text } }],
   };
 }
 
+type Pair = [ReturnType<typeof modelOfBoth>, ReturnType<typeof modelOfBoth>];
 type Models = Record<"model" | "inner", ReturnType<typeof modelOfBoth>>;
 type Step = Application & Models & Parts & { readonly messages: readonly ModelMessage[] };
 
