@@ -104,20 +104,20 @@ async function openWorld(
   waitsFor: WaitsFor,
 ): Promise<KillWorld<Point, KilledAgentsTask, Count>> {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-sub-agents-"));
-  const { url, done, revoke, close } = await (waitsFor === "question" ? openShop() : openNotes());
+  const server = await (waitsFor === "question" ? openShop() : openNotes());
 
   const round = async (killed: Round): Promise<void> => {
     const { point, sessionId, before, kill, thaw, count, fault } = killed;
-    const [shape, ofWork = ""] = point.split(", ") as [Shape, string];
+    const [shape, ofWork] = point.split(", ") as [Shape, `${Work}: ${string}`];
     const killedWork = ofWork.split(":")[0] as Work;
     // All ways of a shape in turn.
     const turn = before + killPoints(waitsFor).indexOf(point);
     const major = shape === "durable" || turn % 2 === 0 ? 7 : 6;
     const how = turn % 4 < 2 ? "generate" : "stream";
-    const use: NestedUse = { shape, major, how, waitsFor, url, sessionId, folder };
+    const use: NestedUse = { shape, major, how, waitsFor, url: server.url, sessionId, folder };
     if (waitsFor === "sign-in") {
       await signInBefore(use, { store });
-      await revoke(sessionId);
+      await server.revoke(sessionId);
     }
     let result: NestedResult = { messages: start, rootTold: [], innerTold: [] };
     let asked = start;
@@ -142,7 +142,7 @@ async function openWorld(
     count(isUnknown ? "unknown" : "settled");
     if ((await waitingOf(use, { store, now: later })).length > 0) fault("something still waits");
     const texts = waitsFor === "question" ? [sessionId, `${sessionId}, too`] : [sessionId];
-    const dones = texts.map(done);
+    const dones = texts.map(server.done);
     const isBetween = pointsOfUnknown[waitsFor].test(ofWork);
     judge({ isBetween, point, said, isUnknown, dones }).forEach(fault);
   };
@@ -150,7 +150,7 @@ async function openWorld(
   return {
     round,
     async close() {
-      await close();
+      await server.close();
       rmSync(folder, { recursive: true });
     },
   };

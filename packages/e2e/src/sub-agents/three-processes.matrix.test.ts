@@ -82,11 +82,9 @@ test.each(variants)(
     const { messages, rootTold, innerTold } = await inProcess({
       ...{ what: "resume", use, messages: asked.messages },
     });
-    expect(innerTold).toEqual([
-      way.waitsFor === "question"
-        ? `${sessionId} comes at 12:00.`
-        : expect.stringContaining("1 notes"),
-    ]);
+    expect(innerTold).toHaveLength(1);
+    const told = way.waitsFor === "question" ? `${sessionId} comes at 12:00.` : "1 notes";
+    expect(innerTold[0]).toContain(told);
     expect(rootTold).toEqual(["text: It is done."]);
     expect(messages.at(-1)).toMatchObject({ role: "assistant" });
     const done =

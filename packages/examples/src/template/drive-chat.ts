@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { serveOrderPage } from "../servers/order-page.ts";
 import { begin, checkPage, lastAnswer, lastText, say, waitForAnswer } from "./chat-page.ts";
-import { askInSubAgent, goOnWhileWaiting, holdWhileWaiting } from "./drive-waiting.ts";
+import { driveWaiting } from "./drive-waiting.ts";
 import type { ChatProcess, TemplateProcesses } from "./template-processes.ts";
 
 interface Drive {
@@ -76,15 +76,7 @@ export async function driveChat({ processes, browser, ...drive }: Drive): Promis
   await page.getByRole("link", { name: "New chat" }).click();
   await sayNo(page);
   seen("an order was declined, and another one taken back");
-  await page.getByRole("link", { name: "New chat" }).click();
-  await askInSubAgent(page);
-  seen("a sub-agent asked, and the chat went on with its answer");
-  await goOnWhileWaiting(page);
-  seen("the user went on while calls waited, and was told of their results");
-  await restart(chats, { WHILE_WAITING: "hold" });
-  await holdWhileWaiting(page);
-  await restart(chats);
-  seen("a chat was held while a call waited, and said so");
+  await driveWaiting(page, { seen, restart: (settings) => restart(chats, settings) });
   await reloadInTheMiddle(page);
   seen("a reload in the middle of an answer lost nothing of it");
   await stopInTheMiddle(page, processes);

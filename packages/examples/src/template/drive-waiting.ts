@@ -5,8 +5,27 @@ import { lastAnswer, say, waitForAnswer } from "./chat-page.ts";
 
 const ordered = (item: string) => `Ordered ${item}. It comes at 12:00, wrapped as a gift.`;
 
+interface Drive {
+  readonly seen: (what: string) => void;
+  /** Kills all processes, and starts others with these settings. */
+  readonly restart: (settings?: Record<string, string>) => Promise<void>;
+}
+
+/** A sub-agent asks, and the user writes while calls wait. */
+export async function driveWaiting(page: Page, { seen, restart }: Drive): Promise<void> {
+  await page.getByRole("link", { name: "New chat" }).click();
+  await askInSubAgent(page);
+  seen("a sub-agent asked, and the chat went on with its answer");
+  await goOnWhileWaiting(page);
+  seen("the user went on while calls waited, and was told of their results");
+  await restart({ WHILE_WAITING: "hold" });
+  await holdWhileWaiting(page);
+  await restart();
+  seen("a chat was held while a call waited, and said so");
+}
+
 /** A question in a sub-agent is shown and answered as any other one, and the chat goes on by itself. */
-export async function askInSubAgent(page: Page): Promise<void> {
+async function askInSubAgent(page: Page): Promise<void> {
   const sends = countSends(page);
   await say(page, "Helper, order tea");
   await page.getByText("helper waits for you").waitFor();
@@ -19,7 +38,7 @@ export async function askInSubAgent(page: Page): Promise<void> {
 }
 
 /** The model answers while a call waits, and says its result when it is there. */
-export async function goOnWhileWaiting(page: Page): Promise<void> {
+async function goOnWhileWaiting(page: Page): Promise<void> {
   const sends = countSends(page);
   for (const [item, request] of [
     ["milk", "Order milk"],
@@ -41,7 +60,7 @@ export async function goOnWhileWaiting(page: Page): Promise<void> {
 }
 
 /** A chat that is told to hold says so, and goes on when the call is done. */
-export async function holdWhileWaiting(page: Page): Promise<void> {
+async function holdWhileWaiting(page: Page): Promise<void> {
   const sends = countSends(page);
   await say(page, "Order honey");
   const { text } = await say(page, "Never mind, what is 2 + 2?");
