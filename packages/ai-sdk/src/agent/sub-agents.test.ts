@@ -171,9 +171,18 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     const { records } = await store.list({ prefix: "", limit: 100 });
     expect(JSON.stringify(records)).not.toContain('Order tea."}]');
     await answer();
+    const waits = await store.list({ prefix: "", limit: 100 });
     const last = await step(first.messages, ["Ordered."], ["Tea is ordered."], own);
     expect(last.told).toEqual(["text: Tea is ordered."]);
     expect([...kept.values()][0]).toContain("Tea is ordered.");
+
+    // A process that ended between this and the end of the root's call.
+    store = createMemoryStore();
+    for (const { key, value, owner, expiresAt } of waits.records)
+      await store.put(key, value, null, { owner, expiresAt });
+    const again = await step(first.messages, ["Ordered."], ["never"], own);
+    expect(again.inner.doGenerateCalls).toEqual([]);
+    expect(again.told).toEqual(["text: Tea is ordered."]);
   });
 
   test("streams the sub-agent's message, and waits in between", async () => {
