@@ -3,6 +3,7 @@ import {
   createDurableAgent,
   currentConnections,
   type DurableAgent,
+  stopWhenWaiting,
 } from "@durable-mcp/ai-sdk";
 import { createOAuth, type OAuth } from "@durable-mcp/oauth";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
@@ -46,7 +47,11 @@ function createChatParts(): ChatParts {
     // While a call of the helper waits, the helper does: it goes on with its own messages.
     helper: agentTool({
       description: "A helper with the same tools, for errands of several steps.",
-      agent: async () => new ToolLoopAgent({ model, tools: await currentConnections().tools() }),
+      agent: async () =>
+        new ToolLoopAgent({
+          ...{ model, tools: await currentConnections().tools() },
+          ...stopWhenWaiting(),
+        }),
     }),
   };
   const agent = createDurableAgent({

@@ -185,6 +185,18 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     expect(again.told).toEqual(["text: Tea is ordered."]);
   });
 
+  test("a call that the model repeats while it waits joins it, and begins no other sub-agent", async () => {
+    const first = await step(start, [delegate], [order], wrapped);
+    const asked = [...first.messages, user("Is it done?")];
+    const pushy = await step(asked, [delegate, "It still waits."], ["never"], wrapped);
+    expect(pushy.inner.doGenerateCalls).toEqual([]);
+    expect(await waiting()).toHaveLength(1);
+    await answer();
+    const last = await step(pushy.messages, ["Ordered."], ["Tea is ordered."], wrapped);
+    expect(last.told).toEqual(["text: Tea is ordered.", "text: Tea is ordered."]);
+    expect(effects()).toBe(1);
+  });
+
   test("streams the sub-agent's message, and waits in between", async () => {
     const first = await step(start, [delegate], [order], streaming);
     expect(placeholders(first.messages)).toHaveLength(1);

@@ -39,10 +39,10 @@ export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
   const outer = currentToolCall();
   // It is executed again, or it is a tool of `agentTool` among a durable agent's own.
   if (outer?.isStarting) return execute();
-  if (repeats?.find) return unlessRepeated(call, repeats.find, execute);
   const isTold = outer !== undefined && !outer.agents && outer.toolCallId === toolCallId;
-  const agents: AgentsInTool = { histories: [], begun: [], waiting: [] };
   const { toolName } = isTold ? outer : call;
+  if (repeats?.find) return unlessRepeated({ ...call, toolName }, repeats.find, execute);
+  const agents: AgentsInTool = { histories: [], begun: [], waiting: [] };
   const scope = { toolName, toolCallId, around: isTold ? outer.around : outer, agents };
   const end: End = async () => {
     if (agents.waiting.length === 0) return undefined;
