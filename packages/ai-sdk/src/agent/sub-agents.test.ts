@@ -185,15 +185,21 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     expect(again.told).toEqual(["text: Tea is ordered."]);
   });
 
-  test("a call that the model repeats while it waits joins it, and begins no other sub-agent", async () => {
+  test("a call that the model repeats while it waits joins it, and another one does not", async () => {
     const first = await step(start, [delegate], [order], wrapped);
     const asked = [...first.messages, user("Is it done?")];
     const pushy = await step(asked, [delegate, "It still waits."], ["never"], wrapped);
     expect(pushy.inner.doGenerateCalls).toEqual([]);
     expect(await waiting()).toHaveLength(1);
+
+    const another: Turn = [{ tool: "delegate", input: { prompt: "Look for tea." } }];
+    const busy = [...pushy.messages, user("Look for it.")];
+    const looked = await step(busy, [another, "There is."], [look, "There is tea."], wrapped);
+    expect(looked.told.at(-1)).toBe("text: There is tea.");
     await answer();
-    const last = await step(pushy.messages, ["Ordered."], ["Tea is ordered."], wrapped);
-    expect(last.told).toEqual(["text: Tea is ordered.", "text: Tea is ordered."]);
+    const last = await step(looked.messages, ["Ordered."], ["Tea is ordered."], wrapped);
+    const ordered = "text: Tea is ordered.";
+    expect(last.told).toEqual([ordered, ordered, "text: There is tea."]);
     expect(effects()).toBe(1);
   });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { lastAnswer, say, waitForAnswer } from "./chat-page.ts";
+import { lastAnswer, say, signIn, waitForAnswer } from "./chat-page.ts";
 
 const ordered = (item: string) => `Ordered ${item}. It comes at 12:00, wrapped as a gift.`;
 
@@ -11,11 +11,15 @@ interface Drive {
   readonly restart: (settings?: Record<string, string>) => Promise<void>;
 }
 
-/** A sub-agent asks, and the user writes while calls wait. */
+/** A sub-agent asks and wants a sign-in, and the user writes while calls wait. */
 export async function driveWaiting(page: Page, { seen, restart }: Drive): Promise<void> {
   await page.getByRole("link", { name: "New chat" }).click();
   await askInSubAgent(page);
   seen("a sub-agent asked, and the chat went on with its answer");
+  await say(page, "Helper, my points");
+  await page.getByRole("heading", { name: "account wants you to sign in" }).waitFor();
+  await signIn(page, () => undefined);
+  seen("a sub-agent's call waited for a sign-in, and the chat went on with its answer");
   await goOnWhileWaiting(page);
   seen("the user went on while calls waited, and was told of their results");
   await restart({ WHILE_WAITING: "hold" });
