@@ -51,12 +51,7 @@ export function Chat({ id, state, modelName }: ChatProps) {
           </p>
         )}
       </main>
-      <Composer
-        onSend={say}
-        onStop={() => void stopAnswer(id)}
-        isBusy={isBusy}
-        isBlocked={blocking.length > 0}
-      />
+      <Composer onSend={say} onStop={() => void stopAnswer(id)} isBusy={isBusy} />
     </div>
   );
 }

@@ -4,18 +4,16 @@ interface ComposerProps {
   onSend: (text: string) => void;
   onStop: () => void;
   isBusy: boolean;
-  /** Whether a person has to answer or to sign in first. */
-  isBlocked: boolean;
 }
 
-export function Composer({ onSend, onStop, isBusy, isBlocked }: ComposerProps) {
+export function Composer({ onSend, onStop, isBusy }: ComposerProps) {
   const [text, setText] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
-    if (!isBusy && !isBlocked) field.current?.focus();
-  }, [isBusy, isBlocked]);
+    if (!isBusy) field.current?.focus();
+  }, [isBusy]);
   const send = () => {
-    if (text.trim() === "" || isBusy || isBlocked) return;
+    if (text.trim() === "" || isBusy) return;
     onSend(text.trim());
     setText("");
   };
@@ -41,8 +39,7 @@ export function Composer({ onSend, onStop, isBusy, isBlocked }: ComposerProps) {
         id="message"
         rows={1}
         value={text}
-        disabled={isBlocked}
-        placeholder={isBlocked ? "Answer above first" : "Say something …"}
+        placeholder="Say something …"
         onChange={(event) => setText(event.target.value)}
         onKeyDown={sendOnEnter}
       />
@@ -51,7 +48,7 @@ export function Composer({ onSend, onStop, isBusy, isBlocked }: ComposerProps) {
           Stop
         </button>
       ) : (
-        <button className="primary" disabled={isBlocked || text.trim() === ""}>
+        <button className="primary" disabled={text.trim() === ""}>
           Send
         </button>
       )}

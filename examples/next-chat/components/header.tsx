@@ -1,4 +1,3 @@
-import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import { useRouter } from "next/navigation";
 import { useTransition } from "react";
 import { endSession, signOut } from "../app/chat/[id]/actions";
@@ -19,7 +18,7 @@ export function Header({ id, state, isDisabled }: HeaderProps) {
       await action();
       router.refresh();
     });
-  const signIns = state.waiting.filter(isSignIn);
+  const signIns = state.waiting.filter((entry) => entry.type === "sign-in");
   return (
     <header>
       <h1>Tea chat</h1>
@@ -51,7 +50,3 @@ export function Header({ id, state, isDisabled }: HeaderProps) {
     </header>
   );
 }
-
-type SignInEntry = Extract<WaitingEntry, { id?: undefined }>;
-
-const isSignIn = (entry: WaitingEntry): entry is SignInEntry => entry.type === "sign-in";

@@ -1,3 +1,4 @@
+import { isToolUIPart } from "ai";
 import Markdown from "react-markdown";
 import type { ChatMessage } from "../lib/chat-message";
 import { ToolCall } from "./tool-call";
@@ -7,7 +8,7 @@ export function Message({ message: { role, parts, metadata } }: { message: ChatM
     <li className={role}>
       <span className="hidden">{role === "user" ? "You said:" : "The answer:"}</span>
       {parts.map((part, index) => {
-        if (part.type === "dynamic-tool") return <ToolCall key={part.toolCallId} part={part} />;
+        if (isToolUIPart(part)) return <ToolCall key={part.toolCallId} part={part} />;
         if (part.type !== "text") return null;
         // An image's URL may carry away what the model has read.
         const text = <Markdown disallowedElements={["img"]}>{part.text}</Markdown>;

@@ -1,15 +1,17 @@
 import { waitingCallOf } from "@durable-mcp/core/waiting";
-import type { DynamicToolUIPart } from "ai";
+import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
+
+type Part = DynamicToolUIPart | ToolUIPart;
 
 /** A call of a tool. Its details open on demand. */
-export function ToolCall({ part }: { part: DynamicToolUIPart }) {
-  const [connection = "", tool = ""] = part.toolName.split("__");
+export function ToolCall({ part }: { part: Part }) {
+  const [connection = "", tool = ""] = getToolName(part).split("__");
   const status = statusOf(part);
   return (
     <details className="tool" data-status={status}>
       <summary>
         <span className="dot" aria-hidden="true" />
-        {connection}: {tool.replaceAll("_", " ")} <small>{status}</small>
+        {[connection, tool.replaceAll("_", " ")].filter(Boolean).join(": ")} <small>{status}</small>
       </summary>
       <dl>
         <dt>Asked with</dt>
@@ -37,7 +39,7 @@ export function ToolCall({ part }: { part: DynamicToolUIPart }) {
   );
 }
 
-function statusOf(part: DynamicToolUIPart): string {
+function statusOf(part: Part): string {
   if (part.state === "output-error") return "failed";
   if (part.state !== "output-available") return "running";
   return waitingCallOf(part.output) ? "waits for you" : "done";

@@ -51,7 +51,7 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
   }, [isAnsweredElsewhere, state, router]);
 
   // The person has answered, or signed in: the agent goes on, once for each time.
-  const placeholders = placeholdersOf(state.messages.at(-1));
+  const placeholders = state.messages.flatMap(placeholdersOf);
   const isFree = !isStreaming && state.answering === "no" && blocking.length === 0;
   const wentOn = useRef("");
   useEffect(() => {

@@ -1,6 +1,13 @@
-import { createDurableAgent, type DurableAgent } from "@durable-mcp/ai-sdk";
+import {
+  agentTool,
+  createDurableAgent,
+  currentConnections,
+  type DurableAgent,
+  stopWhenWaiting,
+} from "@durable-mcp/ai-sdk";
 import { createOAuth, type OAuth } from "@durable-mcp/oauth";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import { ToolLoopAgent, type ToolSet } from "ai";
 import { createConnections } from "./connections";
 import { type History, openHistory } from "./history";
 import { chooseModel } from "./model";
@@ -36,10 +43,24 @@ function createChatParts(): ChatParts {
     onSignedIn: ({ sessionId }) => (sessionId ? `/chat/${encodeURIComponent(sessionId)}` : "/"),
   });
   const { model, modelName } = chooseModel();
+  const tools: ToolSet = {
+    // While a call of the helper waits, the helper does: it goes on with its own messages.
+    helper: agentTool({
+      description: "A helper with the same tools, for errands of several steps.",
+      agent: async () =>
+        new ToolLoopAgent({
+          ...{ model, tools: await currentConnections().tools() },
+          ...stopWhenWaiting(),
+        }),
+    }),
+  };
   const agent = createDurableAgent({
     connections: createConnections(oauth),
     store,
     model,
+    tools,
+    // What happens when the user writes while a call waits: "reply", "hold" or "withdraw".
+    whileWaiting: (process.env["WHILE_WAITING"] || "reply") as "reply" | "hold" | "withdraw",
     instructions: "Do what the user asks with the tools that you have, then answer briefly.",
   });
   return { agent, oauth, history, modelName };

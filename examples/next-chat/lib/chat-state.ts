@@ -36,8 +36,7 @@ export async function readChatState(
   return {
     messages: history.read(principal.id, chat),
     answering,
-    // A server's keys are in objects without a prototype, which React does not hand to the browser.
-    waiting: JSON.parse(JSON.stringify(waiting)) as WaitingEntry[],
+    waiting,
     connections: [
       ...kept.map(({ connection }) => ({ name: connection, has: "session" as const })),
       ...grants.map(({ connection }) => ({ name: connection, has: "sign-in" as const })),

@@ -36,10 +36,12 @@ export function createScriptedModel(): ScriptedModel {
 }
 
 /**
- * "add tea and milk", "remove milk", "order tea", "points"; with a browser "open https://…" and "what is on the page?".
- * All else is a question about the cart.
+ * "add tea and milk", "remove milk", "order tea", "points", "2 + 2"; "helper, order tea" for the sub-agent; with a
+ * browser "open https://…" and "what is on the page?". All else is a question about the cart.
  */
 function plan(text: string): Call[] {
+  const [, prompt] = /\bhelper\W+(.+)/i.exec(text) ?? [];
+  if (prompt !== undefined) return [{ tool: "helper", input: { prompt } }];
   const [, url] = /\bopen\s+(https?:\S+)/i.exec(text) ?? [];
   if (url !== undefined) return [{ tool: "browser__browser_navigate", input: { url } }];
   if (/\bpage\b/i.test(text)) return [{ tool: "browser__browser_snapshot", input: {} }];
@@ -61,19 +63,24 @@ const tools: Record<string, string> = {
 
 function decide({ prompt, tools: given = [] }: Options): Generated {
   const lastUser = prompt.findLastIndex(({ role }) => role === "user");
+  const said = userText(prompt[lastUser]);
+  const [, a, b] = /(\d+) \+ (\d+)/.exec(said) ?? [];
+  if (a !== undefined) return say(`${a} + ${b} is ${Number(a) + Number(b)}.`);
+  // A call has its result now that waited while the user went on.
+  const isLanding = said.startsWith("From the application");
   const results = prompt
-    .slice(lastUser)
+    .slice(isLanding ? 0 : lastUser)
     .flatMap((message) => (message.role === "tool" ? message.content : []))
     .flatMap((part) => (part.type === "tool-result" ? [part] : []))
     // After a sign-in comes the call that needed it.
     .filter(({ toolName }) => !toolName.endsWith("__sign_in"));
-  const call = plan(userText(prompt[lastUser]))[results.length];
+  const call = isLanding ? undefined : plan(said)[results.length];
   if (call === undefined) return say(resultText(results.at(-1)?.output));
   const names = given.map(({ name }) => name);
   const signIn = call.tool.replace(/__.*$/, "__sign_in");
   const toolName = [call.tool, signIn].find((name) => names.includes(name));
   if (toolName === undefined) return say(`I have no tool ${call.tool}. Is its server running?`);
-  const input = JSON.stringify(toolName === signIn ? {} : call.input);
+  const input = JSON.stringify(toolName === call.tool ? call.input : {});
   const toolCallId = crypto.randomUUID();
   return respond("tool-calls", [{ type: "tool-call", toolCallId, toolName, input }]);
 }

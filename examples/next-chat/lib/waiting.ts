@@ -13,8 +13,8 @@ export function blockingEntries(waiting: readonly WaitingEntry[]): WaitingEntry[
 }
 
 /** The ids of calls that have a placeholder in the place of a result. */
-export function placeholdersOf(message: ChatMessage | undefined): string[] {
-  if (message?.role !== "assistant") return [];
+export function placeholdersOf(message: ChatMessage): string[] {
+  if (message.role !== "assistant") return [];
   return message.parts.flatMap((part) => {
     const call = "output" in part ? waitingCallOf(part.output) : undefined;
     return call ? [call.id] : [];

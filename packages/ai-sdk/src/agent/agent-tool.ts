@@ -130,7 +130,7 @@ type Scope = RunScope | undefined;
 async function generated(options: Options, input: unknown, use: AgentUse, scope: Scope) {
   const work = async () => {
     const call = await prepare(options, input, use);
-    if (call === undefined) return undefined;
+    if ("answer" in call) return call.answer;
     const result = await call.agent.generate(call.parameters);
     await call.keep(responseMessagesOf(result));
     return result.text;
@@ -148,7 +148,12 @@ async function* streamed(options: Options, input: unknown, use: AgentUse, scope:
   try {
     const { readUIMessageStream } = await import("ai");
     const call = await inNested(() => prepare(options, input, use));
-    if (call === undefined) return;
+    if ("answer" in call) {
+      const { answer: text } = call;
+      if (text !== undefined)
+        yield { id: use.toolCallId, role: "assistant", parts: [{ type: "text", text }] };
+      return;
+    }
     const result = (await inNested(() => call.agent.stream(call.parameters))) as {
       toUIMessageStream(): ReadableStream;
     };
@@ -160,7 +165,7 @@ async function* streamed(options: Options, input: unknown, use: AgentUse, scope:
   }
 }
 
-/** The sub-agent's call; `undefined` while it has nothing to go on with. */
+/** The sub-agent's call. Or its answer, if it has given one; `undefined` while it has nothing to go on with. */
 async function prepare(options: Options, input: any, { abortSignal, toolCallId }: AgentUse) {
   const { agent: given, prompt = (asked) => asked.prompt, history } = options;
   const agent =
@@ -195,8 +200,11 @@ async function prepare(options: Options, input: any, { abortSignal, toolCallId }
   };
   if (resumed?.goesOn === false) {
     await keep([]);
-    return undefined;
+    return { answer: undefined };
   }
+  // A process ended after the application had saved the last messages.
+  const answer = inTool?.goesOn ? answerIn(messages) : undefined;
+  if (answer !== undefined) return { answer };
   return { agent, parameters: { ...own, messages }, keep };
 }
 
@@ -208,6 +216,14 @@ async function keyOf(input: unknown): Promise<string> {
     { ...agentCall, input, toolCallId: scope.toolCallId, path: pathOf(scope) },
     0,
   );
+}
+
+/** The text with which the messages of an agent end; `undefined` if it has to go on. */
+function answerIn(messages: Messages): string | undefined {
+  const { role, content } = messages.at(-1) ?? {};
+  if (role !== "assistant" || !Array.isArray(content)) return undefined;
+  if (content.some(({ type }) => type === "tool-call")) return undefined;
+  return content.flatMap(({ type, text }) => (type === "text" ? [text] : [])).join("");
 }
 
 /** What a model has said of a placeholder is over when the result is there. */

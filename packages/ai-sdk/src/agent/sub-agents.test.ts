@@ -171,9 +171,36 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     const { records } = await store.list({ prefix: "", limit: 100 });
     expect(JSON.stringify(records)).not.toContain('Order tea."}]');
     await answer();
+    const waits = await store.list({ prefix: "", limit: 100 });
     const last = await step(first.messages, ["Ordered."], ["Tea is ordered."], own);
     expect(last.told).toEqual(["text: Tea is ordered."]);
     expect([...kept.values()][0]).toContain("Tea is ordered.");
+
+    // A process that ended between this and the end of the root's call.
+    store = createMemoryStore();
+    for (const { key, value, owner, expiresAt } of waits.records)
+      await store.put(key, value, null, { owner, expiresAt });
+    const again = await step(first.messages, ["Ordered."], ["never"], own);
+    expect(again.inner.doGenerateCalls).toEqual([]);
+    expect(again.told).toEqual(["text: Tea is ordered."]);
+  });
+
+  test("a call that the model repeats while it waits joins it, and another one does not", async () => {
+    const first = await step(start, [delegate], [order], wrapped);
+    const asked = [...first.messages, user("Is it done?")];
+    const pushy = await step(asked, [delegate, "It still waits."], ["never"], wrapped);
+    expect(pushy.inner.doGenerateCalls).toEqual([]);
+    expect(await waiting()).toHaveLength(1);
+
+    const another: Turn = [{ tool: "delegate", input: { prompt: "Look for tea." } }];
+    const busy = [...pushy.messages, user("Look for it.")];
+    const looked = await step(busy, [another, "There is."], [look, "There is tea."], wrapped);
+    expect(looked.told.at(-1)).toBe("text: There is tea.");
+    await answer();
+    const last = await step(looked.messages, ["Ordered."], ["Tea is ordered."], wrapped);
+    const ordered = "text: Tea is ordered.";
+    expect(last.told).toEqual([ordered, ordered, "text: There is tea."]);
+    expect(effects()).toBe(1);
   });
 
   test("streams the sub-agent's message, and waits in between", async () => {

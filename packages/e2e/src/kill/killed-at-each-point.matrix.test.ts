@@ -4,6 +4,7 @@ import { killedAnswers } from "./answers.ts";
 import { killAll, type KillSubject, type KillTimes, killTable } from "./harness.ts";
 import { killedResumes } from "./resumes.ts";
 import { killedSignIns } from "./sign-ins.ts";
+import { killedSignInsBelow, killedSubAgents } from "./sub-agents.ts";
 import { killedSteps } from "./steps.ts";
 
 // `npm run lab -- kill --times 1000`, on each store, for more.
@@ -96,4 +97,26 @@ test("a call that has waited for a sign-in is carried out at most once, wherever
   // A call that was refused is made again after another sign-in.
   const asked = rows.filter(({ counts }) => counts.signIn > 0).map(({ point }) => point);
   expect(asked).toEqual(["refused: after put 2"]);
+});
+
+const isOfShare = (shape: string) => (point: string) =>
+  point.startsWith(shape) && /after put|sent|received|save/.test(point);
+
+test("a call of a sub-agent is carried out once, and its answer reaches the root, wherever a process is killed", async () => {
+  const ofShare = killedSubAgents.points.filter(isOfShare("own"));
+  const rows = await expectNoFaults({ ...killedSubAgents, points: ofShare });
+  // Only a leg to the server may be unknown: a sub-agent goes on from its messages.
+  const unknown = rows.filter(({ counts }) => counts.unknown > 0).map(({ point }) => point);
+  expect(unknown).toEqual(["own, answer: after put 1", "own, answer: after put 3"]);
+});
+
+test("a sub-agent's call that has waited for a sign-in is carried out at most once, and the root goes on", async () => {
+  const ofShare = killedSignInsBelow.points.filter(isOfShare("durable"));
+  const rows = await expectNoFaults({ ...killedSignInsBelow, points: ofShare });
+  const unknown = rows.filter(({ counts }) => counts.unknown > 0).map(({ point }) => point);
+  expect(unknown).toEqual([
+    "durable, resume: call sent",
+    "durable, resume: answer received",
+    "durable, resume: after put 2",
+  ]);
 });

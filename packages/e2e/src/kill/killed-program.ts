@@ -10,6 +10,12 @@ const subjects: Readonly<Record<string, () => Promise<{ readonly subject: unknow
   answers: async () => ({ subject: (await import("./answers.ts")).killedAnswers }),
   resumes: async () => ({ subject: (await import("./resumes.ts")).killedResumes }),
   "sign-ins": async () => ({ subject: (await import("./sign-ins.ts")).killedSignIns }),
+  "sub-agents question": async () => ({
+    subject: (await import("./sub-agents.ts")).killedSubAgents,
+  }),
+  "sub-agents sign-in": async () => ({
+    subject: (await import("./sub-agents.ts")).killedSignInsBelow,
+  }),
   steps: async () => ({ subject: (await import("./steps.ts")).killedSteps }),
 };
 

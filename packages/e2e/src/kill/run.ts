@@ -3,6 +3,7 @@
  *
  *     npm run lab -- kill         [--store sqlite|postgres|redis] [--times 1000] [--freeze]   steps
  *     npm run lab -- kill-waiting [… --races 1000]     that ask, answer or take a result; and two answers at once
+ *     npm run lab -- kill-agents  [… --times 500]      in whose sub-agent a call waits, for an answer or a sign-in
  *     npm run lab -- kill-sign-in [… --times 500]      in a sign-in or a refresh; and with calls that waited for one
  *
  * With `--freeze` a process is stopped at its point instead, and goes on after the others. Replicas end at random:
@@ -40,6 +41,13 @@ switch (what) {
     const options = readKillOptions();
     await killAndPrint(killedSignIns, options);
     await killAndPrint(killedResumes, options);
+    break;
+  }
+  case "agents": {
+    const { killedSignInsBelow, killedSubAgents } = await import("./sub-agents.ts");
+    const options = readKillOptions();
+    await killAndPrint(killedSubAgents, options);
+    await killAndPrint(killedSignInsBelow, options);
     break;
   }
   case "replicas":

@@ -49,6 +49,14 @@ export const labParts: readonly LabPart[] = [
     share: ["--times", "15", "--races", "10"],
   },
   {
+    name: "kill-agents",
+    about: "Kills processes in whose sub-agent a call waits for an answer or a sign-in.",
+    lasts: "15 min",
+    program: kill,
+    args: ["agents"],
+    share: ["--times", "20"],
+  },
+  {
     name: "kill-sign-in",
     about: "Kills processes in a sign-in, in a refresh, and in a call that has waited for one.",
     lasts: "15 min",

@@ -45,6 +45,20 @@ function sendButton(page: Page): Locator {
   return page.getByRole("button", { name: "Send" });
 }
 
+/** Signs in, after a reload, where the chat asks for it. The chat goes on by itself then. */
+export async function signIn(page: Page, switchProcess: () => void): Promise<void> {
+  const chat = page.url();
+  await page.reload();
+  await page.getByRole("link", { name: "Sign in", exact: true }).click();
+  await page.getByLabel("Name").fill("Ada");
+  await checkPage(page, "the page of the authorization server");
+  switchProcess();
+  await page.getByRole("button", { name: "Sign in and allow" }).click();
+  await waitForAnswer(page, "Ada has 120 points, enough for a free tea.");
+  assert.equal(page.url(), chat);
+  await page.getByText("account: signed in").waitFor();
+}
+
 /** Fails if the page is wider than its window, or axe finds something, in either colour scheme. */
 export async function checkPage(page: Page, name: string): Promise<void> {
   const width = page.viewportSize()?.width ?? 0;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { serveOrderPage } from "../servers/order-page.ts";
-import { begin, checkPage, lastAnswer, lastText, say, waitForAnswer } from "./chat-page.ts";
+import { begin, checkPage, lastAnswer, lastText, say, signIn, waitForAnswer } from "./chat-page.ts";
+import { driveWaiting } from "./drive-waiting.ts";
 import type { ChatProcess, TemplateProcesses } from "./template-processes.ts";
 
 interface Drive {
@@ -75,6 +76,7 @@ export async function driveChat({ processes, browser, ...drive }: Drive): Promis
   await page.getByRole("link", { name: "New chat" }).click();
   await sayNo(page);
   seen("an order was declined, and another one taken back");
+  await driveWaiting(page, { seen, restart: (settings) => restart(chats, settings) });
   await reloadInTheMiddle(page);
   seen("a reload in the middle of an answer lost nothing of it");
   await stopInTheMiddle(page, processes);
@@ -181,19 +183,6 @@ async function otherChatWaits(page: Page, url: string): Promise<void> {
   await say(other, "My points");
   await other.getByRole("heading", { name: "account wants you to sign in" }).waitFor();
   await other.close();
-}
-
-async function signIn(page: Page, switchProcess: () => void): Promise<void> {
-  const chat = page.url();
-  await page.reload();
-  await page.getByRole("link", { name: "Sign in", exact: true }).click();
-  await page.getByLabel("Name").fill("Ada");
-  await checkPage(page, "the page of the authorization server");
-  switchProcess();
-  await page.getByRole("button", { name: "Sign in and allow" }).click();
-  await waitForAnswer(page, "Ada has 120 points, enough for a free tea.");
-  assert.equal(page.url(), chat);
-  await page.getByText("account: signed in").waitFor();
 }
 
 async function killInTheMiddle(page: Page, { chats, sendTo }: TemplateProcesses): Promise<void> {
