@@ -59,20 +59,14 @@ export interface CallToMake {
 
 /** How a server or a program is probed. */
 export interface Probe {
-  readonly limits: Limits;
+  /** In milliseconds: of a request, and of the watch over a session whose listening stream has closed. */
+  readonly limits: { readonly requestMs: number; readonly watchMs: number };
   /** @default no tool is called */
   readonly call?: CallToMake | undefined;
   /** Ends the probe; its sessions are ended all the same. */
   readonly signal: AbortSignal;
   /** Told the name of each check as it begins. */
   readonly onStart: (check: string) => void;
-}
-
-/** The time limits of a probe, in milliseconds. */
-interface Limits {
-  readonly requestMs: number;
-  /** How long a session is watched after its listening stream has closed. */
-  readonly watchMs: number;
 }
 
 export interface ProbeContext extends Pick<Probe, "limits" | "signal"> {

@@ -44,7 +44,7 @@ export function modernVersionsIn({ response }: Pick<Answer, "response">): string
     : [];
 }
 
-/** What a first handshake shows. `undefined` if it could not be made, and nothing is wrong with that. */
+/** What the first requests of both eras show. */
 export function describeServer(
   discovered: Pick<Answer, "response"> | undefined,
   first: Pick<Handshake, "result" | "session"> | undefined,
@@ -80,18 +80,13 @@ export function describeServer(
   return { outcome: "ok", says: `${who}. Speaks ${eras.join(" and ")}.`, facts };
 }
 
-/** Why neither era could be spoken. */
-export async function whyNoHandshake(
-  { wire }: ProbeContext,
-  answers: readonly (Answer | undefined)[],
-): Promise<CheckResult> {
-  const last = answers.findLast((answer) => answer !== undefined);
-  if (last !== undefined && [400, 404, 405].includes(last.status) && (await isOldTransport(wire))) {
+/** Why neither era could be spoken, by the last answer. */
+export async function whyNoHandshake({ wire }: ProbeContext, last: Answer): Promise<CheckResult> {
+  const { status, contentType, response } = last;
+  if ([400, 404, 405].includes(status) && (await isOldTransport(wire))) {
     const says = "HTTP+SSE, the transport of 2024-11-05. There is nothing to resume in it.";
     return { outcome: "warning", says, facts: { oldTransport: true } };
   }
-  if (last === undefined) return { outcome: "failed", says: "No answer." };
-  const { status, contentType, response } = last;
   const words = last.words.replaceAll(/\s+/g, " ").trim().slice(0, 120);
   const said = /html/.test(contentType) || words === "" ? "" : `: ${JSON.stringify(words)}`;
   const start = `initialize was answered with ${status}, ${contentType}${said}.`;

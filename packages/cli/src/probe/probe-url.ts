@@ -81,7 +81,7 @@ async function greet(list: Checklist, { headers }: UrlProbe): Promise<Handshake 
     }
     const isModern = modernVersionsIn(discovered).length > 0;
     if (handshake.result !== undefined || isModern) return describeServer(discovered, handshake);
-    return await whyNoHandshake(c, answers);
+    return await whyNoHandshake(c, handshake.answer);
   });
   if (refused !== undefined && handshake?.result === undefined) {
     const answer = refused;
