@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { createNotesServer } from "../../test/notes-server.ts";
-import { createRawClient, initializeRequest, readMessages } from "../../test/raw-client.ts";
+import {
+  createRawClient,
+  initializeRequest,
+  readMessages,
+  toolCall,
+} from "../../test/raw-client.ts";
 import { createReplicas, startSession } from "../../test/replicas.ts";
 
-const hang = (id: number) => ({
-  id,
-  method: "tools/call",
-  params: { name: "hang", arguments: {} },
-});
+const hang = (id: number) => toolCall(id, "hang");
 const types = (events: readonly { type: string }[]) => events.map(({ type }) => type);
 
 test("a body that is too large gets 413, also without a length", async () => {
@@ -75,10 +75,7 @@ test("a request id that is in flight is refused, not crossed", async () => {
   // The number and the text are two ids.
   expect(await client.call(id, "list", {}, "1")).toMatchObject({ status: 200 });
   // In a batch the other requests do not run either.
-  const batch = [
-    { id: 9, method: "tools/call", params: { name: "add", arguments: { text: "a" } } },
-    hang(1),
-  ];
+  const batch = [toolCall(9, "add", { text: "a" }), hang(1)];
   expect((await client.post(id, batch)).status).toBe(409);
   expect(await client.call(id, "list", {}, 9)).toMatchObject({ text: "" });
 });
@@ -106,13 +103,10 @@ test("the data that a session keeps of its client are bounded", async () => {
 test("a server that refuses initialize says so, and leaves no session", async () => {
   const replicas = createReplicas();
   const { client } = replicas.start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
+    setUp: (mcp) =>
       mcp.server.setRequestHandler(InitializeRequestSchema, () => {
         throw new Error("not you");
-      });
-      return mcp;
-    },
+      }),
   });
   const response = await client.post(undefined, initializeRequest);
   const [answer] = await readMessages(response);

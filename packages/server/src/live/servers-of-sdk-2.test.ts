@@ -1,7 +1,14 @@
 import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { readMessages, takeEvents, takeEventId, whenListening } from "../../test/raw-client.ts";
+import {
+  readMessages,
+  takeEvents,
+  takeEventId,
+  whenListening,
+  cancellation,
+  toolCall,
+} from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import type { Notes } from "../../test/notes-server.ts";
 import type { ServerSession } from "../index.ts";
@@ -80,15 +87,10 @@ async function startTwo(capabilities = {}) {
   return { ...replicas, one, two, lines, id: await one.client.initialize(capabilities) };
 }
 
-const toolCall = (id: number, name: string, more = {}) => ({
-  id,
-  method: "tools/call",
-  params: { name, arguments: {}, ...more },
-});
-
 test("sends progress before its answer, and both are resumed elsewhere", async () => {
   const { one, two, id } = await startTwo();
-  const call = toolCall(5, "progress", { _meta: { progressToken: "p" } });
+  const call = toolCall(5, "progress");
+  Object.assign(call.params, { _meta: { progressToken: "p" } });
   const messages = await readMessages(await one.client.post(id, call));
   expect(messages.map(({ message }) => message.params?.["progress"] ?? message.id)).toEqual([
     1, 2, 3, 5,
@@ -125,8 +127,7 @@ test.each(["the same replica", "another replica"])("is cancelled through %s", as
   const { one, two, id, lines } = await startTwo();
   await takeEventId(await one.client.post(id, toolCall(5, "wait")));
   const { client } = replica === "another replica" ? two : one;
-  const cancel = { method: "notifications/cancelled", params: { requestId: 5 } };
-  expect((await client.post(id, cancel)).status).toBe(202);
+  expect((await client.post(id, cancellation(5))).status).toBe(202);
   await expect.poll(() => lines, { interval: 5 }).toContain("aborted");
 });
 
