@@ -11,6 +11,8 @@ import { createNotesServer, type Notes } from "./notes-server.ts";
 import { createRawClient } from "./raw-client.ts";
 
 interface Options extends Partial<SessionHandlerOptions<Notes>> {
+  /** The SDK of the servers. @default 1 */
+  sdk?: 1 | 2;
   /** Changes each server that is built. */
   setUp?: (mcp: McpServer, session: ServerSession<Notes>) => unknown;
 }
@@ -23,13 +25,13 @@ export function createReplicas(common: Options = {}) {
   const events: ServerSessionEvent[] = [];
   const servers: McpServer[] = [];
   const start = (own: Options = {}) => {
-    const { setUp, store: inner = store, ...options } = { ...common, ...own };
+    const { sdk, setUp, store: inner = store, ...options } = { ...common, ...own };
     const { store: fragile, control } = createFragileStore(inner);
     const handler = createSessionHandler<Notes>({
       principal: "none",
       initialState: () => ({ notes: [] }),
       createServer: ({ session }) => {
-        const mcp = createNotesServer(session, { lines });
+        const mcp = createNotesServer(session, { lines }, sdk);
         setUp?.(mcp, session);
         servers.push(mcp);
         return mcp;

@@ -10,19 +10,22 @@ import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
 const answer = { result: { action: "accept", content: { name: "Ada" } } };
 
-test("a question's answer finds the call that asked, on whichever replica it arrives", async () => {
-  const { one, two, id } = await startTwo({}, { elicitation: { form: {} } });
-  const response = await one.client.post(id, toolCall(7, "ask_related"));
-  const [own, copy] = response.body!.tee();
-  const [question] = await takeEvents(new Response(own), 1);
-  expect(question?.message.method).toBe("elicitation/create");
-  const sent = await two.client.post(id, { id: question!.message.id, ...answer });
-  expect(sent.status).toBe(202);
-  const messages = await readMessages(
-    new Response(copy, { headers: { "content-type": "text/event-stream" } }),
-  );
-  expect(messages.at(-1)?.message.result?.content?.[0]?.text).toBe('{"name":"Ada"}');
-});
+test.each([1, 2] as const)(
+  "a question's answer finds the call that asked, on whichever replica it arrives (SDK %i)",
+  async (sdk) => {
+    const { one, two, id } = await startTwo({ sdk }, { elicitation: { form: {} } });
+    const response = await one.client.post(id, toolCall(7, "ask_related"));
+    const [own, copy] = response.body!.tee();
+    const [question] = await takeEvents(new Response(own), 1);
+    expect(question?.message.method).toBe("elicitation/create");
+    const sent = await two.client.post(id, { id: question!.message.id, ...answer });
+    expect(sent.status).toBe(202);
+    const messages = await readMessages(
+      new Response(copy, { headers: { "content-type": "text/event-stream" } }),
+    );
+    expect(messages.at(-1)?.message.result?.content?.[0]?.text).toBe('{"name":"Ada"}');
+  },
+);
 
 test("in JSON a question goes to the listening stream", async () => {
   const { client, id } = await startSession(
@@ -71,10 +74,14 @@ test("a late answer to a predecessor's question does not reach the successor's",
   expect(messages.at(-1)?.message.result?.content?.[0]?.text).toBe('{"name":"Ada"}');
 });
 
-test.each(["sse", "json"] as const)(
-  "a cancellation reaches the call on another replica and ends its request (%s)",
-  async (responseFormat) => {
-    const { one, two, id, ...replicas } = await startTwo({ responseFormat });
+test.each([
+  ["sse", 1],
+  ["json", 1],
+  ["sse", 2],
+] as const)(
+  "a cancellation reaches the call on another replica and ends its request (%s, SDK %i)",
+  async (responseFormat, sdk) => {
+    const { one, two, id, ...replicas } = await startTwo({ responseFormat, sdk });
     const call = one.client.post(id, toolCall(7, "wait", { ms: 60_000 }));
     await one.client.whenInFlight(id, 7);
     await two.client.post(id, cancellation(7));
