@@ -29,10 +29,13 @@ export function tell(command: Command, text: string): void {
 /** Shows on stderr what is being done now: on a terminal one line, which is overwritten; elsewhere a line for each. */
 export function createProgress(command: Command) {
   const { isTTY } = process.stderr;
-  const overwrite = (text: string) => void process.stderr.write(`\r\u001B[K${text}`);
   return {
     show: (text: string) => (isTTY ? overwrite(`… ${oneLine(text)}`) : tell(command, `… ${text}`)),
     /** Takes it off the terminal. */
     clear: () => void (isTTY && overwrite("")),
   };
+}
+
+function overwrite(text: string): void {
+  process.stderr.write(`\r\u001B[K${text}`);
 }
