@@ -85,6 +85,14 @@ export interface CheckResult {
   readonly refused?: Answer | undefined;
 }
 
+const resultOf =
+  (outcome: Outcome) =>
+  (says: string, facts?: Facts): CheckResult => ({ outcome, says, facts });
+export const ok = resultOf("ok");
+export const note = resultOf("note");
+export const warning = resultOf("warning");
+export const failed = resultOf("failed");
+
 export type Checklist = ReturnType<typeof createChecklist>;
 
 /** Several requests fit into a check. */
@@ -126,7 +134,7 @@ export function createChecklist(context: ProbeContext, onStart: Probe["onStart"]
       } catch (error) {
         context.signal.throwIfAborted();
         const says = error instanceof Error ? error.message : String(error);
-        add(name, { outcome: "failed", says });
+        add(name, failed(says));
         return undefined;
       }
     },

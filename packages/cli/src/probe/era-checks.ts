@@ -1,6 +1,6 @@
 import { pathHint } from "@durable-mcp/ai-sdk/internal";
 import { isRecord, startLimit } from "@durable-mcp/core/internal";
-import type { CheckResult, Facts, ProbeContext } from "./checks.ts";
+import { type CheckResult, type Facts, failed, ok, type ProbeContext, warning } from "./checks.ts";
 import { clientInfo, type Handshake, textOf } from "./open-sessions.ts";
 import type { Answer, OwnMessage, RequestUse, Wire } from "./wire.ts";
 
@@ -77,7 +77,7 @@ export function describeServer(
     ...(modern.length === 0 ? [] : [`revisions without sessions (${modern.join(", ")})`]),
   ];
   const who = `${server.name || "A server without a name"}${server.version && ` ${server.version}`}`;
-  return { outcome: "ok", says: `${who}. Speaks ${eras.join(" and ")}.`, facts };
+  return ok(`${who}. Speaks ${eras.join(" and ")}.`, facts);
 }
 
 /** Why neither era could be spoken, by the last answer. */
@@ -85,17 +85,17 @@ export async function whyNoHandshake({ wire }: ProbeContext, last: Answer): Prom
   const { status, contentType, response } = last;
   if ([400, 404, 405].includes(status) && (await isOldTransport(wire))) {
     const says = "HTTP+SSE, the transport of 2024-11-05. There is nothing to resume in it.";
-    return { outcome: "warning", says, facts: { oldTransport: true } };
+    return warning(says, { oldTransport: true });
   }
   const words = last.words.replaceAll(/\s+/g, " ").trim().slice(0, 120);
   const said = /html/.test(contentType) || words === "" ? "" : `: ${JSON.stringify(words)}`;
   const start = `initialize was answered with ${status}, ${contentType}${said}.`;
   if (response?.error !== undefined) {
-    return { outcome: "failed", says: `${start} It refuses each revision that the probe knows.` };
+    return failed(`${start} It refuses each revision that the probe knows.`);
   }
   const hint = pathHint(status, new URL(wire.url).pathname) ?? "";
   const says = `${start} That is no answer of an MCP server. ${hint}`.trimEnd();
-  return { outcome: "failed", says, facts: { notMcp: true } };
+  return failed(says, { notMcp: true });
 }
 
 /** Whether GET gives a stream that begins with the event `endpoint`. */
