@@ -272,38 +272,6 @@ describe("a call that waits for a sign-in is sent once", () => {
     }
     expect(app.calls()).toHaveLength(1);
   });
-
-  test("after a process that was gone before the graph knew of the interrupt", async () => {
-    const app = await startLockedNotebook();
-    const { start, goOn, checkpointer } = await startLocked(app, [[addNote("tea")]]);
-    const putWrites = checkpointer.putWrites.bind(checkpointer);
-    checkpointer.putWrites = async (config, written, task) => {
-      const kept = written.filter(([channel]) => channel !== "__interrupt__");
-      await putWrites(config, kept, task);
-    };
-    await start();
-    checkpointer.putWrites = putWrites;
-    await app.signIn();
-    app.take();
-    expect(results(await goOn())).toEqual(["1 notes"]);
-    expect(app.calls()).toHaveLength(1);
-  });
-
-  test("or its outcome is unknown, if the process is gone after the claim", async () => {
-    const app = await startLockedNotebook();
-    const { start, goOn } = await startLocked(app, [[call("wait")]]);
-    await start();
-    await app.signIn();
-    app.take();
-    // The process is gone: it gives no sign of life to those that come a minute later.
-    const hung = goOn().catch(() => undefined);
-    await expect.poll(() => app.server.waits).toEqual(["started"]);
-    const later = await goOn(stepOf(app, { now: () => Date.now() + 120_000 }));
-    expect(results(later)).toEqual([expect.stringMatching(/carried out is unknown; check before/)]);
-    app.server.release();
-    await hung;
-    expect(app.calls()).toHaveLength(1);
-  });
 });
 
 describe("in a graph of one's own", () => {
