@@ -2,23 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import { serve } from "./serve.ts";
+import { startLoopbackServer } from "../../oauth/test/loopback-server.ts";
 
-/** A server on the official SDK, with a transport for each session. */
-export interface SessionServer {
-  readonly url: URL;
-  /** How often its tool ran. */
-  readonly calls: () => number;
-  /** Sessions that nobody has ended. */
-  readonly open: () => number;
-  readonly made: () => number;
-  /** How many of its pings, one in each listening stream, were answered. */
-  readonly answeredPings: () => number;
-  /** All ids that it has given. */
-  readonly ids: readonly string[];
-}
-
-export interface SessionServerOptions {
+interface SessionServerOptions {
   /** Of its one tool, in milliseconds. @default 0 */
   readonly toolMs?: number;
   /** One transport for the whole process. @default false */
@@ -41,10 +27,13 @@ const notFound = () => ({
   }),
 });
 
-export async function startSessionServer(
-  options: SessionServerOptions = {},
-): Promise<SessionServer> {
-  const { toolMs = 0, isSingle = false, endsAfterStream = false, refusal = notFound } = options;
+/** A server on the official SDK, with a transport for each session. */
+export async function startSessionServer({
+  toolMs = 0,
+  isSingle = false,
+  endsAfterStream = false,
+  refusal = notFound,
+}: SessionServerOptions = {}) {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const ids: string[] = [];
   let calls = 0;
@@ -92,13 +81,19 @@ export async function startSessionServer(
     }
     await (known ?? (await connect())).handleRequest(request, response);
   };
-  const origin = await serve((request, response) => void route(request, response));
+  const { origin } = await startLoopbackServer(
+    (request, response) => void route(request, response),
+  );
   return {
     url: new URL(`${origin}/mcp`),
+    /** How often its tool ran. */
     calls: () => calls,
+    /** Sessions that nobody has ended. */
     open: () => transports.size,
     made: () => ids.length,
+    /** How many of its pings, one in each listening stream, were answered. */
     answeredPings: () => answeredPings,
+    /** All ids that it has given. */
     ids,
   };
 }

@@ -6,14 +6,12 @@ import {
   McpSessionError,
   withConnections,
 } from "@durable-mcp/ai-sdk";
-import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type NotebookServer, on, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
 import { sendJson, sendText } from "../../core/test/http-server.ts";
 import { notebook, startSaved } from "../../ai-sdk/test/saved-session.ts";
-import { startSseServer } from "../../ai-sdk/test/sse-server.ts";
 import { alice, startApplication } from "../../ai-sdk/test/step.ts";
 import { call, startNotes } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
@@ -256,30 +254,6 @@ describe("a connection's options", () => {
     });
   });
 
-  test("a list that names an empty cursor again ends there, and one that never ends is an error", async () => {
-    let isEndless = false;
-    let pages = 0;
-    const server = await startNotebookServer({
-      setUp(mcp) {
-        mcp.server.registerCapabilities({ tools: {} });
-        mcp.server.setRequestHandler(ListToolsRequestSchema, () => {
-          pages += 1;
-          const tools = [{ name: "one", inputSchema: { type: "object" as const } }];
-          return { tools, nextCursor: isEndless ? String(pages) : "" };
-        });
-      },
-    });
-    const application = startApplication({ notes: notes(server, { session: "stateless" }) });
-    await application.step({}, async (registry) => {
-      const tools = await loadSessionTools(registry, { onUnavailable: "throw" });
-      expect([tools.map(({ name }) => name), pages]).toEqual([["notes__one"], 2]);
-      isEndless = true;
-      pages = 0;
-      const error = await failureOf(loadSessionTools(registry, { onUnavailable: "throw" }));
-      expect([(error as { code?: string }).code, pages]).toEqual(["CONNECTION_UNAVAILABLE", 100]);
-    });
-  });
-
   test("a server without tools has none", async () => {
     const { application } = await startNotes({}, { setUp: () => undefined });
     await application.step({}, async (registry) => {
@@ -299,22 +273,6 @@ describe("a connection's options", () => {
       });
       expect(message).toMatch(/^Error calling tool wait: McpSessionError: .*100 ms/);
       // The server was told.
-      await expect.poll(() => server.waits).toEqual(["started", "aborted"]);
-    });
-  });
-
-  test("an abort of the call cancels it on the server", async () => {
-    const { server, application } = await startNotes();
-    await application.step({}, async (registry) => {
-      const tools = await loadSessionTools(registry);
-      const controller = new AbortController();
-      const { signal } = controller;
-      const waiting = failureOf(
-        tools.find(({ name }) => name === "notes__wait")!.invoke({}, { signal }),
-      );
-      await expect.poll(() => server.waits).toEqual(["started"]);
-      controller.abort();
-      await waiting;
       await expect.poll(() => server.waits).toEqual(["started", "aborted"]);
     });
   });
@@ -426,18 +384,6 @@ describe("after a lost session was replaced", () => {
 });
 
 describe("through the connection's own client", () => {
-  test("an old server that only knows HTTP+SSE", async () => {
-    const server = await startSseServer(405);
-    const application = startApplication({
-      old: defineMcpClientConnection({ url: server.url, description: "Old." }),
-    });
-    await application.step({}, async (registry) => {
-      const tools = await loadSessionTools(registry, { onUnavailable: "throw" });
-      expect(await call(tools, "old__greet")).toMatchObject({ content: "hello" });
-    });
-    expect(application.takeEvents()).toContain("sse-fallback");
-  });
-
   test("a server that asks back", async () => {
     const server = await startNotebookServer({
       setUp: (mcp) => {

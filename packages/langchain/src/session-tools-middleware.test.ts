@@ -138,21 +138,6 @@ describe("an agent that is made once", () => {
     expect(server.liveSessions()).toBe(1);
   });
 
-  test("streams inside a run", async () => {
-    const { application } = await startNotes();
-    const agent = agentSaying([add("a")]);
-    await application.step({}, async (registry) => {
-      const contents = await registry.enter(async () => {
-        const seen: unknown[] = [];
-        for await (const state of await agent.stream(input, { streamMode: "values" })) {
-          seen.push((state as Answer).messages.at(-1)?.content);
-        }
-        return seen;
-      });
-      expect(contents).toContain("1 notes");
-    });
-  });
-
   test("offers the tools of the given connections alone", async () => {
     const server = await startNotebookServer();
     const application = startApplication({ notes: notebook(server), more: notebook(server) });

@@ -1,6 +1,5 @@
 import { AIMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { interrupt, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
-import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { createAgent, fakeModel, toolRetryMiddleware } from "langchain";
 import { describe, expect, test } from "vitest";
 import {
@@ -11,37 +10,23 @@ import {
   resuming,
   startAgent,
   startShop,
+  createToolNode,
 } from "../test/shop.ts";
 import { loadSessionTools, type SessionToolsOptions } from "./load-session-tools.ts";
 import { sessionToolsMiddleware } from "./session-tools-middleware.ts";
 
 const yes = accept(true);
-const calls = (...orders: ReturnType<typeof order>[]) => ({
-  messages: [new AIMessage({ content: "", tool_calls: orders.map((call) => ({ ...call })) })],
-});
-
-/** A graph whose one task makes all calls of a message. */
 async function startToolNode(options: SessionToolsOptions = {}) {
   const shop = await startShop();
-  const checkpointer = new MemorySaver();
-  const run = (input: unknown, thread = "chat") =>
-    shop.step(async () => {
-      const config = { configurable: { thread_id: thread } };
-      const graph = new StateGraph(MessagesAnnotation)
-        .addNode("tools", new ToolNode(await loadSessionTools(undefined, options)))
-        .addEdge("__start__", "tools")
-        .compile({ checkpointer });
-      return await graph.invoke(input as never, config);
-    });
-  return { ...shop, ...resuming(run), run };
+  return { ...shop, ...createToolNode(shop.step, options) };
 }
 
 describe("calls that share a task of a graph", () => {
   test("ask one after the other, and none gets the answer of another", async () => {
-    const { run, resume, legs } = await startToolNode();
+    const { start, resume, legs } = await startToolNode();
     const tea = accept(true);
     const milk = accept(false);
-    const asked = await run(calls(order("tea"), order("milk")));
+    const asked = await start([order("tea"), order("milk")]);
     const [first] = questions(asked);
     expect(questions(asked)).toHaveLength(1);
     expect(legs()).toHaveLength(2);
@@ -59,16 +44,16 @@ describe("calls that share a task of a graph", () => {
   });
 
   test("are made again with each answer, if they asked nothing", async () => {
-    const { run, resume, legs } = await startToolNode();
-    await run(calls(order("tea"), order("shelf", "look")));
+    const { start, resume, legs } = await startToolNode();
+    await start([order("tea"), order("shelf", "look")]);
     expect(results(await resume(yes))).toEqual(["order tea is done.", "look shelf is done."]);
     expect(legs().filter(([item]) => item === "shelf")).toHaveLength(2);
     expect(legs().filter(([item]) => item === "tea")).toHaveLength(2);
   });
 
   test("take no answer of another that LangGraph gives again", async () => {
-    const { run, resume, answerAll, legs } = await startToolNode();
-    await run(calls(order("tea"), order("milk")));
+    const { run, start, resume, answerAll, legs } = await startToolNode();
+    await start([order("tea"), order("milk")]);
     expect(questions(await resume(yes))).toHaveLength(1);
     const again = await run(null);
     expect(questions(again)).toMatchObject([{ error: { code: "INPUT_INVALID" } }]);
@@ -78,18 +63,18 @@ describe("calls that share a task of a graph", () => {
   });
 
   test("are told apart by their messages, if a model gives an id again", async () => {
-    const { run, resume, legs } = await startToolNode();
-    await run(calls(order("tea")));
+    const { start, resume, legs } = await startToolNode();
+    await start([order("tea")]);
     await resume(yes);
-    expect(questions(await run(calls(order("tea")), "another"))).toHaveLength(1);
+    expect(questions(await start([order("tea")], "another"))).toHaveLength(1);
     expect(legs()).toHaveLength(3);
   });
 
   test("are found again, though a hook changes the arguments in each run", async () => {
     let count = 0;
     const beforeToolCall = () => ({ args: { trace: String((count += 1)) } });
-    const { run, resume, legs, shop } = await startToolNode({ beforeToolCall });
-    await run(calls(order("tea")));
+    const { start, resume, legs, shop } = await startToolNode({ beforeToolCall });
+    await start([order("tea")]);
     expect(results(await resume(yes))).toEqual(["order tea is done."]);
     expect(legs()).toHaveLength(2);
     const traces = shop.legs.map(({ params }) => params.arguments?.["trace"]);

@@ -1,7 +1,5 @@
 /** Calls that wait for a sign-in: the graph is interrupted, as by a question. */
-import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
-import { ToolNode } from "@langchain/langgraph/prebuilt";
-import { AIMessage } from "langchain";
+import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { yes } from "../../ai-sdk/test/asking-server.ts";
 import { callsOf } from "../../ai-sdk/test/calls-of.ts";
@@ -12,8 +10,8 @@ import {
   startLockedShop,
   use,
 } from "../../ai-sdk/test/sign-in-application.ts";
-import { createToldAgent, questions, results, resuming } from "../test/shop.ts";
-import { loadSessionTools, type SessionToolsOptions } from "./load-session-tools.ts";
+import { createToldAgent, questions, results, createToolNode } from "../test/shop.ts";
+import { loadSessionTools } from "./load-session-tools.ts";
 
 const startUrl = "https://app.test/oauth/start";
 const call = (name: string, args: Record<string, string> = {}) => ({
@@ -274,62 +272,14 @@ describe("a call that waits for a sign-in is sent once", () => {
     }
     expect(app.calls()).toHaveLength(1);
   });
-
-  test("after a process that was gone before the graph knew of the interrupt", async () => {
-    const app = await startLockedNotebook();
-    const { start, goOn, checkpointer } = await startLocked(app, [[addNote("tea")]]);
-    const putWrites = checkpointer.putWrites.bind(checkpointer);
-    checkpointer.putWrites = async (config, written, task) => {
-      const kept = written.filter(([channel]) => channel !== "__interrupt__");
-      await putWrites(config, kept, task);
-    };
-    await start();
-    checkpointer.putWrites = putWrites;
-    await app.signIn();
-    app.take();
-    expect(results(await goOn())).toEqual(["1 notes"]);
-    expect(app.calls()).toHaveLength(1);
-  });
-
-  test("or its outcome is unknown, if the process is gone after the claim", async () => {
-    const app = await startLockedNotebook();
-    const { start, goOn } = await startLocked(app, [[call("wait")]]);
-    await start();
-    await app.signIn();
-    app.take();
-    // The process is gone: it gives no sign of life to those that come a minute later.
-    const hung = goOn().catch(() => undefined);
-    await expect.poll(() => app.server.waits).toEqual(["started"]);
-    const later = await goOn(stepOf(app, { now: () => Date.now() + 120_000 }));
-    expect(results(later)).toEqual([expect.stringMatching(/carried out is unknown; check before/)]);
-    app.server.release();
-    await hung;
-    expect(app.calls()).toHaveLength(1);
-  });
 });
-
-/** A graph of the application's own, whose one task makes all calls of a message. */
-async function startToolNode(app: LockedApplication, options: SessionToolsOptions = {}) {
-  const checkpointer = new MemorySaver();
-  const run = async (input: unknown) =>
-    await stepOf(app)(async () => {
-      const graph = new StateGraph(MessagesAnnotation)
-        .addNode("tools", new ToolNode(await loadSessionTools(undefined, options)))
-        .addEdge("__start__", "tools")
-        .compile({ checkpointer });
-      return await graph.invoke(input as never, { configurable: { thread_id: "chat" } });
-    });
-  const start = async (...calls: ReturnType<typeof call>[]) =>
-    await run({ messages: [new AIMessage({ content: "", tool_calls: calls })] });
-  return { ...resuming(run), start };
-}
 
 describe("in a graph of one's own", () => {
   test("the calls of a task wait one after the other, and go on together", async () => {
     const app = await startLockedShop();
     await lockLater(app);
-    const { start, resume } = await startToolNode(app);
-    expect(questions(await start(look("tea"), look("milk")))).toHaveLength(1);
+    const { start, resume } = createToolNode(stepOf(app));
+    expect(questions(await start([look("tea"), look("milk")]))).toHaveLength(1);
     app.signIns.revokeAll();
     expect(questions(await resume(true))).toHaveLength(1);
     await signInTwice(app, () => resume(true));
@@ -339,8 +289,8 @@ describe("in a graph of one's own", () => {
 
   test("a stand-in is there for its call after the sign-in, and not any more then", async () => {
     const app = await startLockedNotebook();
-    const { start, resume } = await startToolNode(app);
-    await start(call("sign_in"));
+    const { start, resume } = createToolNode(stepOf(app));
+    await start([call("sign_in")]);
     await app.signIn();
     expect(results(await resume(true))).toEqual([expect.stringContaining("has signed in")]);
     const names = await stepOf(app)(async () => (await loadSessionTools()).map(({ name }) => name));
@@ -353,8 +303,8 @@ describe("in a graph of one's own", () => {
     await lockLater(app);
     let count = 0;
     const beforeToolCall = () => ({ args: { trace: String((count += 1)) } });
-    const { start, resume } = await startToolNode(app, { beforeToolCall });
-    await start(look("tea"));
+    const { start, resume } = createToolNode(stepOf(app), { beforeToolCall });
+    await start([look("tea")]);
     await app.signIn();
     expect(results(await resume(true))).toEqual(["look tea is done."]);
     expect(app.server.legs.map(({ params }) => params.arguments?.["trace"])).toEqual(["1"]);

@@ -6,12 +6,13 @@ import {
 } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
 import type { InputResponses, WaitingLimits } from "@durable-mcp/core/waiting";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
 import { startAskingServer } from "../../ai-sdk/test/asking-server.ts";
 import { alice } from "../../ai-sdk/test/step.ts";
 import { sessionToolsMiddleware } from "../src/session-tools-middleware.ts";
-import type { WaitingInterrupt } from "../src/index.ts";
+import { loadSessionTools, type SessionToolsOptions, type WaitingInterrupt } from "../src/index.ts";
 
 type ToolCalls = Parameters<ReturnType<typeof fakeModel>["respondWithTools"]>[0];
 type AskingOptions = Parameters<typeof startAskingServer>[0];
@@ -120,6 +121,24 @@ export function createToldAgent(
     /** Runs the graph again where it stopped, with nothing new. */
     goOn: (within = step) => run(null, within),
   };
+}
+
+/** A graph of the application's own, whose one task makes all calls of a message. */
+export function createToolNode(step: Step, options: SessionToolsOptions = {}) {
+  const checkpointer = new MemorySaver();
+  const run = async (input: unknown, thread = "chat"): Promise<State> =>
+    await step(async () => {
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode("tools", new ToolNode(await loadSessionTools(undefined, options)))
+        .addEdge("__start__", "tools")
+        .compile({ checkpointer });
+      return await graph.invoke(input as never, { configurable: { thread_id: thread } });
+    });
+  const start = (calls: ToolCalls, thread?: string) => {
+    const tool_calls = calls.map((call) => ({ ...call }));
+    return run({ messages: [new AIMessage({ content: "", tool_calls })] }, thread);
+  };
+  return { ...resuming(run), run, start };
 }
 
 /** An agent on that shop. */

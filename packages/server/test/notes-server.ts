@@ -1,9 +1,6 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import {
-  SetLevelRequestSchema,
-  SubscribeRequestSchema,
-  UnsubscribeRequestSchema,
-} from "@modelcontextprotocol/sdk/types.js";
+import { SetLevelRequestSchema, SubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { McpServer as McpServerOfSdk2, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { ServerSession } from "../src/index.ts";
 
@@ -18,20 +15,32 @@ export interface NotesLog {
   readonly lines: string[];
 }
 
-/** A server whose notes are the state of the session. */
+const about = [
+  { name: "notes", version: "1.0.0" },
+  { capabilities: { logging: {}, resources: { subscribe: true } } },
+] as const;
+
+/** A server whose notes are the state of the session. One of SDK 2 is of another type, and has the same tools. */
 export function createNotesServer(
   session: ServerSession<Notes>,
   { lines }: NotesLog = { lines: [] },
+  sdk: 1 | 2 = 1,
 ): McpServer {
-  const mcp = new McpServer(
-    { name: "notes", version: "1.0.0" },
-    { capabilities: { logging: {}, resources: { subscribe: true } } },
-  );
+  const isOfSdk2 = sdk === 2;
+  const mcp = isOfSdk2
+    ? (new McpServerOfSdk2(...about) as unknown as McpServer)
+    : new McpServer(...about);
   const tool = (
     name: string,
     shape: z.ZodRawShape,
     run: (args: ToolArguments, extra: ToolExtra) => unknown,
-  ) => mcp.registerTool(name, { inputSchema: shape }, run as never);
+  ) => {
+    const ofEither = (args: ToolArguments, extra: ToolExtra | ServerContext) =>
+      run(args, "mcpReq" in extra ? extraOf(extra) : extra);
+    mcp.registerTool(name, { inputSchema: z.object(shape) }, ofEither as never);
+  };
+  const onRequest = (schema: object, method: string, handle: (request: never) => object) =>
+    mcp.server.setRequestHandler((isOfSdk2 ? method : schema) as never, handle);
 
   tool("add", { text: z.string() }, ({ text: note }) => {
     session.state.notes.push(note);
@@ -93,16 +102,12 @@ export function createNotesServer(
     return text("announced");
   });
 
-  mcp.server.setRequestHandler(SetLevelRequestSchema, ({ params }) => {
+  onRequest(SetLevelRequestSchema, "logging/setLevel", ({ params }: Asked) => {
     lines.push(`level ${params.level}`);
     return {};
   });
-  mcp.server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
+  onRequest(SubscribeRequestSchema, "resources/subscribe", ({ params }: Asked) => {
     lines.push(`subscribed ${params.uri}`);
-    return {};
-  });
-  mcp.server.setRequestHandler(UnsubscribeRequestSchema, ({ params }) => {
-    lines.push(`unsubscribed ${params.uri}`);
     return {};
   });
   Object.assign(mcp.server, {
@@ -110,6 +115,20 @@ export function createNotesServer(
     onclose: () => void lines.push("closed"),
   });
   return mcp;
+}
+
+interface Asked {
+  readonly params: { readonly level?: string; readonly uri?: string };
+}
+
+/** What SDK 2 hands to a tool, by the names of SDK 1. */
+function extraOf({ mcpReq, http }: ServerContext): ToolExtra {
+  return {
+    signal: mcpReq.signal,
+    sendNotification: (notification) => mcpReq.notify(notification as never),
+    sendRequest: (request) => mcpReq.send(request as never),
+    ...(http?.closeSSE && { closeSSEStream: http.closeSSE }),
+  };
 }
 
 interface ToolExtra {

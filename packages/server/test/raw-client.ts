@@ -36,6 +36,12 @@ export const toolCall = (id: string | number, name: string, args: object = {}) =
   params: { name, arguments: args },
 });
 
+/** Tells that nobody waits for a request any more. */
+export const cancellation = (requestId: string | number) => ({
+  method: "notifications/cancelled",
+  params: { requestId },
+});
+
 /** Sends the requests of a test, and nothing on its own. */
 export function createRawClient(handle: Handle, headers: Record<string, string> = {}) {
   const send = async (method: string, more: Record<string, string>, body?: unknown) =>
@@ -86,8 +92,7 @@ export function createRawClient(handle: Handle, headers: Record<string, string> 
     args: object = {},
     id: string | number = ++lastId,
   ) {
-    const params = { name, arguments: args };
-    const response = await post(sessionId, { id, method: "tools/call", params });
+    const response = await post(sessionId, toolCall(id, name, args));
     if (!response.ok) return { status: response.status, body: await response.text() };
     const messages = await readMessages(response);
     const answer = messages.find(({ message }) => message.id === id)?.message;

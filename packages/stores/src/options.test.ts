@@ -59,7 +59,7 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
     {
       client: [undefined, null, {}, { eval: client.eval }, "redis://localhost"],
       subscriber: [5, null, {}, client],
-      prefix: ["", "{x}", 5, null],
+      prefix: ["", "{x}", "a{b", "}", 5, null],
       timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
       timeouts: [5],
       onUnreadable: [5, null],

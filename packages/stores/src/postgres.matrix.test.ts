@@ -254,7 +254,7 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
   });
 
   test("refuses names that PostgreSQL would cut", () => {
-    for (const names of [{ table: "" }, { table: "x".repeat(49) }, { schema: "x".repeat(49) }]) {
+    for (const names of [{ table: "x".repeat(49) }, { schema: "x".repeat(49) }]) {
       expect(() => createPostgresStore({ pool: new pg.Pool(), ...names })).toThrow(
         expect.objectContaining({ code: "CONNECTION_INVALID" }),
       );

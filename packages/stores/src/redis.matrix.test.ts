@@ -146,11 +146,6 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       await one.put("k", 1, null, { owner: "o" });
       expect(await other.get("k")).toBeUndefined();
       expect((await other.list({ limit: 10 })).records).toEqual([]);
-      for (const prefix of ["", "a{b", "}"]) {
-        expect(() => createRedisStore({ client, prefix })).toThrow(
-          expect.objectContaining({ code: "CONNECTION_INVALID" }),
-        );
-      }
     });
   });
 

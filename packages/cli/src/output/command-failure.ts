@@ -3,13 +3,13 @@ export class CommandFailure extends Error {
   /** 1 a finding or a failure, 2 wrong usage. */
   readonly exitCode: 1 | 2;
 
-  constructor(message: string, options: { readonly exitCode: 1 | 2 } = { exitCode: 1 }) {
+  constructor(message: string, exitCode: 1 | 2 = 1) {
     super(message);
     this.name = "CommandFailure";
-    this.exitCode = options.exitCode;
+    this.exitCode = exitCode;
   }
 }
 
 export function wrongUsage(message: string): CommandFailure {
-  return new CommandFailure(message, { exitCode: 2 });
+  return new CommandFailure(message, 2);
 }

@@ -26,17 +26,16 @@ export function tell(command: Command, text: string): void {
   command.configureOutput().writeErr?.(`${text}\n`);
 }
 
-/** What is being done now, on stderr. */
-export interface Progress {
-  readonly show: (text: string) => void;
-  /** Takes it off the terminal. */
-  readonly clear: () => void;
+/** Shows on stderr what is being done now: on a terminal one line, which is overwritten; elsewhere a line for each. */
+export function createProgress(command: Command) {
+  const { isTTY } = process.stderr;
+  return {
+    show: (text: string) => (isTTY ? overwrite(`… ${oneLine(text)}`) : tell(command, `… ${text}`)),
+    /** Takes it off the terminal. */
+    clear: () => void (isTTY && overwrite("")),
+  };
 }
 
-/** On a terminal it is one line, which is overwritten; elsewhere a line for each. */
-export function createProgress(command: Command): Progress {
-  const { stderr } = process;
-  if (!stderr.isTTY) return { show: (text) => tell(command, `… ${text}`), clear: () => undefined };
-  const clear = () => stderr.write("\r\u001B[K");
-  return { show: (text) => stderr.write(`\r\u001B[K… ${oneLine(text)}`), clear };
+function overwrite(text: string): void {
+  process.stderr.write(`\r\u001B[K${text}`);
 }

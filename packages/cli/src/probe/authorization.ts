@@ -1,6 +1,12 @@
 import { bearerChallenge } from "@durable-mcp/core/internal";
 import { createGuardedFetch, discover, type Discovered } from "@durable-mcp/oauth/internal";
-import type { AuthorizationFacts, CheckResult, ProbeContext } from "./checks.ts";
+import {
+  type AuthorizationFacts,
+  type CheckResult,
+  failed,
+  type ProbeContext,
+  warning,
+} from "./checks.ts";
 import type { Answer } from "./wire.ts";
 
 /** Whether a server refuses because of who asks. */
@@ -32,18 +38,14 @@ export async function checkAuthorization(
   const start = `${status}${wasSent ? " with the credentials given" : ""}${challenge?.error === undefined ? "" : ` (${challenge.error})`}.`;
   if (found instanceof Error) {
     const says = `${start} Its authorization server was not found: ${found.message}`;
-    return { outcome: "failed", says, facts: { authorization: known } };
+    return failed(says, { authorization: known });
   }
   if (found.isAssumed) {
     const says = `${start} No OAuth metadata: it wants a token or a key that its operator gives out.`;
-    return { outcome: "warning", says, facts: { authorization: known } };
+    return warning(says, { authorization: known });
   }
   const authorization = { ...known, ...factsOf(found, challenge?.scope) };
-  return {
-    outcome: "warning",
-    says: `${start} ${describe(authorization)}`,
-    facts: { authorization },
-  };
+  return warning(`${start} ${describe(authorization)}`, { authorization });
 }
 
 /** Nothing but metadata is asked of it, and no credential is sent there. */

@@ -59,20 +59,14 @@ export interface CallToMake {
 
 /** How a server or a program is probed. */
 export interface Probe {
-  readonly limits: Limits;
+  /** In milliseconds: of a request, and of the watch over a session whose listening stream has closed. */
+  readonly limits: { readonly requestMs: number; readonly watchMs: number };
   /** @default no tool is called */
   readonly call?: CallToMake | undefined;
   /** Ends the probe; its sessions are ended all the same. */
   readonly signal: AbortSignal;
   /** Told the name of each check as it begins. */
   readonly onStart: (check: string) => void;
-}
-
-/** The time limits of a probe, in milliseconds. */
-interface Limits {
-  readonly requestMs: number;
-  /** How long a session is watched after its listening stream has closed. */
-  readonly watchMs: number;
 }
 
 export interface ProbeContext extends Pick<Probe, "limits" | "signal"> {
@@ -90,6 +84,14 @@ export interface CheckResult {
   /** Set if the server refused because of who asks. */
   readonly refused?: Answer | undefined;
 }
+
+const resultOf =
+  (outcome: Outcome) =>
+  (says: string, facts?: Facts): CheckResult => ({ outcome, says, facts });
+export const ok = resultOf("ok");
+export const note = resultOf("note");
+export const warning = resultOf("warning");
+export const failed = resultOf("failed");
 
 export type Checklist = ReturnType<typeof createChecklist>;
 
@@ -132,7 +134,7 @@ export function createChecklist(context: ProbeContext, onStart: Probe["onStart"]
       } catch (error) {
         context.signal.throwIfAborted();
         const says = error instanceof Error ? error.message : String(error);
-        add(name, { outcome: "failed", says });
+        add(name, failed(says));
         return undefined;
       }
     },

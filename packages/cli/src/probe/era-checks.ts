@@ -1,6 +1,6 @@
 import { pathHint } from "@durable-mcp/ai-sdk/internal";
 import { isRecord, startLimit } from "@durable-mcp/core/internal";
-import type { CheckResult, Facts, ProbeContext } from "./checks.ts";
+import { type CheckResult, type Facts, failed, ok, type ProbeContext, warning } from "./checks.ts";
 import { clientInfo, type Handshake, textOf } from "./open-sessions.ts";
 import type { Answer, OwnMessage, RequestUse, Wire } from "./wire.ts";
 
@@ -44,7 +44,7 @@ export function modernVersionsIn({ response }: Pick<Answer, "response">): string
     : [];
 }
 
-/** What a first handshake shows. `undefined` if it could not be made, and nothing is wrong with that. */
+/** What the first requests of both eras show. */
 export function describeServer(
   discovered: Pick<Answer, "response"> | undefined,
   first: Pick<Handshake, "result" | "session"> | undefined,
@@ -77,30 +77,25 @@ export function describeServer(
     ...(modern.length === 0 ? [] : [`revisions without sessions (${modern.join(", ")})`]),
   ];
   const who = `${server.name || "A server without a name"}${server.version && ` ${server.version}`}`;
-  return { outcome: "ok", says: `${who}. Speaks ${eras.join(" and ")}.`, facts };
+  return ok(`${who}. Speaks ${eras.join(" and ")}.`, facts);
 }
 
-/** Why neither era could be spoken. */
-export async function whyNoHandshake(
-  { wire }: ProbeContext,
-  answers: readonly (Answer | undefined)[],
-): Promise<CheckResult> {
-  const last = answers.findLast((answer) => answer !== undefined);
-  if (last !== undefined && [400, 404, 405].includes(last.status) && (await isOldTransport(wire))) {
-    const says = "HTTP+SSE, the transport of 2024-11-05. There is nothing to resume in it.";
-    return { outcome: "warning", says, facts: { oldTransport: true } };
-  }
-  if (last === undefined) return { outcome: "failed", says: "No answer." };
+/** Why neither era could be spoken, by the last answer. */
+export async function whyNoHandshake({ wire }: ProbeContext, last: Answer): Promise<CheckResult> {
   const { status, contentType, response } = last;
+  if ([400, 404, 405].includes(status) && (await isOldTransport(wire))) {
+    const says = "HTTP+SSE, the transport of 2024-11-05. There is nothing to resume in it.";
+    return warning(says, { oldTransport: true });
+  }
   const words = last.words.replaceAll(/\s+/g, " ").trim().slice(0, 120);
   const said = /html/.test(contentType) || words === "" ? "" : `: ${JSON.stringify(words)}`;
   const start = `initialize was answered with ${status}, ${contentType}${said}.`;
   if (response?.error !== undefined) {
-    return { outcome: "failed", says: `${start} It refuses each revision that the probe knows.` };
+    return failed(`${start} It refuses each revision that the probe knows.`);
   }
   const hint = pathHint(status, new URL(wire.url).pathname) ?? "";
   const says = `${start} That is no answer of an MCP server. ${hint}`.trimEnd();
-  return { outcome: "failed", says, facts: { notMcp: true } };
+  return failed(says, { notMcp: true });
 }
 
 /** Whether GET gives a stream that begins with the event `endpoint`. */

@@ -1,6 +1,6 @@
 import { isRecord, letGo, wait, within } from "@durable-mcp/core/internal";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import type { CallToMake, CheckResult, ProbeContext } from "./checks.ts";
+import { type CallToMake, type CheckResult, ok, type ProbeContext, warning } from "./checks.ts";
 import type { ProbeSession } from "./open-sessions.ts";
 import { refusalOf } from "./session-checks.ts";
 import type { OwnMessage, Wire } from "./wire.ts";
@@ -31,7 +31,7 @@ export async function checkListening(
   if (stream !== undefined && !stream.ok) {
     letGo(stream);
     const says = `GET: ${stream.status}. It offers no stream to listen on.`;
-    return { outcome: "ok", says, facts: { listening: { offered: false } } };
+    return ok(says, { listening: { offered: false } });
   }
   if (call !== undefined) {
     const { name, args, timeoutMs } = call;
@@ -42,32 +42,24 @@ export async function checkListening(
       .catch(() => signal.throwIfAborted());
   }
   await wait(Math.min(openMs, limits.watchMs), signal);
-  const over = {
-    outcome: "warning",
-    facts: { listening: { offered: true, survives: false } },
-  } as const;
+  const over = { listening: { offered: true, survives: false } };
   if (await isGone(wire, session))
-    return { ...over, says: "The session ended while its listening stream was open." };
+    return warning("The session ended while its listening stream was open.", over);
   closing.abort();
   const from = Date.now();
   while (Date.now() - from < limits.watchMs) {
     await wait(limits.watchMs / looks, signal);
     if (!(await isGone(wire, session))) continue;
     const seconds = Math.round((Date.now() - from) / 1_000);
-    return {
-      ...over,
-      says: `The session ended within ${seconds} s after its listening stream closed. Leave listening off, which is the default.`,
-    };
+    const says = `The session ended within ${seconds} s after its listening stream closed. Leave listening off, which is the default.`;
+    return warning(says, over);
   }
   const untouched =
     call === undefined
       ? " Some servers, Playwright's among them, look after their clients only once a tool was called: --call."
       : "";
-  return {
-    outcome: "ok",
-    says: `The session outlived its listening stream by ${limits.watchMs / 1_000} s.${untouched}`,
-    facts: { listening: { offered: true, survives: true } },
-  };
+  const says = `The session outlived its listening stream by ${limits.watchMs / 1_000} s.${untouched}`;
+  return ok(says, { listening: { offered: true, survives: true } });
 }
 
 /** Answers what the server asks in the stream, as a client does, until it is closed. */

@@ -6,8 +6,10 @@ import {
   type CheckResult,
   createChecklist,
   type Facts,
+  ok,
   type Probe,
   type Row,
+  warning,
 } from "./checks.ts";
 import { describeServer, modernVersion } from "./era-checks.ts";
 import { createOpenSessions } from "./open-sessions.ts";
@@ -68,9 +70,9 @@ async function askAll(
     const { initializeResult } = await connect().catch((error: Error) => {
       throw new Error(`${error.message}\n${inheritance}`, { cause: error });
     });
-    const { outcome, says, facts } = describeProgram(initializeResult);
+    const { says, facts } = describeProgram(initializeResult);
     const seconds = ((Date.now() - from) / 1_000).toFixed(1);
-    return { outcome, facts, says: `${says} It was there after ${seconds} s.` };
+    return ok(`${says} It was there after ${seconds} s.`, facts);
   };
   await list.run("server", start, startMs + requestMs);
   const { facts } = list;
@@ -92,11 +94,9 @@ function describeProgram(result: MCPClient["initializeResult"]): CheckResult {
 }
 
 function describeStdout(hasStrayLines: boolean): CheckResult {
-  if (!hasStrayLines) return { outcome: "ok", says: "Nothing but messages." };
-  return {
-    outcome: "warning",
-    says: "It prints lines that are no messages. They belong on stderr.",
-  };
+  return hasStrayLines
+    ? warning("It prints lines that are no messages. They belong on stderr.")
+    : ok("Nothing but messages.");
 }
 
 const none = () => Promise.reject(new Error("A program has no such requests."));

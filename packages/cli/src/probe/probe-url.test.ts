@@ -1,6 +1,7 @@
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { serve, serveFetch } from "../../test/serve.ts";
+import { startLoopbackServer } from "../../../oauth/test/loopback-server.ts";
+import { toNodeHandler } from "../../../server/src/node.ts";
 import { startSessionServer } from "../../test/session-server.ts";
 import { probeUrl, type UrlProbe } from "./probe-url.ts";
 import { judgeServer } from "./verdict.ts";
@@ -118,7 +119,8 @@ describe("a server without sessions", () => {
       server.registerTool("read", {}, async () => ({ content: [] }));
       return server;
     };
-    const origin = await serveFetch(createMcpHandler(create, { legacy }).fetch);
+    const handler = toNodeHandler(createMcpHandler(create, { legacy }).fetch);
+    const { origin } = await startLoopbackServer(handler);
     const { facts, rows } = await probe(new URL(`${origin}/mcp`));
     expect(rows.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(facts.server).toEqual({ name: "notes", version: "1.2.3" });
@@ -137,7 +139,7 @@ describe("what is no MCP server, or none yet", () => {
     [200, "application/json", '{"hello":"world"}'],
     [500, "application/json", "{"],
   ])("%i with %s is named as such", async (status, type, body) => {
-    const origin = await serve((_, response) =>
+    const { origin } = await startLoopbackServer((_, response) =>
       response.writeHead(status, { "content-type": type }).end(body),
     );
     const { facts, rows } = await probe(new URL(origin));
@@ -148,13 +150,13 @@ describe("what is no MCP server, or none yet", () => {
   });
 
   test("a server that hangs fails a check in time", async () => {
-    const origin = await serve(() => undefined);
+    const { origin } = await startLoopbackServer(() => undefined);
     const { rows } = await probe(new URL(origin), { limits: { requestMs: 100, watchMs: 100 } });
     expect(rows).toEqual([{ check: "server", outcome: "failed", says: "No answer within 0.1 s." }]);
   });
 
   test("a redirect is not followed, and its target is named without its query", async () => {
-    const origin = await serve((_, response) =>
+    const { origin } = await startLoopbackServer((_, response) =>
       response.writeHead(307, { location: "/else?token=of-somebody" }).end(),
     );
     const { rows } = await probe(new URL(`${origin}/mcp`));
@@ -162,7 +164,7 @@ describe("what is no MCP server, or none yet", () => {
   });
 
   test("the transport of 2024-11-05 is recognized", async () => {
-    const origin = await serve((request, response) => {
+    const { origin } = await startLoopbackServer((request, response) => {
       if (request.method !== "GET") return response.writeHead(405).end();
       response.writeHead(200, { "content-type": "text/event-stream" });
       return response.write("event: endpoint\ndata: /messages?sessionId=1\n\n");
@@ -188,7 +190,7 @@ const metadata = (origin: string, more: object) => ({
 });
 
 async function startLocked(more: object | undefined) {
-  const origin = await serve((request, response) => {
+  const { origin } = await startLoopbackServer((request, response) => {
     const own = `http://${request.headers.host}`;
     const documents: Record<string, unknown> = more === undefined ? {} : metadata(own, more);
     const document = documents[request.url ?? ""];

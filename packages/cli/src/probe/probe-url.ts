@@ -5,9 +5,12 @@ import {
   createChecklist,
   createSecretScrubber,
   type Facts,
+  note,
+  ok,
   type Probe,
   type ProbeContext,
   type Row,
+  warning,
 } from "./checks.ts";
 import { askModern, describeServer, modernVersionsIn, whyNoHandshake } from "./era-checks.ts";
 import { checkListening } from "./listening-check.ts";
@@ -76,12 +79,11 @@ async function greet(list: Checklist, { headers }: UrlProbe): Promise<Handshake 
     const answers = [discovered, handshake.answer];
     refused = answers.findLast(wantsAuthorization);
     if (refused !== undefined && handshake.result === undefined) {
-      const says = `${refused.status}: it answers nobody without a sign-in.`;
-      return { outcome: "warning", says };
+      return warning(`${refused.status}: it answers nobody without a sign-in.`);
     }
     const isModern = modernVersionsIn(discovered).length > 0;
     if (handshake.result !== undefined || isModern) return describeServer(discovered, handshake);
-    return await whyNoHandshake(c, answers);
+    return await whyNoHandshake(c, handshake.answer);
   });
   if (refused !== undefined && handshake?.result === undefined) {
     const answer = refused;
@@ -92,16 +94,14 @@ async function greet(list: Checklist, { headers }: UrlProbe): Promise<Handshake 
   const isUsable = greeted !== undefined && (modern !== undefined || made !== undefined);
   if (!isUsable) return undefined;
   const wasSent = Object.keys(headers).length > 0;
-  await list.run("authorization", async () => ({
-    outcome: "ok",
-    says: wasSent ? "The credentials given are taken." : "None asked for so far.",
-  }));
+  await list.run("authorization", async () =>
+    ok(wasSent ? "The credentials given are taken." : "None asked for so far."),
+  );
   await list.run("session", async () => {
-    if (made?.hasSession) return { outcome: "ok", says: "It names a session (Mcp-Session-Id)." };
-    const says = made
-      ? "It initializes and names none."
-      : "None: these revisions have no sessions.";
-    return { outcome: "note", says };
+    if (made?.hasSession) return ok("It names a session (Mcp-Session-Id).");
+    return note(
+      made ? "It initializes and names none." : "None: these revisions have no sessions.",
+    );
   });
   return handshake;
 }
@@ -114,10 +114,10 @@ async function checkMany(
   const facts = { manySessions: session !== undefined };
   if (session !== undefined) {
     await sessions.end(wire, session);
-    return { outcome: "ok", says: "It gives each client its own.", facts } as const;
+    return ok("It gives each client its own.", facts);
   }
   const says = `A second client is refused (${answer.status}): one session for the whole process. The probe has used it up, so restart the server before you use it.`;
-  return { outcome: "warning", says, facts } as const;
+  return warning(says, facts);
 }
 
 async function askTools(
@@ -172,11 +172,10 @@ function endingsRow(endings: readonly Ending[]): Row[] {
   const left = endings.filter((ending) => !isEnded(ending));
   const check = "what the probe leaves";
   const all = endings.length === 1 ? "Its one session" : `All its ${endings.length} sessions`;
-  if (endings.every((ending) => ending === 405)) {
-    return [{ check, outcome: "note", says: `${all}: the server ends sessions itself (405).` }];
-  }
-  if (left.length === 0) return [{ check, outcome: "ok", says: `Nothing. ${all} ended.` }];
+  if (endings.every((ending) => ending === 405))
+    return [{ check, ...note(`${all}: the server ends sessions itself (405).`) }];
+  if (left.length === 0) return [{ check, ...ok(`Nothing. ${all} ended.`) }];
   const answers = [...new Set(left)].join(", ");
   const says = `${left.length} of its ${endings.length} sessions: DELETE was answered with ${answers}.`;
-  return [{ check, outcome: "warning", says }];
+  return [{ check, ...warning(says) }];
 }

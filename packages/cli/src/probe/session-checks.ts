@@ -5,7 +5,16 @@ import {
   parseSessionSnapshot,
 } from "@durable-mcp/core";
 import { classifyLoss, letGo, scrubText, withTimeLimit } from "@durable-mcp/core/internal";
-import type { CheckResult, ProbeContext } from "./checks.ts";
+import { count } from "../output/print-values.ts";
+import {
+  type CheckResult,
+  type Facts,
+  failed,
+  note,
+  ok,
+  type ProbeContext,
+  warning,
+} from "./checks.ts";
 import { clientInfo, isEnded, type ProbeSession } from "./open-sessions.ts";
 import { type Answer, readEvents, type Refusal, type RequestUse, type Wire } from "./wire.ts";
 
@@ -53,14 +62,14 @@ export async function listWith(wire: Wire, session: ProbeSession): Promise<Refus
   return refusalOf(answer, session.sessionId);
 }
 
-function judge(refusal: Refusal): Pick<CheckResult, "outcome" | "says"> {
+function judge(refusal: Refusal, facts: Facts, before = ""): CheckResult {
   const { status, loss } = refusal;
   if (status < 400) {
     const says = `${status}: it is taken. A session that is lost looks like one that lives; nobody notices.`;
-    return { outcome: "warning", says };
+    return warning(before + says, facts);
   }
   const says = `${describeRefusal(refusal)}. ${consequences[loss]}`;
-  return { outcome: loss === "definite" ? "ok" : "warning", says };
+  return (loss === "definite" ? ok : warning)(before + says, facts);
 }
 
 /** What it says to an id that it never gave. */
@@ -70,7 +79,7 @@ export async function checkUnknownId(
 ): Promise<CheckResult> {
   const sessionId = neverGiven(session.sessionId);
   const unknownId = await listWith(wire, { ...session, sessionId });
-  return { ...judge(unknownId), facts: { unknownId } };
+  return judge(unknownId, { unknownId });
 }
 
 /** What it says to DELETE, and to the id of the session afterwards. */
@@ -81,13 +90,9 @@ export async function checkEndedId(
   const ending = await sessions.end(wire, session);
   const ended = await listWith(wire, session);
   const facts = { endedId: { ...ended, ending } };
-  if (ending === 405) {
-    const says = "DELETE: 405. It ends sessions itself.";
-    return { outcome: "note", says, facts };
-  }
-  const { outcome, says } = judge(ended);
+  if (ending === 405) return note("DELETE: 405. It ends sessions itself.", facts);
   const how = isEnded(ending) ? `DELETE: ${ending}` : `DELETE: ${ending}, so it may go on`;
-  return { outcome, says: `${how}. Then ${says}`, facts };
+  return judge(ended, facts, `${how}. Then `);
 }
 
 /** Whether an interrupted answer can be had again: event ids, and a GET that names one. */
@@ -100,15 +105,11 @@ export async function checkEvents(
   const id = "events";
   const answer = await wire.post({ id, method: "tools/list", params: {} }, use);
   const lost = "An answer that breaks off is OUTCOME_UNKNOWN.";
-  if (answer.contentType !== "text/event-stream") {
-    const says = `Answers are ${answer.contentType}, without events. ${lost}`;
-    return { outcome: "note", says, facts: { events: "none" } };
-  }
+  if (answer.contentType !== "text/event-stream")
+    return note(`Answers are ${answer.contentType}, without events. ${lost}`, { events: "none" });
   const [lastEventId] = answer.eventIds;
-  if (lastEventId === undefined) {
-    const says = `Answers are events without ids. ${lost}`;
-    return { outcome: "note", says, facts: { events: "without ids" } };
-  }
+  if (lastEventId === undefined)
+    return note(`Answers are events without ids. ${lost}`, { events: "without ids" });
   const { status, isReplayed } = await replay(
     wire,
     { ...use, headers: { "last-event-id": lastEventId } },
@@ -116,19 +117,10 @@ export async function checkEvents(
     signal,
   );
   const start = "Events have ids, and a GET with Last-Event-ID";
-  if (status >= 400) {
-    const says = `${start} is refused (${status}). ${lost}`;
-    return { outcome: "warning", says, facts: { events: "refused" } };
-  }
-  if (isReplayed) {
-    return {
-      outcome: "ok",
-      says: `${start} brings the answer again.`,
-      facts: { events: "replayed" },
-    };
-  }
-  const says = `${start} is taken. Here nothing was left to bring again.`;
-  return { outcome: "note", says, facts: { events: "accepted" } };
+  if (status >= 400)
+    return warning(`${start} is refused (${status}). ${lost}`, { events: "refused" });
+  if (isReplayed) return ok(`${start} brings the answer again.`, { events: "replayed" });
+  return note(`${start} is taken. Here nothing was left to bring again.`, { events: "accepted" });
 }
 
 /** What comes again comes at once, in milliseconds. */
@@ -190,14 +182,9 @@ export async function checkResumedStep(
   await send({ id: 0, method: "initialize", params });
   await send({ method: "notifications/initialized" });
   const { status, text } = await send({ id: 1, method: "ping" });
-  if (status >= 400 || !text.includes('"result"')) {
-    const says = `A ping in the place of a call was answered with ${status}.`;
-    return { outcome: "failed", says };
-  }
+  if (status >= 400 || !text.includes('"result"'))
+    return failed(`A ping in the place of a call was answered with ${status}.`);
   const what = session === undefined ? "handshake" : "session";
-  return {
-    outcome: requests === 1 ? "ok" : "warning",
-    says: `With the kept ${what} a step that makes one call sends ${requests === 1 ? "1 request" : `${requests} requests`}.`,
-    facts: { resumedRequests: requests },
-  };
+  const says = `With the kept ${what} a step that makes one call sends ${count(requests, "request")}.`;
+  return (requests === 1 ? ok : warning)(says, { resumedRequests: requests });
 }

@@ -1,6 +1,14 @@
 import { isRecord, nearestName } from "@durable-mcp/core/internal";
 import { wantsAuthorization } from "./authorization.ts";
-import type { CallToMake, CheckResult, Facts, ProbeContext } from "./checks.ts";
+import {
+  type CallToMake,
+  type CheckResult,
+  type Facts,
+  failed,
+  ok,
+  type ProbeContext,
+  warning,
+} from "./checks.ts";
 import { modernRequest } from "./era-checks.ts";
 import type { ProbeSession } from "./open-sessions.ts";
 import type { Answer, OwnMessage, RequestUse } from "./wire.ts";
@@ -36,7 +44,7 @@ export async function checkTools(
     const { tools, nextCursor, ttlMs: itsTtl } = answer.response?.result ?? {};
     if (!Array.isArray(tools)) {
       const { status, contentType } = answer;
-      return failed(answer, `tools/list was answered with ${status}, ${contentType}: `);
+      return withoutResult(answer, `tools/list was answered with ${status}, ${contentType}: `);
     }
     names.push(...tools.flatMap((tool: unknown) => (isRecord(tool) ? [String(tool["name"])] : [])));
     if (typeof itsTtl === "number") ttlMs = itsTtl;
@@ -52,7 +60,7 @@ export async function checkTools(
   const listChanged = isRecord(offered) && offered["listChanged"] === true;
   const tools = { names, listChanged, ...(ttlMs !== undefined && { ttlMs }) };
   const says = `${countOf(names)}${pages > 1 ? ` on ${pages} pages` : ""}. ${lifetime(facts, tools)}`;
-  return { outcome: "ok", says, facts: { tools } };
+  return ok(says, { tools });
 }
 
 /** Names are many; the first ones tell what kind of server this is. */
@@ -73,13 +81,10 @@ function lifetime(facts: Facts, { listChanged, ttlMs }: NonNullable<Facts["tools
 }
 
 /** An answer without a result. */
-function failed(answer: Answer, start: string): CheckResult {
+function withoutResult(answer: Answer, start: string): CheckResult {
   const words = answer.response?.error?.message ?? answer.words.slice(0, 120);
-  return {
-    outcome: "failed",
-    says: `${start}${JSON.stringify(words)}.`,
-    ...(wantsAuthorization(answer) && { refused: answer }),
-  };
+  const refused = wantsAuthorization(answer) ? answer : undefined;
+  return { ...failed(`${start}${JSON.stringify(words)}.`), refused };
 }
 
 /** Makes the call, once. */
@@ -94,22 +99,19 @@ export async function checkCall(
     const near = nearestName(name, names);
     const has = `It has ${names.slice(0, shownNames).join(", ")}.`;
     const hint = near === undefined ? has : `Did you mean ${near}?`;
-    return { outcome: "failed", says: `It has no such tool, so nothing was called. ${hint}` };
+    return failed(`It has no such tool, so nothing was called. ${hint}`);
   }
   const { message, use } = requestOf("tools/call", { name, arguments: args }, facts, session);
   const from = Date.now();
   const answer = await wire.post(message, { ...use, timeoutMs });
   const ms = Date.now() - from;
   const { result } = answer.response ?? {};
-  if (result === undefined) return failed(answer, `${answer.status}: `);
+  if (result === undefined) return withoutResult(answer, `${answer.status}: `);
   const isError = result["isError"] === true;
   const text = contentText(result["content"]);
   const start = isError ? "It says that it failed," : "Answered";
-  return {
-    outcome: isError ? "warning" : "ok",
-    says: `${start} in ${ms} ms${text === "" ? "." : `: ${text}`}`,
-    facts: { call: { name, isError, ms } },
-  };
+  const says = `${start} in ${ms} ms${text === "" ? "." : `: ${text}`}`;
+  return (isError ? warning : ok)(says, { call: { name, isError, ms } });
 }
 
 const shownText = 160;

@@ -1,4 +1,4 @@
-import { endForOperator, inParallel, removeRecord } from "@durable-mcp/ai-sdk/internal";
+import { endForOperator, removeRecord } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson } from "../output/print.ts";
@@ -20,12 +20,6 @@ interface RowEnd {
   readonly status?: number | undefined;
 }
 
-interface EndRowsUse {
-  readonly mode: "end" | "sweep";
-  /** `undefined` to remove records, and tell no server. */
-  readonly access: ServerAccess | undefined;
-}
-
 /** The origins of the servers of some rows. @throws {CommandFailure} for rows that nobody can end on a server */
 export function originsOf(rows: readonly SessionRow[]): Set<string> {
   const sealed = rows.filter(({ isSealed }) => isSealed).length;
@@ -37,19 +31,16 @@ export function originsOf(rows: readonly SessionRow[]): Set<string> {
   return new Set(rows.flatMap(({ details }) => details.origins));
 }
 
-/** Ends the sessions of rows: on their servers, if they may be told, and in the store. */
-export async function endRows(
-  opened: OpenedStore,
-  rows: readonly SessionRow[],
-  use: EndRowsUse,
-): Promise<RowEnd[]> {
-  return await inParallel(rows, async (row) => await endRow(opened, row, use));
-}
-
-async function endRow(
+/**
+ * Ends the session of a row: on its server, if that may be told, and in the store.
+ *
+ * @param access `undefined` to remove the record, and tell no server
+ */
+export async function endRow(
   opened: OpenedStore,
   row: SessionRow,
-  { mode, access }: EndRowsUse,
+  mode: "end" | "sweep",
+  access: ServerAccess | undefined,
 ): Promise<RowEnd> {
   const named = { row: row.row, connection: connectionOf(row) };
   const stays = { ...named, ended: false, removed: false };

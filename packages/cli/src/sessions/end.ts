@@ -1,4 +1,4 @@
-import { deleteUnusedCalls, leastIdleMs } from "@durable-mcp/ai-sdk/internal";
+import { deleteUnusedCalls, inParallel, leastIdleMs } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
 import { wrongUsage } from "../output/command-failure.ts";
@@ -9,7 +9,7 @@ import { type Look, lookInto } from "../store/look.ts";
 import { type OpenedStore, reread, withStore } from "../store/open-store.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import type { StoreOptions } from "../store/store-options.ts";
-import { endRows, originsOf, printEnds } from "./end-rows.ts";
+import { endRow, originsOf, printEnds } from "./end-rows.ts";
 import { sessionTable } from "./list.ts";
 
 interface EndingOptions extends StoreOptions, ServerOptions {
@@ -106,7 +106,7 @@ async function endChosen(opened: OpenedStore, rows: Chosen, use: EndUse): Promis
   const { sessions, calls } = recheck ? ofBoth(rows, await recheck()) : rows;
   // Calls are deleted without a read before it.
   if (calls[0]) await reread(opened, calls[0]);
-  const ends = await endRows(opened, sessions, { mode, access });
+  const ends = await inParallel(sessions, (row) => endRow(opened, row, mode, access));
   const storedCalls = calls.map(({ stored }) => stored);
   const waitingCalls = await deleteUnusedCalls(opened, storedCalls);
   printEnds(command, { ends, waitingCalls }, { json, isTold: access !== undefined });

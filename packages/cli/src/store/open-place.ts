@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SessionStore } from "@durable-mcp/core";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
-import type { PostgresPool } from "@durable-mcp/stores/postgres";
-import type { RedisClient } from "@durable-mcp/stores/redis";
+import type * as Postgres from "pg";
+import type * as Redis from "redis";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { type StoreOptions, storeAddress } from "./store-options.ts";
 
@@ -106,22 +106,13 @@ async function withoutExperimentalWarning<T>(load: () => Promise<T>): Promise<T>
   }
 }
 
-interface PostgresDriver {
-  readonly default: {
-    readonly Pool: new (options: object) => PostgresPool & {
-      on(event: "error", listener: () => void): void;
-      end(): Promise<void>;
-    };
-  };
-}
-
 async function openPostgres(
   address: string,
   schema: string | undefined,
   table: string,
 ): Promise<StorePlace> {
   const { createPostgresStore } = await import("@durable-mcp/stores/postgres");
-  const { default: pg } = await loadDriver<PostgresDriver>("pg", "PostgreSQL");
+  const { default: pg } = await loadDriver<{ default: typeof Postgres }>("pg", "PostgreSQL");
   const pool = new pg.Pool({
     ...{ connectionString: address, max: 4, connectionTimeoutMillis: connectTimeoutMs },
   });
@@ -137,18 +128,9 @@ async function openPostgres(
   });
 }
 
-interface RedisDriver {
-  readonly createClient: (options: object) => RedisClient & {
-    readonly isOpen: boolean;
-    on(event: "error", listener: () => void): void;
-    connect(): Promise<unknown>;
-    destroy(): void;
-  };
-}
-
 async function openRedis(address: string, prefix: string): Promise<StorePlace> {
   const { createRedisStore } = await import("@durable-mcp/stores/redis");
-  const { createClient } = await loadDriver<RedisDriver>("redis", "Redis");
+  const { createClient } = await loadDriver<typeof Redis>("redis", "Redis");
   const client = createClient({
     url: address,
     socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: false },

@@ -9,13 +9,7 @@ export interface ServerOptions {
 }
 
 /** How servers are reached. */
-export interface ServerAccess {
-  /** Those that may be told. */
-  readonly origins: ReadonlySet<string>;
-  readonly headers: Readonly<Record<string, string>>;
-  /** What is sent with it, for the question before. */
-  readonly withWhat: string;
-}
+export type ServerAccess = ReturnType<typeof accessTo>;
 
 const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
@@ -40,7 +34,7 @@ export function accessTo(
   origins: Iterable<string>,
   options: ServerOptions,
   { isAsked, otherwise }: { readonly isAsked: boolean; readonly otherwise: string },
-): ServerAccess {
+) {
   const all = new Set(origins);
   const named = new Set(options.server?.map(originOf));
   const unnamed = [...all].filter((origin) => !named.has(origin));
@@ -56,8 +50,13 @@ export function accessTo(
       `${bearerVariable} and --header-env are for one server, and these records are of ${all.size}: ${[...all].join(", ")}. Choose rows of one, such as with --connection.`,
     );
   }
-  const withWhat = names.length > 0 ? ` with its ${names.join(", ")}` : "";
-  return { origins: all, headers, withWhat };
+  return {
+    /** Those that may be told. */
+    origins: all,
+    headers,
+    /** What is sent with it, for the question before. */
+    withWhat: names.length > 0 ? ` with its ${names.join(", ")}` : "",
+  };
 }
 
 function originOf(text: string): string {

@@ -39,8 +39,6 @@ export interface AgentSession {
   readonly steps: readonly Step[];
   readonly spans: readonly SessionSpan[];
   readonly waits: readonly Wait[];
-  /** The lanes of connections that the steps used. */
-  readonly connections: readonly string[];
 }
 
 /** `Step 2`, or `Answer 1`. */
@@ -59,8 +57,7 @@ export function findAgentSessions(entries: readonly LogEntry[]): AgentSession[] 
     const inSteps = own.filter(({ step }) => step !== undefined);
     if (inSteps.length === 0) return [];
     const steps = findSteps(inSteps);
-    const connections = [...new Set(inSteps.map(({ connection }) => connection))];
-    return [{ digest, steps, connections, spans: findSpans(own, steps), waits: findWaits(own) }];
+    return [{ digest, steps, spans: findSpans(own, steps), waits: findWaits(own) }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import { isRecord } from "@durable-mcp/core/internal";
 import { CommandFailure } from "../output/command-failure.ts";
 
 /** A line of an event log, as `createEventLog` of `@durable-mcp/ai-sdk/event-log` writes it. */
@@ -56,14 +57,13 @@ export async function readLog(path: string) {
 
 /** @returns `undefined` for a line that no event log has written */
 function parseEntry(line: string): LogEntry | undefined {
-  let value: unknown;
+  let fields: unknown;
   try {
-    value = JSON.parse(line);
+    fields = JSON.parse(line);
   } catch {
     return undefined;
   }
-  if (typeof value !== "object" || value === null) return undefined;
-  const fields = value as Readonly<Record<string, unknown>>;
+  if (!isRecord(fields)) return undefined;
   const time = typeof fields["time"] === "string" ? Date.parse(fields["time"]) : Number.NaN;
   const { process, event } = fields;
   if (fields["v"] !== 1 || !(Math.abs(time) < mostMs)) return undefined;

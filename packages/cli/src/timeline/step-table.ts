@@ -7,7 +7,8 @@ import { deedsOf, processText } from "./words.ts";
 
 /** The same as the picture, in words, with all that the log says of each step. */
 export function stepTable(session: AgentSession): Markup {
-  const several = session.connections.length > 1;
+  const entries = session.steps.flatMap((step) => step.entries);
+  const several = new Set(entries.map(({ connection }) => connection)).size > 1;
   return markup`<table role="table"><caption>Every step, with all that it did. Times are UTC.</caption>
 <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Step</th><th role="columnheader" scope="col">Process</th><th role="columnheader" scope="col">Began</th><th role="columnheader" scope="col" class="number">Took</th><th role="columnheader" scope="col" class="number">Requests</th><th role="columnheader" scope="col">What it did</th></tr></thead>
 <tbody role="rowgroup">${session.steps.map((step) => stepRow(session, step, several))}</tbody></table>

@@ -78,31 +78,6 @@ test("an issuer that is not allowed any more is not asked again", async () => {
   expect(server.tokenRequests).toHaveLength(1);
 });
 
-test("signs an assertion with the private key", async () => {
-  const keys = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, [
-    "sign",
-    "verify",
-  ]);
-  const privateKey = await crypto.subtle.exportKey("jwk", keys.privateKey);
-  const { server, app } = await start(
-    { metadata: { token_endpoint_auth_methods_supported: ["private_key_jwt"] } },
-    { clientSecret: undefined, privateKey },
-  );
-  await app.getToken({ principal, refused });
-  const { parameters, authorization } = server.tokenRequests[0]!;
-  expect(authorization).toBeUndefined();
-  const [header, payload, signature] = parameters.get("client_assertion")!.split(".");
-  const bytes = Buffer.from(signature!, "base64url");
-  const isGenuine = await crypto.subtle.verify(
-    { name: "ECDSA", hash: "SHA-256" },
-    keys.publicKey,
-    bytes,
-    Buffer.from(`${header}.${payload}`),
-  );
-  expect(isGenuine).toBe(true);
-  expect(JSON.parse(atob(payload!))).toMatchObject({ iss: "own", sub: "own", aud: server.issuer });
-});
-
 test("does not use a user's registration for the application, nor the other way round", async () => {
   const { server, app } = await start({}, { clientCredentials: false });
   expect((await errorOf(app.getToken({ principal, refused }))).code).toBe("AUTHORIZATION_REQUIRED");

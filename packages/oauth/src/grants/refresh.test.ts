@@ -254,8 +254,6 @@ test("refreshes at different times in different processes", async () => {
   for (let each = 0; each < 40; each += 1) {
     const before = server.refreshes().length;
     await app.getToken();
-    clock.offsetMs += 1_200; // past the pause
-    clock.offsetMs -= 1_200;
     times.add(server.refreshes().length - before);
     if (times.size === 2) break;
   }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { type AuthorizationServer, serverByConvention } from "./authorization-server.ts";
 import type { Client } from "./client.ts";
@@ -17,21 +16,6 @@ function signIn(of: AuthorizationServer, scopes: string[] = [], more: Partial<Cl
     verifier: "a-verifier-canary",
   });
 }
-
-test("the request has PKCE, the resource, and nothing secret", async () => {
-  const url = await signIn(server, ["a", "b"]);
-  expect(url.origin + url.pathname).toBe("https://as.example/authorize");
-  expect(Object.fromEntries(url.searchParams)).toEqual({
-    response_type: "code",
-    client_id: "a-client",
-    redirect_uri: "https://app.example/callback",
-    state: "a-state",
-    code_challenge: createHash("sha256").update("a-verifier-canary").digest("base64url"),
-    code_challenge_method: "S256",
-    resource: "https://mcp.example/mcp",
-    scope: "a b",
-  });
-});
 
 test("the endpoint's own query stays, and cannot take the place of a parameter", async () => {
   const authorization_endpoint = "https://as.example/authorize?tenant=1&state=theirs";

@@ -18,9 +18,9 @@ test("one handler serves both routes, by their paths", async () => {
   expect(server.accepts((await app.getToken())?.token)).toBe(true);
 });
 
-test("one handler takes what to sign in to from the application", async () => {
+test("one handler takes what to sign in to, and where to go on, from the application", async () => {
   const server = await startHandMadeServer();
-  const app = createApplication({ url: server.url });
+  const app = createApplication({ url: server.url, onSignedIn: () => "/all" });
   const request = new Request(new URL("start", redirectUrl));
   const response = await app.oauth.handler(request, { ...app.use, returnUrl: "/settings" });
   const callback = server.consent(response.headers.get("location")!);

@@ -8,7 +8,6 @@ import {
   redirectUrl,
 } from "../../test/application.ts";
 import { type HandMadeRules, startHandMadeServer } from "../../test/hand-made-server.ts";
-import { signedIn } from "../../test/signed-in.ts";
 import type { OAuthOptions } from "../oauth-options.ts";
 import type { StartUse } from "./routes.ts";
 
@@ -210,14 +209,4 @@ test("uses the issuers that the application allows, and asks no other", async ()
   expect(issuer.requests).toEqual([]);
   const { start, startUrl } = await locked(rules, { allowIssuers: [`${issuer.issuer}/`] });
   expect((await start(startUrl)).headers.get("location")).toContain(`${issuer.issuer}/authorize`);
-});
-
-test("a step-up asks for what is granted, too", async () => {
-  const { server, app, token } = await signedIn({ grants: "notes:read" });
-  const challenge = { error: "insufficient_scope", scope: "notes:delete" };
-  const { data } = await errorOf(app.getToken({ refused: { status: 403, token, challenge } }));
-  const response = await app.oauth.start(new Request(data.startUrl!), { principal: ada });
-  const asked = new URL(response.headers.get("location")!).searchParams.get("scope");
-  expect(asked).toBe("notes:read notes:delete");
-  expect(server.registrations).toHaveLength(1);
 });

@@ -89,3 +89,20 @@ describe("an Origin", () => {
     expect(named(requestOf({ host: "localhost", origin: "null" }))).toBeUndefined();
   });
 });
+
+test.each([
+  [{ allowedHosts: ["mcp.example"] }, "mcp.example", "https://mcp.example", undefined],
+  [{ allowedHosts: ["mcp.example"] }, "mcp.example", "https://app.example", "origin"],
+  [
+    { allowedHosts: ["mcp.example:8443"] },
+    "mcp.example:8443",
+    "https://mcp.example:8443",
+    undefined,
+  ],
+  [{ allowedHosts: ["mcp.example:8443"] }, "mcp.example:8443", "https://mcp.example:1", "origin"],
+  [{ allowedHosts: ["MCP.Example"] }, "mcp.example", undefined, undefined],
+  [{ allowedHosts: "any" }, "anything", "https://anything", undefined],
+] as const)("with %o, Host %s, Origin %s: %s", (options, host, origin, reason) => {
+  const given = origin === undefined ? { host } : { host, origin };
+  expect(createHostCheck(options)(requestOf(given))?.reason).toBe(reason);
+});

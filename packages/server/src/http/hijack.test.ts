@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { createRawClient, takeEventId } from "../../test/raw-client.ts";
+import { createRawClient, takeEventId, toolCall } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 
 /** Who sends a request, as a verified token would say. */
@@ -20,11 +20,7 @@ async function startWithUsers() {
   return { replicas, handler, ada, eve, nobody, id };
 }
 
-const toolCall = (id: string | number) => ({
-  id,
-  method: "tools/call",
-  params: { name: "list", arguments: {} },
-});
+const list = (id: number) => toolCall(id, "list");
 
 describe("a session belongs to the principal that made it", () => {
   test("another gets the answer to an unknown id, word for word, for every method", async () => {
@@ -32,7 +28,7 @@ describe("a session belongs to the principal that made it", () => {
     const guessed = "x".repeat(id.length);
     for (const method of ["GET", "POST", "DELETE"]) {
       const ask = async (sessionId: string) => {
-        const body = method === "POST" ? { jsonrpc: "2.0", ...toolCall(1) } : undefined;
+        const body = method === "POST" ? { jsonrpc: "2.0", ...list(1) } : undefined;
         const response = await eve.send(method, { "mcp-session-id": sessionId }, body);
         const headers = [...response.headers];
         return { status: response.status, headers, body: await response.text() };
@@ -47,7 +43,7 @@ describe("a session belongs to the principal that made it", () => {
   test("nobody gets 401, with an id or without", async () => {
     const { nobody, id } = await startWithUsers();
     for (const sessionId of [id, undefined]) {
-      expect((await nobody.post(sessionId, toolCall(1))).status).toBe(401);
+      expect((await nobody.post(sessionId, list(1))).status).toBe(401);
       expect((await nobody.get(sessionId)).status).toBe(401);
       expect((await nobody.end(sessionId)).status).toBe(401);
     }
@@ -59,19 +55,19 @@ describe("a session belongs to the principal that made it", () => {
       headers: { "www-authenticate": "Bearer" },
     });
     const { client } = createReplicas({ principal: () => challenge.clone() }).start();
-    const response = await client.post(undefined, toolCall(1));
+    const response = await client.post(undefined, list(1));
     expect(response.headers.get("www-authenticate")).toBe("Bearer");
   });
 
   test("who cannot be told apart is refused, not taken for somebody", async () => {
     const nameless = { type: "user", issuer: "https://idp.example", id: "" } as const;
     const { client } = createReplicas({ principal: () => nameless }).start();
-    expect((await client.post(undefined, toolCall(1))).status).toBe(500);
+    expect((await client.post(undefined, list(1))).status).toBe(500);
   });
 
   test("an event id of another's session is refused", async () => {
     const { ada, eve, id } = await startWithUsers();
-    const theirs = await takeEventId(await ada.post(id, toolCall(7)));
+    const theirs = await takeEventId(await ada.post(id, list(7)));
     const mine = await eve.initialize();
     expect((await eve.get(mine, theirs)).status).toBe(400);
     expect((await eve.get(id, theirs)).status).toBe(404);
@@ -80,9 +76,9 @@ describe("a session belongs to the principal that made it", () => {
 
   test("an ended session's id is unknown, to its principal too", async () => {
     const { ada, id } = await startWithUsers();
-    const event = await takeEventId(await ada.post(id, toolCall(7)));
+    const event = await takeEventId(await ada.post(id, list(7)));
     await ada.end(id);
-    expect((await ada.post(id, toolCall(8))).status).toBe(404);
+    expect((await ada.post(id, list(8))).status).toBe(404);
     expect((await ada.get(id, event)).status).toBe(404);
     expect((await ada.end(id)).status).toBe(404);
   });
@@ -100,7 +96,7 @@ describe("a session belongs to the principal that made it", () => {
       createRawClient(handler, { authorization }),
     );
     const id = await one!.initialize();
-    expect((await two!.post(id, toolCall(1))).status).toBe(404);
+    expect((await two!.post(id, list(1))).status).toBe(404);
   });
 });
 
@@ -131,7 +127,7 @@ test.each(["%00", "a b", "é", "x".repeat(1025), "../../session", '"]'])(
         return false;
       }
     })();
-    const response = await client.post(isHeader ? id : "unknown", toolCall(1));
+    const response = await client.post(isHeader ? id : "unknown", list(1));
     expect(response.status).toBe(404);
   },
 );

@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { countOperations } from "../../test/counted-store.ts";
-import { readMessages } from "../../test/raw-client.ts";
+import { readMessages, cancellation } from "../../test/raw-client.ts";
 import { createReplicas, startSession } from "../../test/replicas.ts";
 
 const version = { "mcp-protocol-version": "2025-03-26" };
@@ -17,10 +17,6 @@ const response = (n: number) => ({ id: `process${n}.1`, result: {} });
 const progress = (n: number) => ({
   method: "notifications/progress",
   params: { progressToken: `process${n}.1`, progress: n },
-});
-const cancellation = (n: number) => ({
-  method: "notifications/cancelled",
-  params: { requestId: n },
 });
 const kinds = { requests: ping, responses: response, progress, cancellations: cancellation };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRawClient } from "../../test/raw-client.ts";
+import { createRawClient, toolCall } from "../../test/raw-client.ts";
 import { createReplicas, startSession } from "../../test/replicas.ts";
 
 describe("unknownSession: adopt", () => {
@@ -48,8 +48,7 @@ describe("unknownSession: adopt", () => {
 
 test("while a handler drains it adopts nobody", async () => {
   const { client, handler, id } = await startSession({ unknownSession: "adopt" });
-  const params = { name: "wait", arguments: { ms: 100 } };
-  await client.post(id, { id: 1, method: "tools/call", params });
+  await client.post(id, toolCall(1, "wait", { ms: 100 }));
   const drained = handler.drain();
   expect(await client.call("unknown", "list")).toMatchObject({ status: 503 });
   await drained;

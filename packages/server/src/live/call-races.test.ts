@@ -1,52 +1,19 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createMemoryStore } from "@durable-mcp/core";
-import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createFragileStore } from "../../test/fragile-store.ts";
-import { createNotesServer, type Notes } from "../../test/notes-server.ts";
 import {
-  createRawClient,
+  cancellation,
   readMessages,
   takeEventId,
   takeEvents,
   toolCall,
 } from "../../test/raw-client.ts";
-import {
-  createSessionHandler,
-  type ServerSession,
-  type ServerSessionEvent,
-  type SessionHandlerOptions,
-} from "../index.ts";
+import { startSession, startTwo } from "../../test/replicas.ts";
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 
-/** A handler on a store that the test can disturb, whose server has more tools. */
-function start(
-  addTools: (mcp: McpServer, session: ServerSession<Notes>) => void = () => {},
-  options: Partial<SessionHandlerOptions<Notes>> = {},
-) {
-  const { store, control } = createFragileStore(options.store ?? createMemoryStore());
-  const events: ServerSessionEvent[] = [];
-  const handler = createSessionHandler<Notes>({
-    principal: "none",
-    initialState: () => ({ notes: [] }),
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
-      addTools(mcp, session);
-      return mcp;
-    },
-    onEvent: (event) => void events.push(event),
-    ...options,
-    store,
-    timeouts: { pollIntervalMs: 20, leaseMs: 1_000, ...options.timeouts },
-  });
-  return { handler, client: createRawClient(handler), control, store, events };
-}
-
 test("a batch whose other request is cancelled while an answer is stored ends with that answer", async () => {
-  const { client, control } = start();
-  const id = await client.initialize({}, "2025-03-26");
+  const { client, control, id } = await startSession({}, {}, "2025-03-26");
   const stored = Promise.withResolvers<void>();
   const storing = Promise.withResolvers<void>();
   control.interfere = async (operation, run, keys) => {
@@ -58,24 +25,29 @@ test("a batch whose other request is cancelled while an answer is stored ends wi
   };
   const response = await client.post(id, [toolCall(1, "hang"), toolCall(2, "list")]);
   await storing.promise;
-  await client.post(id, { method: "notifications/cancelled", params: { requestId: 1 } });
+  await client.post(id, cancellation(1));
   stored.resolve();
   expect((await readMessages(response)).map(({ message }) => message.id)).toEqual([2]);
 });
 
 test("what one request of a batch says while another is answered comes after that answer", async () => {
   const said = Promise.withResolvers<void>();
-  const { client, control } = start((mcp) => {
-    mcp.registerTool("say", {}, (async (extra: Extra) => {
-      await said.promise;
-      await extra.sendNotification({
-        method: "notifications/message",
-        params: { level: "info", data: "said" },
-      });
-      return text("over");
-    }) as never);
-  });
-  const id = await client.initialize({}, "2025-03-26");
+  const { client, control, id } = await startSession(
+    {
+      setUp: (mcp) => {
+        mcp.registerTool("say", {}, (async (extra: Extra) => {
+          await said.promise;
+          await extra.sendNotification({
+            method: "notifications/message",
+            params: { level: "info", data: "said" },
+          });
+          return text("over");
+        }) as never);
+      },
+    },
+    {},
+    "2025-03-26",
+  );
   let isFirst = true;
   control.interfere = async (operation, run, keys) => {
     if (operation === "batch" && keys.includes('"messages"') && isFirst) {
@@ -103,15 +75,20 @@ test.each([
   ["one request", "2025-11-25"],
   ["a batch", "2025-03-26"],
 ])("an answer is stored after the messages before it: %s", async (_what, version) => {
-  const { client, control } = start((mcp) => {
-    mcp.registerTool("say", {}, (async (extra: Extra) => {
-      const params = { level: "info", data: "said" };
-      await extra.sendNotification({ method: "notifications/message", params });
-      await new Promise((resolve) => setTimeout(resolve, 15));
-      return text("over");
-    }) as never);
-  });
-  const id = await client.initialize({}, version);
+  const { client, control, id } = await startSession(
+    {
+      setUp: (mcp) => {
+        mcp.registerTool("say", {}, (async (extra: Extra) => {
+          const params = { level: "info", data: "said" };
+          await extra.sendNotification({ method: "notifications/message", params });
+          await new Promise((resolve) => setTimeout(resolve, 15));
+          return text("over");
+        }) as never);
+      },
+    },
+    {},
+    version,
+  );
   let isFirst = true;
   control.interfere = async (operation, run, keys) => {
     if (operation === "batch" && keys.includes('"messages"') && isFirst) {
@@ -132,15 +109,16 @@ test.each([
 });
 
 test("what is said while its answer is stored goes to the listening stream", async () => {
-  const { client, control } = start((mcp) => {
-    mcp.registerTool("say", {}, ((extra: Extra) => {
-      const params = { level: "info", data: "too late" };
-      said = () => extra.sendNotification({ method: "notifications/message", params });
-      return text("over");
-    }) as never);
-  });
   let said: () => Promise<void>;
-  const id = await client.initialize();
+  const { client, control, id } = await startSession({
+    setUp: (mcp) => {
+      mcp.registerTool("say", {}, ((extra: Extra) => {
+        const params = { level: "info", data: "too late" };
+        said = () => extra.sendNotification({ method: "notifications/message", params });
+        return text("over");
+      }) as never);
+    },
+  });
   control.interfere = async (operation, run, keys) => {
     if (operation === "batch" && keys.includes('"answer"')) {
       control.interfere = undefined;
@@ -154,8 +132,7 @@ test("what is said while its answer is stored goes to the listening stream", asy
 });
 
 test("event ids too long for a header are not given out", async () => {
-  const { client } = start();
-  const id = await client.initialize({}, "2025-03-26");
+  const { client, id } = await startSession({}, {}, "2025-03-26");
   const batch = Array.from({ length: 20 }, (_, n) => toolCall(`${n}${"ü".repeat(200)}`, "list"));
   const messages = await readMessages(await client.post(id, batch));
   expect(messages).toHaveLength(20);
@@ -163,8 +140,7 @@ test("event ids too long for a header are not given out", async () => {
 });
 
 test("an answer that nobody can come back for has no event id", async () => {
-  const { client } = start();
-  const id = await client.initialize({}, "2025-06-18");
+  const { client, id } = await startSession({}, {}, "2025-06-18");
   const { messages } = await client.call(id, "list");
   expect(messages).toHaveLength(1);
   expect(messages![0]!.eventId).toBeUndefined();
@@ -173,13 +149,10 @@ test("an answer that nobody can come back for has no event id", async () => {
 test.each(["sse", "json"] as const)(
   "an answer that is not JSON is an error and an event, not a client that waits for ever (%s)",
   async (responseFormat) => {
-    const { client, events } = start(
-      (mcp) => {
-        mcp.registerTool("big", {}, () => ({ ...text(""), _meta: { big: 10n } }));
-      },
-      { responseFormat },
-    );
-    const id = await client.initialize();
+    const { client, events, id } = await startSession({
+      responseFormat,
+      setUp: (mcp) => mcp.registerTool("big", {}, () => ({ ...text(""), _meta: { big: 10n } })),
+    });
     const { error } = await client.call(id, "big");
     expect(error?.code).toBe(-32603);
     expect(error?.message).toContain("JSON");
@@ -189,15 +162,16 @@ test.each(["sse", "json"] as const)(
 );
 
 test("a store that fails while the tools change does not end the process", async () => {
-  const { client, control } = start((mcp) => {
-    const other = mcp.registerTool("other", {}, () => text(""));
-    mcp.registerTool("disable", {}, () => {
-      // The SDK sends the notification, and waits for nobody.
-      other.disable();
-      return text("disabled");
-    });
+  const { client, control, id } = await startSession({
+    setUp: (mcp) => {
+      const other = mcp.registerTool("other", {}, () => text(""));
+      mcp.registerTool("disable", {}, () => {
+        // The SDK sends the notification, and waits for nobody.
+        other.disable();
+        return text("disabled");
+      });
+    },
   });
-  const id = await client.initialize();
   const unhandled: unknown[] = [];
   const note = (error: unknown) => void unhandled.push(error);
   process.on("unhandledRejection", note);
@@ -212,8 +186,7 @@ test("a store that fails while the tools change does not end the process", async
 });
 
 test("a question that cannot be stored fails at once", async () => {
-  const { client, control } = start();
-  const id = await client.initialize({ elicitation: { form: {} } });
+  const { client, control, id } = await startSession({}, { elicitation: { form: {} } });
   control.interfere = async (_operation, run, key) => {
     if (key.includes('"standalone"')) throw new Error("down");
     return await run();
@@ -223,14 +196,15 @@ test("a question that cannot be stored fails at once", async () => {
 }, 5_000);
 
 test("a message that is not JSON takes no other one with it", async () => {
-  const { client } = start((mcp) => {
-    const log = (data: unknown) => mcp.server.sendLoggingMessage({ level: "info", data });
-    mcp.registerTool("say", {}, async () => {
-      const all = await Promise.allSettled([log("a"), log(10n), log("b")]);
-      return text(all.map(({ status }) => status).join(","));
-    });
+  const { client, id } = await startSession({
+    setUp: (mcp) => {
+      const log = (data: unknown) => mcp.server.sendLoggingMessage({ level: "info", data });
+      mcp.registerTool("say", {}, async () => {
+        const all = await Promise.allSettled([log("a"), log(10n), log("b")]);
+        return text(all.map(({ status }) => status).join(","));
+      });
+    },
   });
-  const id = await client.initialize();
   expect(await client.call(id, "say")).toMatchObject({ text: "fulfilled,rejected,fulfilled" });
 });
 
@@ -238,24 +212,25 @@ test("code that outlives its call reads the newest state, and cannot write by as
   const later: (() => void)[] = [];
   const seen: unknown[] = [];
   const kept: string[][] = [];
-  const { client } = start((mcp, session) => {
-    const look = () => {
-      seen.push([...session.state.notes]);
-      try {
-        session.state.notes.push("lost");
-      } catch (error) {
-        seen.push((error as Error).constructor.name);
-      }
-    };
-    mcp.registerTool("later", { inputSchema: { uses: z.boolean() } }, ({ uses }) => {
-      const { notes } = session.state;
-      if (uses) notes.push("mine");
-      kept.push(notes);
-      later.push(AsyncLocalStorage.bind(look));
-      return text("ok");
-    });
+  const { client, id } = await startSession({
+    setUp: (mcp, session) => {
+      const look = () => {
+        seen.push([...session.state.notes]);
+        try {
+          session.state.notes.push("lost");
+        } catch (error) {
+          seen.push((error as Error).constructor.name);
+        }
+      };
+      mcp.registerTool("later", { inputSchema: { uses: z.boolean() } }, ({ uses }) => {
+        const { notes } = session.state;
+        if (uses) notes.push("mine");
+        kept.push(notes);
+        later.push(AsyncLocalStorage.bind(look));
+        return text("ok");
+      });
+    },
   });
-  const id = await client.initialize();
   await client.call(id, "later", { uses: false });
   await client.call(id, "later", { uses: true });
   await client.call(id, "add", { text: "other" });
@@ -266,10 +241,7 @@ test("code that outlives its call reads the newest state, and cannot write by as
 });
 
 test("a running call gets what its client sends elsewhere soon after the store has failed for a while", async () => {
-  const { store } = createFragileStore();
-  const one = start(undefined, { store, timeouts: { leaseMs: 5_000 } });
-  const two = start(undefined, { store });
-  const id = await one.client.initialize();
+  const { one, two, id } = await startTwo({ timeouts: { leaseMs: 5_000 } });
   const call = one.client.call(id, "wait", { ms: 60_000 }, "waiting");
   await one.client.whenInFlight(id, "waiting");
   await new Promise((resolve) => setTimeout(resolve, 60));
@@ -278,10 +250,7 @@ test("a running call gets what its client sends elsewhere soon after the store h
     if (operation === "get" && key.includes('"mail"') && failures++ < 4) throw new Error("down");
     return await run();
   };
-  await two.client.post(id, {
-    method: "notifications/cancelled",
-    params: { requestId: "waiting" },
-  });
+  await two.client.post(id, cancellation("waiting"));
   expect((await call).messages).toEqual([]);
   expect(failures).toBeGreaterThan(4);
 }, 5_000);

@@ -1,28 +1,20 @@
 import { expect, test } from "vitest";
-import { createFragileStore } from "../../test/fragile-store.ts";
-import { createNotesServer } from "../../test/notes-server.ts";
-import { readMessages, takeEventId, toolCall } from "../../test/raw-client.ts";
+import { readMessages, takeEventId, toolCall, cancellation } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 import type { ConnectableServer } from "./server-session.ts";
 import type { ServerTransport } from "../base/mcp-types.ts";
 
-const cancelled = (requestId: string | number) => ({
-  method: "notifications/cancelled",
-  params: { requestId },
-});
-
 test("a client that comes back for a call that it cancelled is not left waiting", async () => {
   const { client, id } = await startSession();
   const first = await takeEventId(await client.post(id, toolCall(7, "hang")));
-  await client.post(id, cancelled(7));
+  await client.post(id, cancellation(7));
   const [answer] = await readMessages(await client.get(id, first));
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
 });
 
 test("the draft of a call that is cancelled is dropped, and that of one that fails is stored", async () => {
   const { client } = createReplicas().start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
+    setUp: (mcp, session) => {
       mcp.registerTool("fail", {}, () => {
         session.state.notes.push("of a failed call");
         throw new Error("no");
@@ -32,27 +24,25 @@ test("the draft of a call that is cancelled is dropped, and that of one that fai
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
         return { content: [] };
       });
-      return mcp;
     },
   });
   const id = await client.initialize();
   expect(await client.call(id, "fail")).toMatchObject({ text: "no" });
   const call = client.call(id, "add_and_wait", {}, "slow");
   await client.whenInFlight(id, "slow");
-  expect((await client.post(id, cancelled("slow"))).status).toBe(202);
+  expect((await client.post(id, cancellation("slow"))).status).toBe(202);
   await call;
   expect(await client.call(id, "list")).toMatchObject({ text: "of a failed call" });
 });
 
 test("a cancellation that comes while the answer is stored comes too late", async () => {
   const replicas = createReplicas();
-  const { store, control } = createFragileStore(replicas.store);
-  const { client } = replicas.start({ store });
+  const { client, control } = replicas.start();
   const id = await client.initialize();
   control.interfere = async (operation, run, keys) => {
     if (operation === "batch" && keys.includes('"answer"')) {
       control.interfere = undefined;
-      await client.post(id, cancelled(7));
+      await client.post(id, cancellation(7));
     }
     return await run();
   };
@@ -62,7 +52,7 @@ test("a cancellation that comes while the answer is stored comes too late", asyn
 test("a cancellation of an earlier request does not reach a later one with the same id", async () => {
   const { one, two, id } = await startTwo();
   await one.client.call(id, "list", {}, "x");
-  await two.client.post(id, cancelled("x"));
+  await two.client.post(id, cancellation("x"));
   // Long enough for the call to look for cancellations.
   expect(await one.client.call(id, "wait", { ms: 100 }, "x")).toMatchObject({ text: "waited" });
 });
@@ -77,8 +67,7 @@ test("a call whose session ended meanwhile is told so", async () => {
 
 test("a call that was answered before its lease was written does not hold the lease", async () => {
   const replicas = createReplicas({ timeouts: { leaseMs: 90 } });
-  const { store, control } = createFragileStore(replicas.store);
-  const { client } = replicas.start({ store });
+  const { client, control } = replicas.start();
   const id = await client.initialize();
   let leaseKey = "";
   control.interfere = async (operation, run, key) => {
@@ -127,8 +116,7 @@ test("of two answers to one request the first counts, while it is stored and aft
 
 test("a session is in use while a call runs, and nothing is read for it after that", async () => {
   const replicas = createReplicas({ timeouts: { idleMs: 500 } });
-  const { store, control } = createFragileStore(replicas.store);
-  const { client } = replicas.start({ store });
+  const { client, control } = replicas.start();
   const id = await client.initialize();
   expect(await client.call(id, "wait", { ms: 700 })).toMatchObject({ text: "waited" });
   let reads = 0;

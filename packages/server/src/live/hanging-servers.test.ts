@@ -80,12 +80,8 @@ test("a server that hangs when it is told the log level again fails one request,
   const id = await first.client.initialize();
   await first.client.post(id, { id: 1, method: "logging/setLevel", params: { level: "error" } });
   const { client } = replicas.start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
-      // As an author's handler that waits for something.
-      mcp.server.setRequestHandler(SetLevelRequestSchema, () => forever);
-      return mcp;
-    },
+    // As an author's handler that waits for something.
+    setUp: (mcp) => mcp.server.setRequestHandler(SetLevelRequestSchema, () => forever),
   });
   await expect.poll(async () => (await client.call(id, "list")).text).toBe("");
 });

@@ -4,13 +4,15 @@ import {
   SubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
-import { createFragileStore, downAt } from "../../test/fragile-store.ts";
+import { downAt } from "../../test/fragile-store.ts";
 import {
   initializeRequest,
   readMessages,
   takeEventId,
   takeEvents,
   whenListening,
+  cancellation,
+  toolCall,
 } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 import { createNotesServer } from "../../test/notes-server.ts";
@@ -56,11 +58,7 @@ test("sweep closes the servers of sessions that are over", async () => {
   expect(await client.call(used, "list")).toMatchObject({ status: 200 });
 });
 
-const wait = (id: number, ms: number) => ({
-  id,
-  method: "tools/call",
-  params: { name: "wait", arguments: { ms } },
-});
+const wait = (id: number, ms: number) => toolCall(id, "wait", { ms });
 
 test("drain finishes calls in flight, refuses new sessions, and leaves the rest to others", async () => {
   const { one, two, id } = await startTwo();
@@ -95,8 +93,7 @@ test.each(["sse", "json"] as const)(
 );
 
 test("a store that cannot be reached is 503 and an event, not a lost session", async () => {
-  const { store, control } = createFragileStore();
-  const { client, id, events } = await startSession({ store });
+  const { control, client, id, events } = await startSession();
   control.interfere = downAt("get", "put", "batch");
   expect(await client.call(id, "list")).toMatchObject({ status: 503 });
   control.interfere = undefined;
@@ -115,15 +112,12 @@ test("a server that negotiates otherwise than before is not put in its place", a
   const one = replicas.start();
   const id = await one.client.initialize();
   const other = replicas.start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
+    setUp: (mcp) =>
       mcp.server.setRequestHandler(InitializeRequestSchema, () => ({
         protocolVersion: "2024-11-05",
         capabilities: {},
         serverInfo: { name: "older", version: "1" },
-      }));
-      return mcp;
-    },
+      })),
   });
   expect(await other.client.call(id, "list")).toMatchObject({ status: 404 });
   expect(replicas.events.map(({ type }) => type)).toContain("restore-failed");
@@ -195,8 +189,7 @@ test("drain does not wait for ever for a server that is never built", async () =
 
 // Both run where nobody awaits them (a timer, a signal): a rejection would end the process.
 test("sweep and drain survive a store that cannot be reached", async () => {
-  const { store, control } = createFragileStore();
-  const { handler, events } = await startSession({ store });
+  const { control, handler, events } = await startSession();
   control.interfere = downAt("get", "delete");
   expect(await handler.sweep()).toBe(0);
   expect(handler.liveSessions).toBe(1);
@@ -260,14 +253,11 @@ test("a session that ends while its subscriptions are restored leaves no request
   await readMessages(await one.client.post(id, { id: 5, method: "resources/subscribe", params }));
   const { promise: subscribing, resolve: subscribe } = Promise.withResolvers<void>();
   const { client } = replicas.start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
+    setUp: (mcp) =>
       mcp.server.setRequestHandler(SubscribeRequestSchema, () => {
         subscribe();
         return new Promise(() => {});
-      });
-      return mcp;
-    },
+      }),
   });
   const call = client.call(id, "list");
   await subscribing;
@@ -276,8 +266,7 @@ test("a session that ends while its subscriptions are restored leaves no request
 });
 
 test("a client that comes back for an answer that could not be stored does not wait for it", async () => {
-  const { store, control } = createFragileStore();
-  const { client, id } = await startSession({ store });
+  const { control, client, id } = await startSession();
   const first = await takeEventId(await client.post(id, wait(7, 50)));
   control.interfere = downAt("put", "batch");
   await new Promise((resolve) => setTimeout(resolve, 150));
@@ -288,24 +277,14 @@ test("a client that comes back for an answer that could not be stored does not w
 });
 
 test("messages after the end of a session leave nothing behind", async () => {
-  const replicas = createReplicas();
-  const one = replicas.start();
-  const { promise: built, resolve: build } =
-    Promise.withResolvers<ReturnType<typeof createNotesServer>>();
-  const two = replicas.start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
-      build(mcp);
-      return mcp;
-    },
-  });
-  const id = await one.client.initialize();
+  const { one, two, id, ...replicas } = await startTwo();
   await one.client.post(id, wait(7, 60_000));
   await two.client.call(id, "announce");
-  const cancel = { method: "notifications/cancelled", params: { requestId: 7 } };
-  await two.client.post(id, cancel);
+  await two.client.post(id, cancellation(7));
   await one.client.end(id);
-  await (await built).server.notification({ method: "notifications/resources/list_changed" });
+  await replicas.servers
+    .at(-1)!
+    .server.notification({ method: "notifications/resources/list_changed" });
   const kinds = async () => {
     const { records } = await replicas.store.list({ limit: 100 });
     return records.map(({ key }) => (JSON.parse(key) as string[])[2]);
@@ -335,13 +314,11 @@ test("a server that fails to connect is closed, and an adoption that failed leav
   const replicas = createReplicas({ unknownSession: "adopt" });
   let closed = 0;
   const { client } = replicas.start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
-      return Object.assign(mcp, {
+    setUp: (mcp) =>
+      Object.assign(mcp, {
         connect: () => Promise.reject(new Error("no")),
         close: async () => void closed++,
-      });
-    },
+      }),
   });
   expect(await client.call("unknown", "list")).toMatchObject({ status: 500 });
   expect(closed).toBe(1);

@@ -1,28 +1,31 @@
 import { expect, test } from "vitest";
-import { createNotesServer } from "../../test/notes-server.ts";
-import { readMessages, takeEvents, whenListening } from "../../test/raw-client.ts";
+import {
+  readMessages,
+  takeEvents,
+  whenListening,
+  cancellation,
+  toolCall,
+} from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
-const asking = (name: string) => ({
-  id: 7,
-  method: "tools/call",
-  params: { name, arguments: {} },
-});
 const answer = { result: { action: "accept", content: { name: "Ada" } } };
 
-test("a question's answer finds the call that asked, on whichever replica it arrives", async () => {
-  const { one, two, id } = await startTwo({}, { elicitation: { form: {} } });
-  const response = await one.client.post(id, asking("ask_related"));
-  const [own, copy] = response.body!.tee();
-  const [question] = await takeEvents(new Response(own), 1);
-  expect(question?.message.method).toBe("elicitation/create");
-  const sent = await two.client.post(id, { id: question!.message.id, ...answer });
-  expect(sent.status).toBe(202);
-  const messages = await readMessages(
-    new Response(copy, { headers: { "content-type": "text/event-stream" } }),
-  );
-  expect(messages.at(-1)?.message.result?.content?.[0]?.text).toBe('{"name":"Ada"}');
-});
+test.each([1, 2] as const)(
+  "a question's answer finds the call that asked, on whichever replica it arrives (SDK %i)",
+  async (sdk) => {
+    const { one, two, id } = await startTwo({ sdk }, { elicitation: { form: {} } });
+    const response = await one.client.post(id, toolCall(7, "ask_related"));
+    const [own, copy] = response.body!.tee();
+    const [question] = await takeEvents(new Response(own), 1);
+    expect(question?.message.method).toBe("elicitation/create");
+    const sent = await two.client.post(id, { id: question!.message.id, ...answer });
+    expect(sent.status).toBe(202);
+    const messages = await readMessages(
+      new Response(copy, { headers: { "content-type": "text/event-stream" } }),
+    );
+    expect(messages.at(-1)?.message.result?.content?.[0]?.text).toBe('{"name":"Ada"}');
+  },
+);
 
 test("in JSON a question goes to the listening stream", async () => {
   const { client, id } = await startSession(
@@ -30,7 +33,7 @@ test("in JSON a question goes to the listening stream", async () => {
     { elicitation: { form: {} } },
   );
   const listening = takeEvents(await whenListening(await client.get(id)), 1);
-  const call = client.post(id, asking("ask_related"));
+  const call = client.post(id, toolCall(7, "ask_related"));
   const [question] = await listening;
   await client.post(id, { id: question!.message.id, ...answer });
   const [result] = await readMessages(await call);
@@ -44,7 +47,7 @@ test("a restored server asks under other ids than its predecessor", async () => 
   for (const replica of [replicas.start(), replicas.start()]) {
     session ??= await replica.client.initialize({ elicitation: { form: {} } });
     const [question] = await takeEvents(
-      await replica.client.post(session, { ...asking("ask_related"), id: `q${ids.length}` }),
+      await replica.client.post(session, toolCall(`q${ids.length}`, "ask_related")),
       1,
     );
     ids.push(question!.message.id);
@@ -56,10 +59,10 @@ test("a late answer to a predecessor's question does not reach the successor's",
   const replicas = createReplicas();
   const one = replicas.start();
   const id = await one.client.initialize({ elicitation: { form: {} } });
-  const [old] = await takeEvents(await one.client.post(id, asking("ask_related")), 1);
+  const [old] = await takeEvents(await one.client.post(id, toolCall(7, "ask_related")), 1);
   one.kill();
   const two = replicas.start();
-  const response = await two.client.post(id, { ...asking("ask_related"), id: 8 });
+  const response = await two.client.post(id, toolCall(8, "ask_related"));
   const [head, rest] = response.body!.tee();
   const [question] = await takeEvents(new Response(head), 1);
   const wrong = { result: { action: "accept", content: { name: "wrong" } } };
@@ -71,17 +74,17 @@ test("a late answer to a predecessor's question does not reach the successor's",
   expect(messages.at(-1)?.message.result?.content?.[0]?.text).toBe('{"name":"Ada"}');
 });
 
-test.each(["sse", "json"] as const)(
-  "a cancellation reaches the call on another replica and ends its request (%s)",
-  async (responseFormat) => {
-    const { one, two, id, ...replicas } = await startTwo({ responseFormat });
-    const call = one.client.post(id, {
-      id: 7,
-      method: "tools/call",
-      params: { name: "wait", arguments: { ms: 60_000 } },
-    });
+test.each([
+  ["sse", 1],
+  ["json", 1],
+  ["sse", 2],
+] as const)(
+  "a cancellation reaches the call on another replica and ends its request (%s, SDK %i)",
+  async (responseFormat, sdk) => {
+    const { one, two, id, ...replicas } = await startTwo({ responseFormat, sdk });
+    const call = one.client.post(id, toolCall(7, "wait", { ms: 60_000 }));
     await one.client.whenInFlight(id, 7);
-    await two.client.post(id, { method: "notifications/cancelled", params: { requestId: 7 } });
+    await two.client.post(id, cancellation(7));
     await readMessages(await call);
     expect(replicas.lines).toContain("aborted");
     expect(await two.client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });
@@ -90,24 +93,20 @@ test.each(["sse", "json"] as const)(
 
 test("the stream of a batch ends with its last answer when another one was cancelled", async () => {
   const { client, id } = await startSession({}, {}, "2025-03-26");
-  const hang = { id: 1, method: "tools/call", params: { name: "hang", arguments: {} } };
-  const wait = { id: 2, method: "tools/call", params: { name: "wait", arguments: { ms: 50 } } };
-  const response = await client.post(id, [hang, wait]);
-  await client.post(id, { method: "notifications/cancelled", params: { requestId: 1 } });
+  const response = await client.post(id, [toolCall(1, "hang"), toolCall(2, "wait", { ms: 50 })]);
+  await client.post(id, cancellation(1));
   expect((await readMessages(response)).map(({ message }) => message.id)).toEqual([2]);
 });
 
 test("a question that is asked before the client listens is not lost", async () => {
   const { promise: name, resolve } = Promise.withResolvers<unknown>();
   const { client } = createReplicas().start({
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
-      mcp.server.oninitialized = () => {
+    setUp: ({ server }) => {
+      server.oninitialized = () => {
         const requestedSchema = { type: "object" as const, properties: {} };
-        const asked = mcp.server.elicitInput({ message: "Your name?", requestedSchema });
+        const asked = server.elicitInput({ message: "Your name?", requestedSchema });
         void asked.then(({ content }) => resolve(content));
       };
-      return mcp;
     },
   });
   const id = await client.initialize({ elicitation: { form: {} } });

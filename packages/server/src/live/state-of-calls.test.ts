@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { McpServer as McpServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpServer as McpServerV2 } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { createRawClient, takeEventId } from "../../test/raw-client.ts";
+import { createRawClient, takeEventId, toolCall } from "../../test/raw-client.ts";
 import {
   type ConnectableServer,
   createSessionHandler,
@@ -192,8 +192,7 @@ test("a client that comes back to such a call gets its error", async () => {
   const { start } = createToolReplicas(McpServerV1, "sse");
   const [one, two] = [start(), start()];
   const id = await one.initialize();
-  const params = { name: "a_BigInt_after_progress", arguments: {} };
-  const first = await takeEventId(await one.post(id, { id: 7, method: "tools/call", params }));
+  const first = await takeEventId(await one.post(id, toolCall(7, "a_BigInt_after_progress")));
   const text = await (await two.get(id, first)).text();
   expect(text).toContain("STATE_INVALID");
 });

@@ -1,8 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { createFaultyStore, createRandom } from "../../test/faulty-store.ts";
-import { createNotesServer } from "../../test/notes-server.ts";
-import { readMessages, takeEventId } from "../../test/raw-client.ts";
+import { readMessages, takeEventId, toolCall } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import { withDefaults } from "../base/settings.ts";
 import { createMailbox } from "../streams/mailbox.ts";
@@ -57,8 +56,8 @@ describe.each([
       const [one, two] = [start(), start()];
       const id = await one.client.initialize();
       for (let n = 0; n < 8; n += 1) {
-        const params = { name: "add_slowly", arguments: { text: `n${n}`, ms: 8 } };
-        const broken = await one.client.post(id, { id: n, method: "tools/call", params });
+        const call = toolCall(n, "add_slowly", { text: `n${n}`, ms: 8 });
+        const broken = await one.client.post(id, call);
         const [answer] = await readMessages(await two.client.get(id, await takeEventId(broken)));
         expect(answer?.message.result?.content?.[0]?.text).toBe("added");
       }
@@ -112,17 +111,8 @@ test.each(seeds)(
 test.each(seeds)(
   "messages of the listening stream arrive once, in their order (seed %i)",
   async (seed) => {
-    const { start, store } = startFaulty(seed);
-    const servers: ReturnType<typeof createNotesServer>[] = [];
-    const replicas = createReplicas({
-      store,
-      createServer: ({ session }) => {
-        servers.push(createNotesServer(session));
-        return servers.at(-1)!;
-      },
-    });
-    const { client } = replicas.start();
-    start();
+    const { start, servers } = startFaulty(seed);
+    const { client } = start();
     const id = await client.initialize();
     const expected: string[] = [];
     for (let n = 0; n < 12; n += 1) {

@@ -5,6 +5,7 @@ import {
   initializeRequest,
   readMessages,
   takeEventId,
+  toolCall,
 } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 
@@ -92,11 +93,7 @@ test("a call whose answer found no room says so to a client that comes back", as
   const { client } = start();
   const [id] = await fill(client);
   await store.put("a", 1, null, { owner: "" });
-  const broken = await client.post(id, {
-    id: 7,
-    method: "tools/call",
-    params: { name: "wait", arguments: { ms: 30 } },
-  });
+  const broken = await client.post(id, toolCall(7, "wait", { ms: 30 }));
   const first = await takeEventId(broken);
   await store.put("b", 1, null, { owner: "" }).catch(() => {});
   const [answer] = await readMessages(await client.get(id, first));

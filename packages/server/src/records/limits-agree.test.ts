@@ -1,9 +1,7 @@
-import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { readMessages } from "../../test/raw-client.ts";
-import { createReplicas } from "../../test/replicas.ts";
-import { createNotesServer } from "../../test/notes-server.ts";
+import { readMessages, cancellation, toolCall } from "../../test/raw-client.ts";
+import { createReplicas, startSession } from "../../test/replicas.ts";
 
 const lengthOf = (message: object) => JSON.stringify(message).length;
 const fits = (capabilities: object) => {
@@ -35,8 +33,7 @@ test("a session whose parts are all as large as they may be can still be stored"
   expect(refused).toBe("STATE_INVALID");
   for (let n = 0; n < 120; n += 1) {
     const requestId = `${n}${control.repeat(250)}`;
-    const cancel = { method: "notifications/cancelled", params: { requestId } };
-    expect((await one.client.post(id, cancel)).status).toBe(202);
+    expect((await one.client.post(id, cancellation(requestId))).status).toBe(202);
   }
   const overhead = JSON.stringify({ notes: [""] }).length;
   const text = "x".repeat(800_000 - overhead);
@@ -56,21 +53,15 @@ test.each([
   const maxLength = 950_000;
   const { start } = createReplicas({
     events: { maxLength },
-    createServer: ({ session }) => {
-      const mcp = createNotesServer(session);
+    setUp: (mcp) =>
       mcp.registerTool("print", { inputSchema: { text: z.string() } }, ({ text }) => ({
         content: [{ type: "text", text }],
-      }));
-      return mcp;
-    },
+      })),
   });
   const [one, two] = [start(), start()];
   const id = await one.client.initialize();
-  const print = async (text: string) => {
-    const params = { name: "print", arguments: { text } };
-    const request = { id: 1, method: "tools/call", params };
-    return (await readMessages(await one.client.post(id, request)))[0];
-  };
+  const print = async (text: string) =>
+    (await readMessages(await one.client.post(id, toolCall(1, "print", { text }))))[0];
   const empty = lengthOf((await print(""))!.message);
   // The limit is in characters, not in bytes.
   const answer = await print("é".repeat(maxLength + more - empty));
@@ -82,17 +73,9 @@ test.each([
 });
 
 test("as many listening messages as are kept fit into their record", async () => {
-  const store = createMemoryStore();
-  const { start, events } = createReplicas({ events: { maxLength: 950_000, maxEvents: 500 } });
-  const servers: ReturnType<typeof createNotesServer>[] = [];
-  const { client } = start({
-    store,
-    createServer: ({ session }) => {
-      servers.push(createNotesServer(session));
-      return servers.at(-1)!;
-    },
+  const { client, id, events, servers } = await startSession({
+    events: { maxLength: 950_000, maxEvents: 500 },
   });
-  const id = await client.initialize();
   const data = "x".repeat(1_830);
   const send = () =>
     servers[0]!.server.notification({

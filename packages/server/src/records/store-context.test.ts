@@ -1,6 +1,5 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { createFragileStore } from "../../test/fragile-store.ts";
 import { takeEvents, whenListening } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
@@ -38,8 +37,7 @@ test("a store's own errors are named, and a read says that nothing was changed",
 });
 
 test("a store that hung at a write is not asked to write again", async () => {
-  const { store, control } = createFragileStore();
-  const { client, id } = await startSession({ store, timeouts: { storeMs: 50 } });
+  const { control, client, id } = await startSession({ timeouts: { storeMs: 50 } });
   const asked: string[] = [];
   control.interfere = (operation, run) => {
     asked.push(operation);

@@ -2,7 +2,6 @@ import { createMemoryStore, type SessionStore, type StoreListQuery } from "@dura
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createFragileStore } from "../../test/fragile-store.ts";
 import { readMessages, takeEventId, takeEvents, toolCall } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
@@ -25,16 +24,15 @@ test("an answer that cannot be read is an unknown outcome, and asks the store no
 
 test("a client that has more than was stored gets the unknown outcome, whoever asked first", async () => {
   const replicas = createReplicas({ timeouts: { leaseMs: 300 } });
-  const { store, control } = createFragileStore(replicas.store);
-  const one = replicas.start({ store, createServer: createReporter });
+  const one = replicas.start({ createServer: createReporter });
   const two = replicas.start();
   const id = await one.client.initialize();
   // The process dies before it has stored what it sent.
-  control.interfere = (_operation, run, keys) =>
+  one.control.interfere = (_operation, run, keys) =>
     keys.includes('"messages') ? new Promise(() => {}) : run();
   const call = await one.client.post(id, toolCall(7, "report", { end: "hang" }));
   const events = await takeEvents(call, 3);
-  control.interfere = () => new Promise(() => {});
+  one.kill();
   for (const event of [events[0]!, events[2]!]) {
     const answer = (await readMessages(await two.client.get(id, event.eventId))).at(-1)!;
     expect(answer.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
@@ -70,11 +68,10 @@ test("whoever heard of answers that are kept no longer has nothing to come back 
 
 test("messages are stored one after the other while their call runs", async () => {
   const replicas = createReplicas();
-  const { store, control } = createFragileStore(replicas.store);
-  const one = replicas.start({ store, createServer: createReporter });
+  const one = replicas.start({ createServer: createReporter });
   const id = await one.client.initialize();
   const running = { now: 0, most: 0 };
-  control.interfere = async (_operation, run, keys) => {
+  one.control.interfere = async (_operation, run, keys) => {
     if (!keys.includes('"messages"')) return await run();
     running.most = Math.max(running.most, ++running.now);
     await new Promise((resolve) => setTimeout(resolve, 25));

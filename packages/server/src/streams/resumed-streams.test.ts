@@ -61,20 +61,23 @@ test("a resumed stream begins with an event id, in its first bytes", async () =>
   expect(new TextDecoder().decode(value)).toContain(`id: ${first}\n`);
 });
 
-test("goes on with the messages before the answer where the client left", async () => {
-  const { one, two, id } = await startTwo();
-  // The tool closes its stream after the first message, as servers may that let clients poll.
-  const started = await readMessages(
-    await one.client.post(id, toolCall(7, "report", { steps: 3 })),
-  );
-  expect(started.map(({ message }) => message.params?.["data"])).toEqual(["step 1"]);
-  const rest = await readMessages(await two.client.get(id, started[0]!.eventId));
-  expect(rest.map(({ message }) => message.params?.["data"] ?? message.id)).toEqual([
-    "step 2",
-    "step 3",
-    7,
-  ]);
-});
+test.each([1, 2] as const)(
+  "goes on with the messages before the answer where the client left (SDK %i)",
+  async (sdk) => {
+    const { one, two, id } = await startTwo({ sdk });
+    // The tool closes its stream after the first message, as servers may that let clients poll.
+    const started = await readMessages(
+      await one.client.post(id, toolCall(7, "report", { steps: 3 })),
+    );
+    expect(started.map(({ message }) => message.params?.["data"])).toEqual(["step 1"]);
+    const rest = await readMessages(await two.client.get(id, started[0]!.eventId));
+    expect(rest.map(({ message }) => message.params?.["data"] ?? message.id)).toEqual([
+      "step 2",
+      "step 3",
+      7,
+    ]);
+  },
+);
 
 test("tells a client whose call died with a replica that the outcome is unknown", async () => {
   const { one, two, id, ...replicas } = await startTwo({ timeouts: { leaseMs: 300 } });
@@ -123,20 +126,23 @@ test("keeps no more of a stream than it may, and the answer rather than earlier 
   expect(older).toHaveLength(3);
 });
 
-test("a listening stream gets the messages of all replicas, and goes on where it broke", async () => {
-  const { one, two, id } = await startTwo();
-  const seen = takeEvents(await whenListening(await one.client.get(id)), 2);
-  await one.client.call(id, "announce");
-  await two.client.call(id, "announce");
-  const events = await seen;
-  expect(events.map(({ message }) => message.method)).toEqual([
-    "notifications/resources/list_changed",
-    "notifications/resources/list_changed",
-  ]);
-  await two.client.call(id, "announce");
-  const more = await takeEvents(await two.client.get(id, events[0]!.eventId), 2);
-  expect(more[0]?.eventId).toBe(events[1]?.eventId);
-});
+test.each([1, 2] as const)(
+  "a listening stream gets the messages of all replicas, and goes on where it broke (SDK %i)",
+  async (sdk) => {
+    const { one, two, id } = await startTwo({ sdk });
+    const seen = takeEvents(await whenListening(await one.client.get(id)), 2);
+    await one.client.call(id, "announce");
+    await two.client.call(id, "announce");
+    const events = await seen;
+    expect(events.map(({ message }) => message.method)).toEqual([
+      "notifications/resources/list_changed",
+      "notifications/resources/list_changed",
+    ]);
+    await two.client.call(id, "announce");
+    const more = await takeEvents(await two.client.get(id, events[0]!.eventId), 2);
+    expect(more[0]?.eventId).toBe(events[1]?.eventId);
+  },
+);
 
 test("a handler can end the listening stream, for its client to come back", async () => {
   const { client, id } = await startSession();

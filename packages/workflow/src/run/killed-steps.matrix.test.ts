@@ -20,30 +20,18 @@ test.each([
   },
 );
 
-test.each([
-  { when: "before", calls: 0, notes: "" },
-  { when: "after", calls: 1, notes: "milk" },
-] as const)(
-  "a call is not made again when the process died $when it",
-  async ({ when, calls, notes }) => {
-    const { server, results } = await dieAround(when, "stateful");
-    expect(results[1]![0]).toMatchObject({ code: "OUTCOME_UNKNOWN" });
-    expect(textOf(results[2]![0])).toBe(notes);
-    expect(callsOf(server, "add_note")).toBe(calls);
-    expect(server.sessionIds).toHaveLength(1);
-  },
-);
+const safe = { mode: "stateful", resend: ["add_note"] } as const;
 
 test.each([
-  { when: "before", calls: 1, notes: "milk" },
-  { when: "after", calls: 2, notes: "milk, milk" },
+  ["a call", "before", "stateful", { code: "OUTCOME_UNKNOWN" }, 0, ""],
+  ["a call", "after", "stateful", { code: "OUTCOME_UNKNOWN" }, 1, "milk"],
+  ["a call of a safe tool", "before", safe, {}, 1, "milk"],
+  ["a call of a safe tool", "after", safe, {}, 2, "milk, milk"],
 ] as const)(
-  "when the process died $when the call of a safe tool, it is made again",
-  async ({ when, calls, notes }) => {
-    const { server, results } = await dieAround(when, {
-      mode: "stateful",
-      resend: ["add_note"],
-    });
+  "%s whose process died %s it is made again only if its tool is safe",
+  async (_, when, session, result, calls, notes) => {
+    const { server, results } = await dieAround(when, session);
+    expect(results[1]![0]).toMatchObject(result);
     expect(textOf(results[2]![0])).toBe(notes);
     expect(callsOf(server, "add_note")).toBe(calls);
     expect(server.sessionIds).toHaveLength(1);
