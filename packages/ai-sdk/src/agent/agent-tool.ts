@@ -57,7 +57,8 @@ export interface AgentToolOptions<INPUT> {
   /** Whether the tool streams the sub-agent's message to the page. Its last text is for the model. @default false */
   readonly stream?: boolean | undefined;
   /**
-   * Keeps the messages of a sub-agent while a call of it waits, under a key that names the tool call. A durable
+   * Keeps the messages of a sub-agent while a call of it waits, under a key that names the tool call, the agent session
+   * and the principal. A durable
    * agent's are always kept beside the waiting call. @default beside the waiting call, up to 500,000 characters
    */
   readonly history?: AgentHistory | undefined;
@@ -208,14 +209,14 @@ async function prepare(options: Options, input: any, { abortSignal, toolCallId }
   return { agent, parameters: { ...own, messages }, keep };
 }
 
-/** Names the tool call, whatever ids its model gives again. */
+/** Names the tool call among those of all agent sessions and principals. Models give their ids again. */
 async function keyOf(input: unknown): Promise<string> {
   const { agentCall, callId } = await loadWaiting();
-  const scope = currentToolCall()!;
-  return await callId(
-    { ...agentCall, input, toolCallId: scope.toolCallId, path: pathOf(scope) },
-    0,
-  );
+  const { withStored } = inRun(currentScope());
+  const owner = await withStored(async (stored) => stored?.owner);
+  const call = currentToolCall()!;
+  const identity = { ...agentCall, input, toolCallId: call.toolCallId, path: pathOf(call) };
+  return await callId({ ...identity, scope: owner }, 0);
 }
 
 /** The text with which the messages of an agent end; `undefined` if it has to go on. */

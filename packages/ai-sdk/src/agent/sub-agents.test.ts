@@ -69,9 +69,10 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     turns: Turn[],
     innerTurns: Turn[],
     makeTools: MakeTools,
+    chatId = "chat",
   ) {
     const [model, inner] = [scriptedModel(...turns), scriptedModel(...innerTurns)];
-    const after = await sessionsOf().run("chat", use, async (run) => {
+    const after = await sessionsOf().run(chatId, use, async (run) => {
       const own = (await run.tools()) as ToolSet;
       const tools = { ...own, ...makeTools(own, inner) };
       const { messages, goesOn } = await run.waiting.resume(before, { tools });
@@ -168,6 +169,10 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     });
     const first = await step(start, [delegate], [order], own);
     expect(kept.size).toBe(1);
+    const [key] = kept.keys();
+    await step(start, [delegate], [order], own, "another chat");
+    expect(kept.size).toBe(2);
+    for (const other of kept.keys()) if (other !== key) kept.delete(other);
     const { records } = await store.list({ prefix: "", limit: 100 });
     expect(JSON.stringify(records)).not.toContain('Order tea."}]');
     await answer();

@@ -148,7 +148,9 @@ async function createKiller<POINT extends string, TASK extends object, COUNT ext
     frozen = undefined;
     const step = await startKilled(subject.name, task);
     const stop: StopOptions = seen ? { at: seen } : subject.stopAt(task.point);
-    await (isFrozen ? step.freeze(stop) : step.kill(stop));
+    await (isFrozen ? step.freeze(stop) : step.kill(stop)).catch((error: unknown) => {
+      throw new Error(`${task.point} was not reached: ${String(error)}`);
+    });
     if (isFrozen) frozen = step;
   };
 
