@@ -169,10 +169,10 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     });
     const first = await step(start, [delegate], [order], own);
     expect(kept.size).toBe(1);
-    const [key] = kept.keys();
+    const [ofChat] = kept.keys();
     await step(start, [delegate], [order], own, "another chat");
     expect(kept.size).toBe(2);
-    for (const other of kept.keys()) if (other !== key) kept.delete(other);
+    for (const other of kept.keys()) if (other !== ofChat) kept.delete(other);
     const { records } = await store.list({ prefix: "", limit: 100 });
     expect(JSON.stringify(records)).not.toContain('Order tea."}]');
     await answer();

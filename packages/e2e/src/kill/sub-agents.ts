@@ -154,7 +154,7 @@ async function openWorld(
 
   return {
     round,
-    close: server.close,
+    close: () => server.close(),
   };
 }
 
@@ -210,11 +210,13 @@ async function workInAgents(
   { store, watch }: StepContext & { readonly store: SessionStore },
 ): Promise<void> {
   const watched = watch(store);
-  const isOwn = (key: string) => key.includes("waiting/") || key.startsWith("history/");
   const [, what = ""] = /, (\w+):/.exec(point) ?? [];
   await work(what as Work, use, {
     messages,
     // The MCP session's record is marked as used now and then.
-    store: { ...store, put: (...args) => (isOwn(args[0]) ? watched : store).put(...args) },
+    store: {
+      ...store,
+      put: (...args) => (/waiting\/|^history\//.test(args[0]) ? watched : store).put(...args),
+    },
   });
 }

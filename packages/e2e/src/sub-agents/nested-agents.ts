@@ -137,7 +137,12 @@ async function runInWrapper(
   const { ai } = majors.find(({ major }) => major === use.major)!;
   return await sessions.run(use.sessionId, { principal }, async (run) => {
     const own = (await run.tools()) as ToolSet;
-    const agent = new ai.ToolLoopAgent({ id: "delegate", model: inner, tools: own, ...stopWhenWaiting() });
+    const agent = new ai.ToolLoopAgent({
+      id: "delegate",
+      model: inner,
+      tools: own,
+      ...stopWhenWaiting(),
+    });
     const wrapped = agentTool({
       ...{ description: "Delegates.", agent },
       ...(use.shape === "own" && { history: historyIn(store) }),
@@ -184,13 +189,12 @@ async function runDurable(
 
 /** An application that keeps the messages of its sub-agents itself. */
 function historyIn(store: SessionStore): AgentHistory {
-  const place = (key: string) => `history/${key}`;
   return {
-    load: async (key) => (await store.get(place(key)))?.value as unknown as ModelMessage[],
+    load: async (key) => (await store.get(`history/${key}`))?.value as unknown as ModelMessage[],
     async save(key, messages) {
-      const before = await store.get(place(key));
+      const before = await store.get(`history/${key}`);
       const value = JSON.parse(JSON.stringify(messages)) as JsonValue;
-      await store.put(place(key), value, before?.revision ?? null, { owner: "application" });
+      await store.put(`history/${key}`, value, before?.revision ?? null, { owner: "application" });
     },
   };
 }
