@@ -157,8 +157,8 @@ const usage = {
 const waits: FinishReason = { unified: "other", raw: "waiting" };
 
 /**
- * A language model that says nothing, or one text, at once and at no cost. AI SDK calls the model after some tools without asking
- * anybody, so a loop can only be stopped there by the model itself.
+ * A language model that says nothing, or one text, at once and at no cost. AI SDK calls the model after some tools
+ * without asking anybody, so a loop can only be stopped there by the model itself.
  */
 const fixedModel = (text: string, finishReason: FinishReason): LanguageModelV3 => ({
   specificationVersion: "v3",
@@ -193,7 +193,7 @@ const fixedModel = (text: string, finishReason: FinishReason): LanguageModelV3 =
 /** What a `prepareStep` gives for a step in which the model says a text of ours. It cannot obey a tool choice. */
 export const stepWith = (
   text: string,
-  finishReason = waits,
+  finishReason: { readonly unified: "stop" | "other"; readonly raw: string | undefined } = waits,
 ): { readonly model: LanguageModel; readonly toolChoice: "auto" } => ({
   model: fixedModel(text, finishReason),
   toolChoice: "auto",
