@@ -140,7 +140,11 @@ function isNewPlaceholder(output: unknown): boolean {
 
 /** A specification of language models that AI SDK 6 and 7 take. */
 type LanguageModelV3 = Extract<LanguageModel, { readonly specificationVersion: "v3" }>;
-type FinishReason = Awaited<ReturnType<LanguageModelV3["doGenerate"]>>["finishReason"];
+/** Said here, because declarations must not name the type of a package below AI SDK. */
+interface FinishReason {
+  readonly unified: "stop" | "other";
+  readonly raw: string | undefined;
+}
 
 const modelId = "durable-mcp/waiting";
 
@@ -193,7 +197,7 @@ const fixedModel = (text: string, finishReason: FinishReason): LanguageModelV3 =
 /** What a `prepareStep` gives for a step in which the model says a text of ours. It cannot obey a tool choice. */
 export const stepWith = (
   text: string,
-  finishReason: { readonly unified: "stop" | "other"; readonly raw: string | undefined } = waits,
+  finishReason: FinishReason = waits,
 ): { readonly model: LanguageModel; readonly toolChoice: "auto" } => ({
   model: fixedModel(text, finishReason),
   toolChoice: "auto",
