@@ -13,17 +13,6 @@ export interface FaultOptions {
   readonly carriedOut?: boolean | undefined;
 }
 
-/** A fault that a server has. */
-export interface Fault {
-  /** How many requests have met it. */
-  readonly met: number;
-  /** Ends it. */
-  heal(): void;
-}
-
-/** The answer to one request, held back by the server that has carried it out. */
-export type HeldAnswer = ReturnType<FaultyProxy["holdAnswer"]>;
-
 /** A server, or what stands before one, that behaves as a test tells it. */
 export type FaultyProxy = Awaited<ReturnType<typeof createFaultyProxy>>;
 
@@ -39,31 +28,18 @@ export async function createFaultyProxy({ target }: { readonly target: string | 
   return createFaults(await startFront(new URL(target)));
 }
 
-interface PlannedFault {
-  readonly matches: (request: SeenRequest) => boolean;
-  readonly act: Act;
-  left: number;
-  met: number;
-}
-
 /** Answers a request before all faults, or lets it pass with `undefined`. */
 export type Guard = (exchange: Exchange) => Promise<Response | undefined>;
 
 /** The faults of a front. */
 export function createFaults(front: Front) {
-  const planned = new Set<PlannedFault>();
-  const awaited = new Set<Pick<PlannedFault, "matches"> & { readonly resolve: () => void }>();
+  const planned = new Set<{ matches: ReturnType<typeof matcherOf>; act: Act; left: number }>();
   /** The sessions up to this one are forgotten, and how that is said. */
   let forgotten = { upTo: 0, dialect: "not-found" as acts.LostSessionDialect };
   let guard: Guard | undefined;
 
   front.answer = async (exchange) => {
     const { seen } = exchange;
-    for (const each of awaited) {
-      if (!each.matches(seen)) continue;
-      awaited.delete(each);
-      each.resolve();
-    }
     const refused = await guard?.(exchange);
     if (refused !== undefined) return refused;
     if (seen.session !== undefined && seen.session <= forgotten.upTo) {
@@ -72,25 +48,21 @@ export function createFaults(front: Front) {
     const fault = [...planned].findLast(({ left, matches }) => left > 0 && matches(seen));
     if (fault === undefined) return await exchange.carryOut();
     fault.left -= 1;
-    fault.met += 1;
     return await fault.act(exchange);
   };
 
   /** Answers as `act` does. The fault that was planned last comes first. */
-  const meet = (act: Act, options: FaultOptions = {}): Fault => {
+  const meet = (act: Act, options: FaultOptions = {}) => {
     const { on = "tools/call", times = Infinity, carriedOut = false } = options;
     const late: Act = async (exchange) => {
       await (await exchange.carryOut()).text();
       return await act(exchange);
     };
-    const fault = { act: carriedOut ? late : act, matches: matcherOf(on), left: times, met: 0 };
+    const fault = { act: carriedOut ? late : act, matches: matcherOf(on), left: times };
     planned.add(fault);
-    return {
-      get met() {
-        return fault.met;
-      },
-      heal: () => void planned.delete(fault),
-    };
+    /** Ends this fault. */
+    const heal = () => void planned.delete(fault);
+    return { heal };
   };
 
   const faulty = {
@@ -141,7 +113,7 @@ export function createFaults(front: Front) {
         headers,
         ...options
       }: FaultOptions & { body?: string; headers?: Readonly<Record<string, string>> } = {},
-    ): Fault {
+    ) {
       return meet(async () => new Response(body, { status, headers: { ...headers } }), options);
     },
     /** Breaks the connection before there is an answer. */
@@ -185,18 +157,16 @@ export function createFaults(front: Front) {
     },
     /** Ends all faults; what is forgotten stays forgotten. */
     heal: () => planned.clear(),
-    /** Resolves when a request that matches has come. */
-    nextRequest: ({ on = "tools/call" }: Omit<FaultOptions, "times"> = {}) =>
-      new Promise<void>((resolve) => awaited.add({ matches: matcherOf(on), resolve })),
     close: () => front.setOpen(false),
     [Symbol.asyncDispose]: () => front.setOpen(false),
   };
   return faulty;
 }
 
-function matcherOf(on: NonNullable<FaultOptions["on"]>): PlannedFault["matches"] {
+function matcherOf(on: NonNullable<FaultOptions["on"]>) {
   if (typeof on === "function") return on;
-  return ({ rpcMethod, httpMethod, tool }) => [rpcMethod, httpMethod, tool, "*"].includes(on);
+  return ({ rpcMethod, httpMethod, tool }: SeenRequest) =>
+    [rpcMethod, httpMethod, tool, "*"].includes(on);
 }
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,10 +1,9 @@
 import { createFaults } from "./faulty-proxy.ts";
 import { startFront } from "./front.ts";
 import { createMcp, type Era, type FaultyTools, type QuestionRound } from "./mcp.ts";
-import { createSignIn, type SignInOptions } from "./sign-in.ts";
+import { createSignIn } from "./sign-in.ts";
 
-/** Options of `createFaultyServer`. */
-export interface FaultyServerOptions {
+interface FaultyServerOptions {
   readonly tools: FaultyTools;
   /** Whether it gives clients of 2025-11-25 and before a session. @default true */
   readonly sessions?: boolean | undefined;
@@ -59,9 +58,11 @@ export async function createFaultyServer({
     /**
      * Wants a sign-in from now on: OAuth 2.1 at the server's own origin, with registration, PKCE, and refresh tokens
      * that are good for one use. One that is used again revokes the grant.
+     *
+     * @param options.accessTokenSeconds how long an access token is good. @default 3600
      */
-    requireSignIn(options: SignInOptions = {}) {
-      const signIn = createSignIn(faults.origin, now, options);
+    requireSignIn({ accessTokenSeconds = 3_600 } = {}) {
+      const signIn = createSignIn(faults.origin, now, accessTokenSeconds);
       faults.setGuard(signIn.guard);
       return signIn;
     },

@@ -1,7 +1,14 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request as send,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { handOn } from "./hand-on.ts";
+import { type Message, parseMessage, toolOf } from "../message.ts";
 
 /** A request that reached the server, as it came; never a session id. */
 export interface SeenRequest {
@@ -23,16 +30,9 @@ export interface SeenRequest {
   status?: number;
 }
 
-export interface Message {
-  readonly id?: unknown;
-  readonly method?: string;
-  readonly params?: any;
-}
-
 /** One request, for a fault: it is handed on to the server, or answered in another way than a server should. */
 export interface Exchange {
   readonly seen: SeenRequest;
-  readonly request: Request;
   readonly body: string;
   /** Has the server carry the request out, or another one at `url`. */
   readonly carryOut: (url?: string) => Promise<Response>;
@@ -68,38 +68,37 @@ export async function startFront(
       gone.abort();
       answering.delete(outgoing);
     });
-    const { exchange, seen } = describe(incoming, bytes, gone.signal);
-    requests.push(seen);
+    const exchange = describe(incoming, bytes, gone.signal);
+    requests.push(exchange.seen);
     const answer = await front.answer(exchange);
-    seen.status = answer.status;
+    exchange.seen.status = answer.status;
     answering.add(outgoing);
     await write(answer, outgoing);
   }
 
-  function describe(incoming: IncomingMessage, bytes: Buffer, signal: AbortSignal) {
+  function describe(incoming: IncomingMessage, bytes: Buffer, signal: AbortSignal): Exchange {
     const { method: httpMethod = "", url: path = "/" } = incoming;
     const headers = new Headers(incoming.headers as Record<string, string>);
     const body = bytes.toString();
     const message = parseMessage(body);
     const session = ids.indexOf(headers.get("mcp-session-id") ?? "") + 1 || undefined;
-    const tool = message.method === "tools/call" ? message.params?.name : undefined;
     const seen: SeenRequest = {
-      ...{ httpMethod, path, headers, message, session, tool },
+      ...{ httpMethod, path, headers, message, session },
       rpcMethod: message.method,
+      tool: toolOf(message),
     };
-    const init = { method: httpMethod, headers, ...(bytes.length > 0 && { body }) };
-    const request = new Request(new URL(path, origin), init);
     const carryOut = async (url?: string) => {
       const target = url ?? server;
+      const init = { method: httpMethod, headers, ...(bytes.length > 0 && { body }) };
       const answer =
         typeof target === "function"
-          ? await target(request.clone(), message)
+          ? await target(new Request(new URL(path, origin), init), message)
           : await handOn(incoming, bytes, new URL(target), signal);
       const id = answer.headers.get("mcp-session-id");
       if (id !== null && !ids.includes(id)) ids.push(id);
       return answer;
     };
-    return { seen, exchange: { seen, request, body, carryOut } satisfies Exchange };
+    return { seen, body, carryOut };
   }
 
   const front = {
@@ -141,11 +140,33 @@ async function write({ status, headers, body }: Response, outgoing: ServerRespon
   outgoing.end();
 }
 
-function parseMessage(body: string): Message {
-  try {
-    const message = JSON.parse(body) as Message | null;
-    return typeof message === "object" && message !== null ? message : {};
-  } catch {
-    return {};
+// A kept connection may end while it is taken: a fault that nobody asked for.
+const agent = new Agent({ keepAlive: false });
+
+/** Each side's own connection decides about these. */
+const hopByHop = ["connection", "keep-alive", "transfer-encoding"];
+
+/** Hands a request on as it came to the server at `target`, whose path takes the place of `/mcp`. */
+async function handOn(
+  incoming: IncomingMessage,
+  body: Buffer,
+  target: URL,
+  signal: AbortSignal,
+): Promise<Response> {
+  const url = new URL((incoming.url ?? "/").replace(/^\/mcp/, target.pathname), target);
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { ...incoming.headers, host: target.host, connection: "close" };
+    const sent = send(url, { agent, method: incoming.method, headers, signal }, resolve);
+    sent.on("error", reject).end(body);
+  });
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
+    if (!hopByHop.includes(name)) for (const value of values) headers.append(name, value);
   }
+  const status = answer.statusCode ?? 0;
+  const isEmpty = [204, 205, 304].includes(status);
+  return new Response(isEmpty ? null : (Readable.toWeb(answer) as ReadableStream), {
+    status,
+    headers,
+  });
 }

@@ -2,18 +2,6 @@ import { createHash, randomUUID } from "node:crypto";
 import { respond } from "./acts.ts";
 import type { Exchange } from "./front.ts";
 
-/** Options of `requireSignIn`. */
-export interface SignInOptions {
-  /** How long an access token is good, by the server's clock. @default 3600 */
-  readonly accessTokenSeconds?: number | undefined;
-}
-
-interface Code {
-  readonly challenge: string;
-  readonly redirectUrl: string;
-  readonly grant: Grant;
-}
-
 /** What a user has allowed. */
 interface Grant {
   readonly scope: string;
@@ -26,12 +14,8 @@ const refused = () => respond({ error: "invalid_grant" }, 400);
 export type SignIn = ReturnType<typeof createSignIn>;
 
 /** The authorization server of a faulty server, and who may pass. */
-export function createSignIn(
-  origin: string,
-  now: () => number,
-  { accessTokenSeconds = 3_600 }: SignInOptions,
-) {
-  const codes = new Map<string, Code>();
+export function createSignIn(origin: string, now: () => number, accessTokenSeconds: number) {
+  const codes = new Map<string, { challenge: string; redirectUrl: string; grant: Grant }>();
   const accessTokens = new Map<string, { grant: Grant; expiresAt: number }>();
   const refreshTokens = new Map<string, { grant: Grant; isUsed: boolean }>();
   const counts = { registrations: 0, refreshes: 0, reuses: 0 };

@@ -39,7 +39,8 @@ export async function runStep<INPUT, OUTPUT>(
 }
 
 /** They end with this process. */
-let living: Set<ChildProcess> | undefined;
+const living = new Set<ChildProcess>();
+const killLiving = () => living.forEach((child) => child.kill("SIGKILL"));
 
 async function startProcess<OUTPUT>(
   module: string,
@@ -54,12 +55,10 @@ async function startProcess<OUTPUT>(
 ): Promise<Step<OUTPUT>> {
   // The program stands beside this file, as source or as it was built.
   const isSource = import.meta.url.endsWith(".ts");
-  const program = new URL(
-    isSource ? "./step-program.ts" : "./step/step-program.js",
-    import.meta.url,
-  );
+  const program = isSource ? "./step-program.ts" : "./step/step-program.js";
   const conditions = isSource ? ["--conditions=@durable-mcp/source"] : [];
-  const child = fork(fileURLToPath(program), [module, ...(clock ? [clock.path] : [])], {
+  const parameters = [module, ...(clock ? [clock.path] : [])];
+  const child = fork(fileURLToPath(new URL(program, import.meta.url)), parameters, {
     env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
     execArgv: [...conditions, ...execArgv],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -69,36 +68,32 @@ async function startProcess<OUTPUT>(
     stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
   }
   let sent: readonly SentRequest[] = [];
-  let last: Extract<StepReport, { type: "done" | "failed" }> | undefined;
+  let end: Exclude<StepReport, { type: "ready" }> | undefined;
   const ready = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
-  const going = Promise.withResolvers<void>();
-  let isReached = false;
   child.on("message", (report: StepReport) => {
     if (report.type === "ready") return ready.resolve();
-    if (report.type === "going") return going.resolve();
     sent = report.sent;
-    isReached ||= report.type === "reached";
     if (report.type === "reached") reached.resolve();
-    else last = report;
+    else end = report;
   });
-  const kill = () => void child.kill("SIGKILL");
-  const timer = setTimeout(kill, timeoutMs);
-  if (living === undefined)
-    process.once("exit", () => living!.forEach((each) => each.kill("SIGKILL")));
-  living ??= new Set();
+  const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
+  if (living.size === 0) process.once("exit", killLiving);
   living.add(child);
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const ended = new Promise<void>((resolve) => {
+    child.once("close", () => {
+      clearTimeout(timer);
+      living.delete(child);
+      if (living.size === 0) process.off("exit", killLiving);
+      resolve();
+    });
+  });
   const endsEarly = ended.then((): never => {
-    const how = last?.type === "failed" ? last.error.message : (child.signalCode ?? child.exitCode);
+    const how = end?.error?.message ?? child.signalCode ?? child.exitCode;
     throw new Error(`The step ended (${how}) and printed: ${printed}`);
   });
   // Of interest to those that wait for something else.
   endsEarly.catch(() => undefined);
-  child.once("close", () => {
-    clearTimeout(timer);
-    living!.delete(child);
-  });
   await Promise.race([ready.promise, endsEarly]);
 
   let isBegun = false;
@@ -106,38 +101,33 @@ async function startProcess<OUTPUT>(
     if (!isBegun) child.send({ input, stop, endsByItself } satisfies BeginStep);
     isBegun = true;
   };
-  const goTo = async (stop: StopOptions, freezes: boolean) => {
-    const { at } = stop;
+  const goTo = async ({ at, ...which }: StopOptions) => {
     const isPoint = typeof at === "string";
-    begin(isPoint ? { ...stop, at, freezes } : undefined);
+    begin(isPoint ? { at, ...which } : undefined);
     await Promise.race([isPoint ? reached.promise : at, endsEarly]);
   };
   return {
     async finish() {
       begin();
       await ended;
-      const isEnded = child.signalCode === null || !endsByItself;
-      if (last?.type === "done" && isEnded) return { output: last.output as OUTPUT, sent, printed };
-      if (last?.type === "failed") throw Object.assign(new Error(), last.error);
-      return await endsEarly;
+      if (end?.error) throw Object.assign(new Error(), end.error);
+      const isWell = end !== undefined && (child.signalCode === null || !endsByItself);
+      return isWell ? { output: end!.output as OUTPUT, sent, printed } : await endsEarly;
     },
     async kill(stop) {
-      if (stop) await goTo(stop, false);
-      kill();
+      if (stop) await goTo(stop);
+      child.kill("SIGKILL");
       await ended;
       return { sent, printed };
     },
     async freeze(stop) {
-      await goTo(stop, true);
-      if (typeof stop.at !== "string") child.kill("SIGSTOP");
+      await goTo(stop);
+      child.kill("SIGSTOP");
       return { sent, printed };
     },
     resume() {
+      child.send("go on");
       child.kill("SIGCONT");
-      // It may come before the step has stopped.
-      if (!isReached) return;
-      const again = setInterval(() => child.kill("SIGCONT"), 50);
-      void Promise.race([going.promise, ended]).then(() => clearInterval(again));
     },
   };
 }

@@ -1,4 +1,6 @@
 import type { SessionStore } from "@durable-mcp/core";
+import { createFaultyStore, type StoreAct } from "../faulty-store.ts";
+import { parseMessage, toolOf } from "../message.ts";
 
 /**
  * Where a step can be stopped.
@@ -58,14 +60,11 @@ export function createStepPoints(stop: () => Promise<void>) {
   };
 
   const watching =
-    <ARGS extends unknown[], RESULT>(
-      name: "load" | "save" | "delete",
-      operate: (...args: ARGS) => Promise<RESULT>,
-    ) =>
-    async (...args: ARGS) => {
+    (name: "load" | "save" | "delete"): StoreAct =>
+    async (operate) => {
       const number = count(name);
       await reach(`before-${name}`, number);
-      const working = operate(...args);
+      const working = operate();
       await reach(`during-${name}`, number);
       const result = await working;
       await reach(`after-${name}`, number);
@@ -106,19 +105,14 @@ export function createStepPoints(stop: () => Promise<void>) {
         return new Response(body, response);
       },
     /** The same store, with points. */
-    watchStore: (store: SessionStore): SessionStore => ({
-      ...store,
-      get: watching("load", (key) => store.get(key)),
-      put: watching("save", (...args: Parameters<SessionStore["put"]>) => store.put(...args)),
-      delete: watching("delete", (...args: Parameters<SessionStore["delete"]>) =>
-        store.delete(...args),
-      ),
-      ...(store.batch && {
-        batch: watching("save", (writes: Parameters<typeof store.batch>[0]) =>
-          store.batch!(writes),
-        ),
-      }),
-    }),
+    watchStore: (store: SessionStore): SessionStore => {
+      const { store: watched, meet } = createFaultyStore(store);
+      meet("get", watching("load"));
+      meet("put", watching("save"));
+      meet("batch", watching("save"));
+      meet("delete", watching("delete"));
+      return watched;
+    },
   };
 }
 
@@ -127,23 +121,15 @@ async function describeRequest(
   init: RequestInit = {},
 ): Promise<SentRequest> {
   const request = input instanceof Request ? input : undefined;
-  const { origin, pathname } = new URL(input instanceof Request ? input.url : input);
-  const body = init.body ?? (request && (await request.clone().text())) ?? "";
-  const message = typeof body === "string" ? parse(body) : {};
+  const { origin, pathname } = new URL(request?.url ?? String(input));
+  const body = init.body ?? (await request?.clone().text());
+  const message = parseMessage(String(body ?? ""));
   return {
     url: origin + pathname,
     httpMethod: (init.method ?? request?.method ?? "GET").toUpperCase(),
     rpcMethod: message.method,
-    tool: message.method === "tools/call" ? message.params?.name : undefined,
+    tool: toolOf(message),
   };
-}
-
-function parse(body: string): { method?: string; params?: { name?: string } } {
-  try {
-    return (JSON.parse(body) ?? {}) as object;
-  } catch {
-    return {};
-  }
 }
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -64,25 +64,20 @@ export interface Step<OUTPUT> {
   resume(): void;
 }
 
-/** What a step's process is told once. */
+/** What a step's process is told first. */
 export interface BeginStep {
   readonly input: unknown;
   readonly endsByItself: boolean;
-  readonly stop?: (StopPlan & { readonly freezes: boolean }) | undefined;
+  readonly stop?: StopPlan | undefined;
 }
 
-/** What a step's process says. An error is there as plain data. */
+/** What a step's process says. */
 export type StepReport =
   | { readonly type: "ready" }
-  | { readonly type: "going" }
-  | { readonly type: "reached"; readonly sent: readonly SentRequest[] }
-  | { readonly type: "done"; readonly output: unknown; readonly sent: readonly SentRequest[] }
-  | { readonly type: "failed"; readonly error: FailedStep; readonly sent: readonly SentRequest[] };
-
-interface FailedStep {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: unknown;
-  readonly data?: unknown;
-  readonly stack?: string | undefined;
-}
+  | {
+      readonly type: "reached" | "ended";
+      readonly sent: readonly SentRequest[];
+      readonly output?: unknown;
+      /** As plain data. */
+      readonly error?: { readonly message: string } | undefined;
+    };
