@@ -1,15 +1,5 @@
 import assert from "node:assert/strict";
-
-interface CountedRequest {
-  readonly httpMethod: string;
-  readonly rpcMethod: string | undefined;
-  readonly tool: string | undefined;
-}
-
-/** A step that has ended or was stopped, or a faulty server: whatever has requests. */
-export type WithRequests =
-  | { readonly sent: readonly CountedRequest[] }
-  | { readonly requests: readonly CountedRequest[] };
+import type { McpRequest } from "../message.ts";
 
 /** How much was sent. What is left out may be any number. */
 export interface SentCounts {
@@ -22,13 +12,16 @@ export interface SentCounts {
 }
 
 /**
- * Fails unless so much was sent.
+ * Fails unless so much was sent by a step, or to a faulty server.
  *
  * @example
  * expectSent(await runStep(step), { calls: 1, requests: 1 });
  * @throws {AssertionError}
  */
-export function expectSent(subject: WithRequests, expected: SentCounts): void {
+export function expectSent(
+  subject: { readonly sent: readonly McpRequest[] } | { readonly requests: readonly McpRequest[] },
+  expected: SentCounts,
+): void {
   const all = "sent" in subject ? subject.sent : subject.requests;
   const of = (method: string) => all.filter(({ rpcMethod }) => rpcMethod === method).length;
   const counts = { calls: of("tools/call"), handshakes: of("initialize"), requests: all.length };
@@ -41,11 +34,6 @@ export function expectSent(subject: WithRequests, expected: SentCounts): void {
   compare(actual, expected, `: ${log.join(", ")}`);
 }
 
-/** Whatever has a ledger: a faulty server. */
-export interface WithLedger {
-  readonly ledger: readonly { readonly tool: string }[];
-}
-
 /**
  * Fails unless exactly this was done at a server, however often it was asked: how often, by tool.
  *
@@ -54,7 +42,7 @@ export interface WithLedger {
  * @throws {AssertionError}
  */
 export function expectDone(
-  { ledger }: WithLedger,
+  { ledger }: { readonly ledger: readonly { readonly tool: string }[] },
   expected: Readonly<Record<string, number>>,
 ): void {
   const done: Record<string, number> = {};

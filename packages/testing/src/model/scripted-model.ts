@@ -1,4 +1,4 @@
-import type { LanguageModel } from "ai";
+import { type LanguageModel, simulateReadableStream } from "ai";
 
 /** What the model says in one turn: calls of tools, or a text that ends the run. */
 export type Turn = string | readonly { readonly tool: string; readonly input?: object }[];
@@ -51,16 +51,8 @@ export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[])
       );
       const finish = { type: "finish", finishReason, usage };
       const chunks = [{ type: "stream-start", warnings: [] }, ...parts, finish];
-      const stream = new ReadableStream<object>({
-        // A model takes its time between two words.
-        async pull(controller) {
-          await new Promise((resolve) => setTimeout(resolve));
-          const chunk = chunks.shift();
-          if (chunk) controller.enqueue(chunk);
-          else controller.close();
-        },
-      });
-      return { stream };
+      // A model takes its time between two words.
+      return { stream: simulateReadableStream({ chunks, chunkDelayInMs: 0 }) };
     },
   } as unknown as ScriptedModel;
 }

@@ -8,16 +8,10 @@ import {
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { type Message, parseMessage, toolOf } from "../message.ts";
+import { describeRequest, type McpRequest, type Message, parseMessage } from "../message.ts";
 
 /** A request that reached the server, as it came; never a session id. */
-export interface SeenRequest {
-  /** `POST`, `GET` or `DELETE`. */
-  readonly httpMethod: string;
-  /** The JSON-RPC method; `undefined` for an answer of the client, and without a body. */
-  readonly rpcMethod: string | undefined;
-  /** The tool of a `tools/call`. */
-  readonly tool: string | undefined;
+export interface SeenRequest extends McpRequest {
   /** Which of the server's sessions it named: 1 for the first that was made. `undefined` for none, or an unknown one. */
   readonly session: number | undefined;
   /** The JSON-RPC message; `{}` without one. */
@@ -26,8 +20,6 @@ export interface SeenRequest {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Headers;
-  /** The status of the answer, as soon as there is one. */
-  status?: number;
 }
 
 /** One request, for a fault: it is handed on to the server, or answered in another way than a server should. */
@@ -41,13 +33,11 @@ export interface Exchange {
 /** Answers a request. A rejection breaks the connection, and so does an error in the answer's body. */
 export type Act = (exchange: Exchange) => Promise<Response>;
 
-/** What stands at an address and answers by `answer`. */
-export type Front = Awaited<ReturnType<typeof startFront>>;
+/** What carries requests out. */
+export type Server = ((request: Request, message: Message) => Promise<Response>) | URL;
 
 /** Listens on port 0 of 127.0.0.1, and keeps what came. */
-export async function startFront(
-  server: ((request: Request, message: Message) => Promise<Response>) | URL,
-) {
+export async function startFront(server: Server, answer: Act) {
   const requests: SeenRequest[] = [];
   /** All ids that the server has given, in order. */
   const ids: string[] = [];
@@ -70,10 +60,10 @@ export async function startFront(
     });
     const exchange = describe(incoming, bytes, gone.signal);
     requests.push(exchange.seen);
-    const answer = await front.answer(exchange);
-    exchange.seen.status = answer.status;
+    const answered = await answer(exchange);
+    exchange.seen.status = answered.status;
     answering.add(outgoing);
-    await write(answer, outgoing);
+    await write(answered, outgoing);
   }
 
   function describe(incoming: IncomingMessage, bytes: Buffer, signal: AbortSignal): Exchange {
@@ -82,32 +72,28 @@ export async function startFront(
     const body = bytes.toString();
     const message = parseMessage(body);
     const session = ids.indexOf(headers.get("mcp-session-id") ?? "") + 1 || undefined;
-    const seen: SeenRequest = {
-      ...{ httpMethod, path, headers, message, session },
-      rpcMethod: message.method,
-      tool: toolOf(message),
-    };
+    const own = describeRequest(httpMethod, message);
+    const seen: SeenRequest = { ...own, path, headers, message, session };
     const carryOut = async (url?: string) => {
       const target = url ?? server;
       const init = { method: httpMethod, headers, ...(bytes.length > 0 && { body }) };
-      const answer =
+      const carried =
         typeof target === "function"
           ? await target(new Request(new URL(path, origin), init), message)
           : await handOn(incoming, bytes, new URL(target), signal);
-      const id = answer.headers.get("mcp-session-id");
+      const id = carried.headers.get("mcp-session-id");
       if (id !== null && !ids.includes(id)) ids.push(id);
-      return answer;
+      return carried;
     };
     return { seen, body, carryOut };
   }
 
-  const front = {
+  return {
     origin,
     url: `${origin}/mcp`,
+    /** All requests so far, in order. Set `length` to 0 to count anew. */
     requests,
-    /** How many sessions the server has made. */
-    sessions: () => ids.length,
-    answer: ((exchange) => exchange.carryOut()) as Act,
+    ids,
     /** Breaks the connections of those that get an answer now. */
     breakAnswers(): void {
       for (const outgoing of answering) outgoing.destroy();
@@ -121,7 +107,6 @@ export async function startFront(
       await closed;
     },
   };
-  return front;
 }
 
 /** Writes an answer as it comes, and stops reading it when nobody takes it any more. */

@@ -57,29 +57,22 @@ export type Question =
 /** The questions that a server asks at once, under their keys. */
 export type QuestionRound = Readonly<Record<string, Question>>;
 
-/** What really happened: a tool did what it does. */
-export interface LedgerEntry {
-  readonly tool: string;
-  readonly input: any;
-  readonly answers: ToolRun["answers"];
-}
-
 /** `"both"` serves sessions to those that want a handshake, and 2026-07-28 to others. */
 export type Era = "2025-11-25" | "2026-07-28" | "both";
 
-/** What a test may change while the server runs. */
-export interface McpPlan {
-  tools: FaultyTools;
-  era: Era;
-  readonly hasSessions: boolean;
-  readonly now: () => number;
-  /** By tool. */
-  readonly questions: Map<string, { rounds: readonly QuestionRound[]; goodForMs: number }>;
+/** What a faulty server is at first. */
+export interface McpOptions {
+  readonly tools: FaultyTools;
+  /** Whether it gives clients of 2025-11-25 and before a session. @default true */
+  readonly sessions?: boolean | undefined;
+  /** The revisions that it speaks. @default "both" */
+  readonly era?: Era | undefined;
 }
 
-/** An MCP server on the official SDK, whose plan is read at each request. */
-export function createMcp(plan: McpPlan) {
-  const ledger: LedgerEntry[] = [];
+/** An MCP server on the official SDK. */
+export function createMcp({ tools, sessions: hasSessions = true, era = "both" }: McpOptions) {
+  const questions = new Map<string, readonly QuestionRound[]>();
+  const ledger: { tool: string; input: any; answers: ToolRun["answers"] }[] = [];
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const servers = new Set<{ retool: () => void }>();
 
@@ -91,7 +84,7 @@ export function createMcp(plan: McpPlan) {
     let registered: { remove: () => void }[] = [];
     const retool = () => {
       for (const tool of registered) tool.remove();
-      registered = Object.entries(plan.tools).map(([name, given]) => {
+      registered = Object.entries(tools).map(([name, given]) => {
         const tool = typeof given === "function" ? { run: given } : given;
         const { description = name, inputSchema = { type: "object" } } = tool;
         const schema =
@@ -114,9 +107,10 @@ export function createMcp(plan: McpPlan) {
     { mcpReq }: ServerContext,
     session: Record<string, unknown> = {},
   ): Promise<CallToolResult | InputRequiredResult> => {
-    const { rounds, goodForMs } = plan.questions.get(name) ?? { rounds: [], goodForMs: Infinity };
-    const { round = 0, answers: before = {}, askedAt } = readState(mcpReq.requestState<string>());
-    if (askedAt !== undefined && plan.now() - askedAt > goodForMs) throw new Error("Too late.");
+    const rounds = questions.get(name) ?? [];
+    const { round, answers: before } = JSON.parse(
+      mcpReq.requestState<string>() ?? '{ "round": 0, "answers": {} }',
+    ) as AskedState;
     const views = Object.keys(rounds[round - 1] ?? {}).map(
       (key) => [key, inputResponse(mcpReq.inputResponses, key)] as const,
     );
@@ -128,11 +122,11 @@ export function createMcp(plan: McpPlan) {
     const answers = { ...before, ...(Object.fromEntries(said) as ToolRun["answers"]) };
     const next = isAnswered ? round : round - 1;
     if (rounds[next] !== undefined) {
-      const state = { round: next + 1, answers, askedAt: plan.now() };
+      const state: AskedState = { round: next + 1, answers };
       const requests = Object.entries(rounds[next]).map(([key, asked]) => [key, requestOf(asked)]);
       return inputRequired({
         inputRequests: Object.fromEntries(requests) as Record<string, InputRequest>,
-        requestState: Buffer.from(JSON.stringify(state)).toString("base64url"),
+        requestState: JSON.stringify(state),
       });
     }
     const output = await tool.run(input, { session, answers, signal: mcpReq.signal });
@@ -166,21 +160,29 @@ export function createMcp(plan: McpPlan) {
   };
 
   return {
+    /** What really happened: each time that a tool did what it does, in order. */
     ledger,
-    /** Has the sessions that are open offer the plan's tools, and tells their clients. */
-    retool: () => servers.forEach(({ retool }) => retool()),
+    /**
+     * Has a tool ask a person before it does what it does: with `input_required` in 2026-07-28, on the open stream
+     * before. A person who declines has nothing done. Without rounds it asks no more.
+     *
+     * @param rounds what it asks, one round after the other
+     */
+    ask: (tool: string, rounds: readonly QuestionRound[]) => void questions.set(tool, rounds),
+    /** Offers other tools. Sessions that are open get `notifications/tools/list_changed`. */
+    setTools(next: FaultyTools): void {
+      tools = next;
+      servers.forEach(({ retool }) => retool());
+    },
+    /** Speaks other revisions, as after a deploy. */
+    setEra: (next: Era) => void (era = next),
     fetch: async (request: Request, message: object): Promise<Response> => {
       const parsedBody = request.method === "POST" ? message : undefined;
       const isOld =
-        plan.era === "2025-11-25" ||
-        (plan.era === "both" && (await isLegacyRequest(request.clone())));
+        era === "2025-11-25" || (era === "both" && (await isLegacyRequest(request.clone())));
       if (!isOld) return await modern.fetch(request, { parsedBody });
-      if (plan.hasSessions) return await handshaken(request, parsedBody);
+      if (hasSessions) return await handshaken(request, parsedBody);
       return await stateless.fetch(request, { parsedBody });
-    },
-    forget() {
-      sessions.clear();
-      servers.clear();
     },
   };
 }
@@ -189,12 +191,6 @@ export function createMcp(plan: McpPlan) {
 interface AskedState {
   readonly round: number;
   readonly answers: ToolRun["answers"];
-  readonly askedAt: number;
-}
-
-function readState(state: string | undefined): Partial<AskedState> {
-  if (state === undefined) return {};
-  return JSON.parse(Buffer.from(state, "base64url").toString()) as AskedState;
 }
 
 function requestOf({ message, ...question }: Question): InputRequest {

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type {
   BeginStep,
@@ -9,8 +9,7 @@ import type {
   StepReport,
   StopOptions,
 } from "./step.ts";
-import { startHere } from "./step-here.ts";
-import type { SentRequest } from "./step-points.ts";
+import { createStepPoints, type SentRequest } from "./step-points.ts";
 
 /**
  * Starts a step in a process of its own, or a function in this one for quick tests. A function that is "killed" goes no
@@ -37,10 +36,6 @@ export async function runStep<INPUT, OUTPUT>(
   const started = await startStep(step, options);
   return await started.finish();
 }
-
-/** They end with this process. */
-const living = new Set<ChildProcess>();
-const killLiving = () => living.forEach((child) => child.kill("SIGKILL"));
 
 async function startProcess<OUTPUT>(
   module: string,
@@ -77,14 +72,12 @@ async function startProcess<OUTPUT>(
     if (report.type === "reached") reached.resolve();
     else end = report;
   });
-  const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
-  if (living.size === 0) process.once("exit", killLiving);
-  living.add(child);
+  const kill = () => void child.kill("SIGKILL");
+  const timer = setTimeout(kill, timeoutMs);
   const ended = new Promise<void>((resolve) => {
     child.once("close", () => {
       clearTimeout(timer);
-      living.delete(child);
-      if (living.size === 0) process.off("exit", killLiving);
+      process.off("exit", kill);
       resolve();
     });
   });
@@ -116,18 +109,54 @@ async function startProcess<OUTPUT>(
     },
     async kill(stop) {
       if (stop) await goTo(stop);
-      child.kill("SIGKILL");
+      kill();
       await ended;
       return { sent, printed };
     },
     async freeze(stop) {
       await goTo(stop);
       child.kill("SIGSTOP");
+      // A process that stands still does not notice the end of this one.
+      process.once("exit", kill);
       return { sent, printed };
     },
     resume() {
       child.send("go on");
       child.kill("SIGCONT");
     },
+  };
+}
+
+/** A step in this process. */
+function startHere<INPUT, OUTPUT>(
+  step: StepFunction<INPUT, OUTPUT>,
+  { input, clock }: StepOptions<INPUT>,
+): Step<OUTPUT> {
+  const reached = Promise.withResolvers<void>();
+  const resumed = Promise.withResolvers<void>();
+  const { sent, stopAt, watchFetch, watchStore } = createStepPoints(async () => {
+    reached.resolve();
+    await resumed.promise;
+  });
+  const stopped = { sent, printed: "" };
+  let working: Promise<OUTPUT> | undefined;
+  const begin = () => {
+    const now = clock?.now ?? Date.now;
+    const context = { fetch: watchFetch(globalThis.fetch), watch: watchStore, now };
+    return (working ??= (async () => await step(input as INPUT, context))());
+  };
+  const goTo = async ({ at, ...which }: StopOptions) => {
+    if (typeof at === "string") stopAt({ at, ...which });
+    const early = begin().then((): never => {
+      throw new Error("The step ended before it was there.");
+    });
+    await Promise.race([typeof at === "string" ? reached.promise : at, early]);
+    return stopped;
+  };
+  return {
+    finish: async () => ({ output: await begin(), ...stopped }),
+    kill: async (stop) => (stop ? await goTo(stop) : stopped),
+    freeze: goTo,
+    resume: () => resumed.resolve(),
   };
 }

@@ -1,6 +1,6 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { createFaultyStore, type StoreAct } from "../faulty-store.ts";
-import { parseMessage, toolOf } from "../message.ts";
+import { describeRequest, type McpRequest, parseMessage } from "../message.ts";
 
 /**
  * Where a step can be stopped.
@@ -29,18 +29,10 @@ export interface StopPlan {
 }
 
 /** A request of a step. */
-export interface SentRequest {
+export interface SentRequest extends McpRequest {
   /** Origin and path. */
   readonly url: string;
-  readonly httpMethod: string;
-  readonly rpcMethod: string | undefined;
-  readonly tool: string | undefined;
-  /** Missing while there is no answer, and without one. */
-  status?: number;
 }
-
-/** The points of one step. */
-export type StepPoints = ReturnType<typeof createStepPoints>;
 
 /** @param stop what happens to the step at the point of its plan; it goes on when that resolves */
 export function createStepPoints(stop: () => Promise<void>) {
@@ -78,7 +70,7 @@ export function createStepPoints(stop: () => Promise<void>) {
     watchFetch:
       (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
       async (input, init) => {
-        const request = await describeRequest(input, init);
+        const request = await describe(input, init);
         sent.push(request);
         const { on = "tools/call" } = plan ?? {};
         const isMeant = request.rpcMethod === on || request.tool === on || request.url.endsWith(on);
@@ -116,20 +108,16 @@ export function createStepPoints(stop: () => Promise<void>) {
   };
 }
 
-async function describeRequest(
+async function describe(
   input: Parameters<typeof fetch>[0],
   init: RequestInit = {},
 ): Promise<SentRequest> {
   const request = input instanceof Request ? input : undefined;
   const { origin, pathname } = new URL(request?.url ?? String(input));
-  const body = init.body ?? (await request?.clone().text());
-  const message = parseMessage(String(body ?? ""));
-  return {
-    url: origin + pathname,
-    httpMethod: (init.method ?? request?.method ?? "GET").toUpperCase(),
-    rpcMethod: message.method,
-    tool: toolOf(message),
-  };
+  const body = init.body ?? (await request?.clone().text()) ?? "";
+  const httpMethod = (init.method ?? request?.method ?? "GET").toUpperCase();
+  const described = describeRequest(httpMethod, parseMessage(String(body)));
+  return { url: origin + pathname, ...described };
 }
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
