@@ -6,19 +6,18 @@ export {
   type FaultyProxy,
   type Guard,
 } from "./server/faulty-proxy.ts";
-export type { LostSessionDialect, Malformation } from "./server/acts.ts";
+export type { Malformation } from "./server/acts.ts";
 export type { Act, Exchange, SeenRequest } from "./server/front.ts";
-export type { FaultyTool, FaultyTools, Question } from "./server/mcp.ts";
 export type { SignIn } from "./server/sign-in.ts";
 
 // Steps that are killed, and a clock that moves.
-export { type Clock, createClock } from "./clock.ts";
+export { createClock } from "./clock.ts";
 export { runStep, startStep } from "./step/start-step.ts";
-export type { Step, StepContext, StepFunction, StepOptions, StopOptions } from "./step/step.ts";
+export type { Step, StepContext, StepOptions, StopOptions } from "./step/step.ts";
 export type { StepPoint, StopPlan } from "./step/step-points.ts";
 
 // What was sent, and what was done: for `node:test` and any other runner.
 export { expectDone, expectSent } from "./matchers/expect-sent.ts";
 
 // A store that fails.
-export { createFaultyStore, type StoreAct, type StoreOperation } from "./faulty-store.ts";
+export { createFaultyStore, type StoreOperation } from "./faulty-store.ts";

@@ -31,7 +31,8 @@ export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[])
     const given = turns[number];
     if (given === undefined) throw new Error(`The model has only ${turns.length} turns.`);
     const turn = typeof given === "function" ? await given() : given;
-    return { content: contentOf(turn, number), finishReason: finishReasonOf(turn) };
+    const unified = typeof turn === "string" ? "stop" : "tool-calls";
+    return { content: contentOf(turn, number), finishReason: { unified, raw: undefined } };
   };
   return {
     specificationVersion: "v3",
@@ -79,11 +80,6 @@ function contentOf(turn: Turn, number: number) {
     input: JSON.stringify(input),
   }));
 }
-
-const finishReasonOf = (turn: Turn) => ({
-  unified: typeof turn === "string" ? "stop" : "tool-calls",
-  raw: undefined,
-});
 
 /** A text as a stream has it, a word at a time. */
 function textParts(id: string, text: string): object[] {

@@ -1,5 +1,4 @@
 import {
-  Agent,
   createServer,
   type IncomingMessage,
   request as send,
@@ -58,15 +57,6 @@ export async function startFront(server: Server, answer: Act) {
       gone.abort();
       answering.delete(outgoing);
     });
-    const exchange = describe(incoming, bytes, gone.signal);
-    requests.push(exchange.seen);
-    const answered = await answer(exchange);
-    exchange.seen.status = answered.status;
-    answering.add(outgoing);
-    await write(answered, outgoing);
-  }
-
-  function describe(incoming: IncomingMessage, bytes: Buffer, signal: AbortSignal): Exchange {
     const { method: httpMethod = "", url: path = "/" } = incoming;
     const headers = new Headers(incoming.headers as Record<string, string>);
     const body = bytes.toString();
@@ -74,18 +64,22 @@ export async function startFront(server: Server, answer: Act) {
     const session = ids.indexOf(headers.get("mcp-session-id") ?? "") + 1 || undefined;
     const own = describeRequest(httpMethod, message);
     const seen: SeenRequest = { ...own, path, headers, message, session };
+    requests.push(seen);
     const carryOut = async (url?: string) => {
       const target = url ?? server;
-      const init = { method: httpMethod, headers, ...(bytes.length > 0 && { body }) };
+      const init = { method: httpMethod, headers, ...(body !== "" && { body }) };
       const carried =
         typeof target === "function"
           ? await target(new Request(new URL(path, origin), init), message)
-          : await handOn(incoming, bytes, new URL(target), signal);
+          : await handOn(incoming, bytes, new URL(target), gone.signal);
       const id = carried.headers.get("mcp-session-id");
       if (id !== null && !ids.includes(id)) ids.push(id);
       return carried;
     };
-    return { seen, body, carryOut };
+    const answered = await answer({ seen, body, carryOut });
+    seen.status = answered.status;
+    answering.add(outgoing);
+    await write(answered, outgoing);
   }
 
   return {
@@ -125,9 +119,6 @@ async function write({ status, headers, body }: Response, outgoing: ServerRespon
   outgoing.end();
 }
 
-// A kept connection may end while it is taken: a fault that nobody asked for.
-const agent = new Agent({ keepAlive: false });
-
 /** Each side's own connection decides about these. */
 const hopByHop = ["connection", "keep-alive", "transfer-encoding"];
 
@@ -140,8 +131,9 @@ async function handOn(
 ): Promise<Response> {
   const url = new URL((incoming.url ?? "/").replace(/^\/mcp/, target.pathname), target);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    // A kept connection may end while it is taken: a fault that nobody asked for.
     const headers = { ...incoming.headers, host: target.host, connection: "close" };
-    const sent = send(url, { agent, method: incoming.method, headers, signal }, resolve);
+    const sent = send(url, { agent: false, method: incoming.method, headers, signal }, resolve);
     sent.on("error", reject).end(body);
   });
   const headers = new Headers();

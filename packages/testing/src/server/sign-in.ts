@@ -19,7 +19,6 @@ export function createSignIn(origin: string, now: () => number, accessTokenSecon
   const accessTokens = new Map<string, { grant: Grant; expiresAt: number }>();
   const refreshTokens = new Map<string, { grant: Grant; isUsed: boolean }>();
   const counts = { registrations: 0, refreshes: 0, reuses: 0 };
-  const resource = `${origin}/mcp`;
 
   const issue = (grant: Grant) => {
     const [access_token, refresh_token] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`];
@@ -53,7 +52,7 @@ export function createSignIn(origin: string, now: () => number, accessTokenSecon
 
   const routes: Record<string, (body: string) => Response> = {
     "/.well-known/oauth-protected-resource/mcp": () =>
-      respond({ resource, authorization_servers: [origin] }),
+      respond({ resource: `${origin}/mcp`, authorization_servers: [origin] }),
     "/.well-known/oauth-authorization-server": () =>
       respond({
         issuer: origin,
@@ -108,10 +107,6 @@ export function createSignIn(origin: string, now: () => number, accessTokenSecon
     },
     /** Access tokens of until now are refused; refresh tokens work. */
     expireAccessTokens: () => accessTokens.clear(),
-    /** Nothing of until now works: the user has to sign in again. */
-    revokeAll(): void {
-      for (const { grant } of refreshTokens.values()) grant.isRevoked = true;
-    },
     /** How many clients have registered, how often tokens were refreshed, and how often a used refresh token came. */
     counts,
   };

@@ -2,7 +2,6 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type {
   BeginStep,
-  FinishedStep,
   Step,
   StepFunction,
   StepOptions,
@@ -32,7 +31,7 @@ export async function startStep<INPUT, OUTPUT>(
 export async function runStep<INPUT, OUTPUT>(
   step: string | URL | StepFunction<INPUT, OUTPUT>,
   options: StepOptions<INPUT> = {},
-): Promise<FinishedStep<OUTPUT>> {
+) {
   const started = await startStep(step, options);
   return await started.finish();
 }
@@ -63,7 +62,7 @@ async function startProcess<OUTPUT>(
     stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
   }
   let sent: readonly SentRequest[] = [];
-  let end: Exclude<StepReport, { type: "ready" }> | undefined;
+  let end: StepReport | undefined;
   const ready = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   child.on("message", (report: StepReport) => {

@@ -28,7 +28,7 @@ const begin = async ({ input, stop, endsByItself }: BeginStep) => {
   process.disconnect();
 };
 process.once("message", (told: BeginStep) => void begin(told));
-await report({ type: "ready" });
+await report({ type: "ready", sent });
 
 async function take(input: unknown) {
   try {

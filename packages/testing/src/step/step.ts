@@ -20,7 +20,6 @@ export type StepFunction<INPUT, OUTPUT> = (
 
 /** Options of `startStep` and `runStep`. */
 export interface StepOptions<INPUT> {
-  /** @default undefined */
   readonly input?: INPUT | undefined;
   /** The `Date` of the step's process. In this process a step only gets its `now`. */
   readonly clock?: Pick<Clock, "path" | "now"> | undefined;
@@ -40,18 +39,13 @@ export interface StoppedStep {
   readonly printed: string;
 }
 
-/** A step that came to its end. */
-export interface FinishedStep<OUTPUT> extends StoppedStep {
-  readonly output: OUTPUT;
-}
-
 /** Where a step is stopped: at a point, or as soon as something else has happened. */
 export type StopOptions = StopPlan | { readonly at: Promise<unknown> };
 
 /** A step that is ready. It begins when a test says what becomes of it. */
 export interface Step<OUTPUT> {
   /** Lets it work to its end. @throws the step's error, with its `name`, `message`, `code` and `data` */
-  finish(): Promise<FinishedStep<OUTPUT>>;
+  finish(): Promise<StoppedStep & { readonly output: OUTPUT }>;
   /**
    * Has it work up to a point, and kills it there: `kill -9`. Without a point it is killed at once.
    *
@@ -72,12 +66,10 @@ export interface BeginStep {
 }
 
 /** What a step's process says. */
-export type StepReport =
-  | { readonly type: "ready" }
-  | {
-      readonly type: "reached" | "ended";
-      readonly sent: readonly SentRequest[];
-      readonly output?: unknown;
-      /** As plain data. */
-      readonly error?: { readonly message: string } | undefined;
-    };
+export interface StepReport {
+  readonly type: "ready" | "reached" | "ended";
+  readonly sent: readonly SentRequest[];
+  readonly output?: unknown;
+  /** As plain data. */
+  readonly error?: { readonly message: string } | undefined;
+}
