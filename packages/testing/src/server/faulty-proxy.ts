@@ -1,11 +1,10 @@
+import { setTimeout as wait } from "node:timers/promises";
 import * as acts from "./acts.ts";
 import { type Act, type Exchange, type SeenRequest, type Server, startFront } from "./front.ts";
 
 /** Which requests meet a fault. */
 export interface FaultOptions {
-  /**
-   * A JSON-RPC method, a tool, `GET`, `DELETE`, `*` for all of MCP, or a function. @default "tools/call"
-   */
+  /** A JSON-RPC method, a tool, `GET`, `DELETE`, `*` for all of MCP, or a function. @default "tools/call" */
   readonly on?: string | ((request: SeenRequest) => boolean) | undefined;
   /** How many requests meet it. @default all until `heal` */
   readonly times?: number | undefined;
@@ -146,5 +145,3 @@ function matcherOf(on: NonNullable<FaultOptions["on"]>) {
   return ({ rpcMethod, httpMethod, tool }: SeenRequest) =>
     [rpcMethod, httpMethod, tool, "*"].includes(on);
 }
-
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -29,10 +29,11 @@ interface FaultyTool {
    *
    * @returns the text of the result, or the whole result. What it throws is an error for the model.
    */
-  readonly run: (input: any, run: ToolRun) => ToolOutput | Promise<ToolOutput>;
+  readonly run: (
+    input: any,
+    run: ToolRun,
+  ) => string | CallToolResult | Promise<string | CallToolResult>;
 }
-
-type ToolOutput = string | CallToolResult;
 
 /** What a tool knows of its call. */
 interface ToolRun {
@@ -50,9 +51,6 @@ type FaultyTools = Readonly<Record<string, FaultyTool | FaultyTool["run"]>>;
 type Question =
   | { readonly message: string; readonly form: Readonly<Record<string, object>> }
   | { readonly message: string; readonly url: string };
-
-/** The questions that a server asks at once, under their keys. */
-type QuestionRound = Readonly<Record<string, Question>>;
 
 /** `"both"` serves sessions to those that want a handshake, and 2026-07-28 to others. */
 type Era = "2025-11-25" | "2026-07-28" | "both";
@@ -98,7 +96,7 @@ export async function createFaultyServer({ now = Date.now, ...options }: FaultyS
 
 /** An MCP server on the official SDK. */
 function createMcp({ tools, sessions: hasSessions = true, era = "both" }: FaultyServerOptions) {
-  const questions = new Map<string, readonly QuestionRound[]>();
+  const questions = new Map<string, readonly Record<string, Question>[]>();
   const ledger: { tool: string; input: any; answers: ToolRun["answers"] }[] = [];
   type Transport = WebStandardStreamableHTTPServerTransport;
   const sessions = new Map<string, { transport: Transport; retool: () => void }>();
@@ -187,11 +185,11 @@ function createMcp({ tools, sessions: hasSessions = true, era = "both" }: Faulty
     ledger,
     /**
      * Has a tool ask a person before it does what it does: with `input_required` in 2026-07-28, on the open stream
-     * before. A person who declines has nothing done. Without rounds it asks no more.
-     *
-     * @param rounds what it asks, one round after the other
+     * before; round after round, several questions at once. A person who declines has nothing done. Without rounds it
+     * asks no more.
      */
-    ask: (tool: string, rounds: readonly QuestionRound[]) => void questions.set(tool, rounds),
+    ask: (tool: string, rounds: readonly Record<string, Question>[]) =>
+      void questions.set(tool, rounds),
     /** Offers other tools. Sessions that are open get `notifications/tools/list_changed`. */
     setTools(next: FaultyTools): void {
       tools = next;

@@ -93,7 +93,7 @@ export async function startFront(server: Server, answer: Act) {
       for (const outgoing of answering) outgoing.destroy();
     },
     /** Refuses connections and breaks those that are open, or takes them again at the same address. */
-    async setOpen(isOpen: boolean) {
+    setOpen: async (isOpen: boolean) => {
       if (isOpen === http.listening) return;
       if (isOpen) return await listen(port);
       const closed = new Promise((resolve) => http.close(resolve));

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { SessionStore } from "@durable-mcp/core";
 import { createFaultyStore, type StoreAct } from "../faulty-store.ts";
 import { describeRequest, type McpRequest, parseMessage } from "../message.ts";
@@ -113,11 +114,9 @@ async function describe(
   init: RequestInit = {},
 ): Promise<SentRequest> {
   const request = input instanceof Request ? input : undefined;
-  const { origin, pathname } = new URL(request?.url ?? String(input));
-  const body = init.body ?? (await request?.clone().text()) ?? "";
+  const { origin, pathname } = new URL(input instanceof Request ? input.url : input);
+  const body = init.body ?? (await request?.clone().text());
   const httpMethod = (init.method ?? request?.method ?? "GET").toUpperCase();
-  const described = describeRequest(httpMethod, parseMessage(String(body)));
+  const described = describeRequest(httpMethod, parseMessage(typeof body === "string" ? body : ""));
   return { url: origin + pathname, ...described };
 }
-
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

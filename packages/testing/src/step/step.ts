@@ -4,7 +4,7 @@ import type { SentRequest, StopPlan } from "./step-points.ts";
 
 /** What a step is given beside its input. */
 export interface StepContext {
-  /** The same as the global `fetch` of its process: for options of that name. */
+  /** For options of that name: the global `fetch` of a process, and in this one the only `fetch` with points. */
   readonly fetch: typeof globalThis.fetch;
   /** Makes the points of a store known: give the step's code what this returns. */
   readonly watch: (store: SessionStore) => SessionStore;
@@ -34,7 +34,7 @@ export interface StepOptions<INPUT> {
 }
 
 /** What a step has sent; with `printed`, what its process wrote to stdout and stderr. */
-export interface StoppedStep {
+interface StoppedStep {
   readonly sent: readonly SentRequest[];
   readonly printed: string;
 }
