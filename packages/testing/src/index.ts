@@ -20,4 +20,4 @@ export type { StepPoint, StopPlan } from "./step/step-points.ts";
 export { expectDone, expectSent } from "./matchers/expect-sent.ts";
 
 // A store that fails.
-export { createFaultyStore, type StoreOperation } from "./faulty-store.ts";
+export { createFaultyStore, type StoreAct, type StoreOperation } from "./faulty-store.ts";

@@ -3,7 +3,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createFragileStore } from "../../test/fragile-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { createNotesServer, type Notes } from "../../test/notes-server.ts";
 import {
   createRawClient,
@@ -26,7 +26,7 @@ function start(
   addTools: (mcp: McpServer, session: ServerSession<Notes>) => void = () => {},
   options: Partial<SessionHandlerOptions<Notes>> = {},
 ) {
-  const { store, control } = createFragileStore(options.store ?? createMemoryStore());
+  const { store, ...control } = createFaultyStore(options.store ?? createMemoryStore());
   const events: ServerSessionEvent[] = [];
   const handler = createSessionHandler<Notes>({
     principal: "none",
@@ -49,13 +49,13 @@ test("a batch whose other request is cancelled while an answer is stored ends wi
   const id = await client.initialize({}, "2025-03-26");
   const stored = Promise.withResolvers<void>();
   const storing = Promise.withResolvers<void>();
-  control.interfere = async (operation, run, keys) => {
-    if (operation === "batch" && keys.includes('"messages"')) {
+  control.meet("*", async (run, { name: operation, keys }) => {
+    if (operation === "batch" && keys.join().includes('"messages"')) {
       storing.resolve();
       await stored.promise;
     }
     return await run();
-  };
+  });
   const response = await client.post(id, [toolCall(1, "hang"), toolCall(2, "list")]);
   await storing.promise;
   await client.post(id, { method: "notifications/cancelled", params: { requestId: 1 } });
@@ -77,14 +77,14 @@ test("what one request of a batch says while another is answered comes after tha
   });
   const id = await client.initialize({}, "2025-03-26");
   let isFirst = true;
-  control.interfere = async (operation, run, keys) => {
-    if (operation === "batch" && keys.includes('"messages"') && isFirst) {
+  control.meet("*", async (run, { name: operation, keys }) => {
+    if (operation === "batch" && keys.join().includes('"messages"') && isFirst) {
       isFirst = false;
       said.resolve();
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
     return await run();
-  };
+  });
   const response = await client.post(id, [toolCall(1, "say"), toolCall(2, "list")]);
   const messages = await readMessages(response);
   expect(messages.map(({ message }) => message.id ?? message.params?.["data"])).toEqual([
@@ -113,13 +113,13 @@ test.each([
   });
   const id = await client.initialize({}, version);
   let isFirst = true;
-  control.interfere = async (operation, run, keys) => {
-    if (operation === "batch" && keys.includes('"messages"') && isFirst) {
+  control.meet("*", async (run, { name: operation, keys }) => {
+    if (operation === "batch" && keys.join().includes('"messages"') && isFirst) {
       isFirst = false;
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
     return await run();
-  };
+  });
   const calls = [toolCall(1, "say"), toolCall(2, "wait", { ms: 120 })];
   const isBatch = version === "2025-03-26";
   const response = await client.post(id, isBatch ? calls : calls[0]!);
@@ -141,13 +141,13 @@ test("what is said while its answer is stored goes to the listening stream", asy
   });
   let said: () => Promise<void>;
   const id = await client.initialize();
-  control.interfere = async (operation, run, keys) => {
-    if (operation === "batch" && keys.includes('"answer"')) {
-      control.interfere = undefined;
+  control.meet("*", async (run, { name: operation, keys }) => {
+    if (operation === "batch" && keys.join().includes('"answer"')) {
+      control.heal();
       await said();
     }
     return await run();
-  };
+  });
   expect((await client.call(id, "say")).messages).toHaveLength(1);
   const [message] = await takeEvents(await client.get(id), 1);
   expect(message?.message.params?.["data"]).toBe("too late");
@@ -201,10 +201,10 @@ test("a store that fails while the tools change does not end the process", async
   const unhandled: unknown[] = [];
   const note = (error: unknown) => void unhandled.push(error);
   process.on("unhandledRejection", note);
-  control.interfere = async (_operation, run, key) => {
-    if (key.includes('"standalone"')) throw new Error("down");
+  control.meet("*", async (run, { keys }) => {
+    if (keys.join().includes('"standalone"')) throw new Error("down");
     return await run();
-  };
+  });
   expect(await client.call(id, "disable")).toMatchObject({ text: "disabled" });
   await new Promise((resolve) => setTimeout(resolve, 20));
   process.off("unhandledRejection", note);
@@ -214,10 +214,10 @@ test("a store that fails while the tools change does not end the process", async
 test("a question that cannot be stored fails at once", async () => {
   const { client, control } = start();
   const id = await client.initialize({ elicitation: { form: {} } });
-  control.interfere = async (_operation, run, key) => {
-    if (key.includes('"standalone"')) throw new Error("down");
+  control.meet("*", async (run, { keys }) => {
+    if (keys.join().includes('"standalone"')) throw new Error("down");
     return await run();
-  };
+  });
   const { messages } = await client.call(id, "ask");
   expect(messages?.at(-1)?.message.result).toMatchObject({ isError: true });
 }, 5_000);
@@ -266,7 +266,7 @@ test("code that outlives its call reads the newest state, and cannot write by as
 });
 
 test("a running call gets what its client sends elsewhere soon after the store has failed for a while", async () => {
-  const { store } = createFragileStore();
+  const { store } = createFaultyStore(createMemoryStore());
   const one = start(undefined, { store, timeouts: { leaseMs: 5_000 } });
   const two = start(undefined, { store });
   const id = await one.client.initialize();
@@ -274,10 +274,11 @@ test("a running call gets what its client sends elsewhere soon after the store h
   await one.client.whenInFlight(id, "waiting");
   await new Promise((resolve) => setTimeout(resolve, 60));
   let failures = 0;
-  one.control.interfere = async (operation, run, key) => {
-    if (operation === "get" && key.includes('"mail"') && failures++ < 4) throw new Error("down");
+  one.control.meet("*", async (run, { name: operation, keys }) => {
+    if (operation === "get" && keys.join().includes('"mail"') && failures++ < 4)
+      throw new Error("down");
     return await run();
-  };
+  });
   await two.client.post(id, {
     method: "notifications/cancelled",
     params: { requestId: "waiting" },

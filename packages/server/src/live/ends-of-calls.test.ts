@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createFragileStore } from "../../test/fragile-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { createNotesServer } from "../../test/notes-server.ts";
 import { readMessages, takeEventId, toolCall } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
@@ -46,16 +46,16 @@ test("the draft of a call that is cancelled is dropped, and that of one that fai
 
 test("a cancellation that comes while the answer is stored comes too late", async () => {
   const replicas = createReplicas();
-  const { store, control } = createFragileStore(replicas.store);
+  const { store, ...control } = createFaultyStore(replicas.store);
   const { client } = replicas.start({ store });
   const id = await client.initialize();
-  control.interfere = async (operation, run, keys) => {
-    if (operation === "batch" && keys.includes('"answer"')) {
-      control.interfere = undefined;
+  control.meet("*", async (run, { name: operation, keys }) => {
+    if (operation === "batch" && keys.join().includes('"answer"')) {
+      control.heal();
       await client.post(id, cancelled(7));
     }
     return await run();
-  };
+  });
   expect(await client.call(id, "add", { text: "a" }, 7)).toMatchObject({ text: "1 notes" });
 });
 
@@ -77,17 +77,17 @@ test("a call whose session ended meanwhile is told so", async () => {
 
 test("a call that was answered before its lease was written does not hold the lease", async () => {
   const replicas = createReplicas({ timeouts: { leaseMs: 90 } });
-  const { store, control } = createFragileStore(replicas.store);
+  const { store, ...control } = createFaultyStore(replicas.store);
   const { client } = replicas.start({ store });
   const id = await client.initialize();
   let leaseKey = "";
-  control.interfere = async (operation, run, key) => {
-    if (operation === "put" && key.includes('"replica"') && leaseKey === "") {
-      leaseKey = key;
+  control.meet("*", async (run, { name: operation, keys }) => {
+    if (operation === "put" && keys.join().includes('"replica"') && leaseKey === "") {
+      leaseKey = keys[0]!;
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
     return await run();
-  };
+  });
   expect(await client.call(id, "wait", { ms: 30 })).toMatchObject({ text: "waited" });
   expect(leaseKey).not.toBe("");
   await new Promise((resolve) => setTimeout(resolve, 200));
@@ -127,15 +127,15 @@ test("of two answers to one request the first counts, while it is stored and aft
 
 test("a session is in use while a call runs, and nothing is read for it after that", async () => {
   const replicas = createReplicas({ timeouts: { idleMs: 500 } });
-  const { store, control } = createFragileStore(replicas.store);
+  const { store, ...control } = createFaultyStore(replicas.store);
   const { client } = replicas.start({ store });
   const id = await client.initialize();
   expect(await client.call(id, "wait", { ms: 700 })).toMatchObject({ text: "waited" });
   let reads = 0;
-  control.interfere = async (_operation, run) => {
+  control.meet("*", async (run) => {
     reads += 1;
     return await run();
-  };
+  });
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(reads).toBe(0);
   expect(await client.call(id, "list")).toMatchObject({ status: 200 });

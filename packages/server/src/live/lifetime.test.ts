@@ -4,7 +4,7 @@ import {
   SubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
-import { createFragileStore, downAt } from "../../test/fragile-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import {
   initializeRequest,
   readMessages,
@@ -95,17 +95,17 @@ test.each(["sse", "json"] as const)(
 );
 
 test("a store that cannot be reached is 503 and an event, not a lost session", async () => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   const { client, id, events } = await startSession({ store });
-  control.interfere = downAt("get", "put", "batch");
+  control.fail("get", "put", "batch");
   expect(await client.call(id, "list")).toMatchObject({ status: 503 });
-  control.interfere = undefined;
+  control.heal();
   const call = client.call(id, "add_slowly", { text: "a", ms: 1_000 }, "slow");
   await client.whenInFlight(id, "slow");
-  control.interfere = downAt("get", "put", "batch");
+  control.fail("get", "put", "batch");
   // Nothing may be acknowledged that is not stored.
   expect((await call).error?.data?.code).toBe("STORE_FAILED");
-  control.interfere = undefined;
+  control.heal();
   expect(await client.call(id, "list")).toMatchObject({ status: 200 });
   expect(events.map(({ type }) => type)).toContain("store-failed");
 });
@@ -195,9 +195,9 @@ test("drain does not wait for ever for a server that is never built", async () =
 
 // Both run where nobody awaits them (a timer, a signal): a rejection would end the process.
 test("sweep and drain survive a store that cannot be reached", async () => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   const { handler, events } = await startSession({ store });
-  control.interfere = downAt("get", "delete");
+  control.fail("get", "delete");
   expect(await handler.sweep()).toBe(0);
   expect(handler.liveSessions).toBe(1);
   await handler.drain();
@@ -276,12 +276,12 @@ test("a session that ends while its subscriptions are restored leaves no request
 });
 
 test("a client that comes back for an answer that could not be stored does not wait for it", async () => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   const { client, id } = await startSession({ store });
   const first = await takeEventId(await client.post(id, wait(7, 50)));
-  control.interfere = downAt("put", "batch");
+  control.fail("put", "batch");
   await new Promise((resolve) => setTimeout(resolve, 150));
-  control.interfere = undefined;
+  control.heal();
   const [answer] = await readMessages(await client.get(id, first));
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
   expect(await client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { call, startCarts } from "../../test/carts.ts";
 import { createCartServer } from "../../test/cart-server.ts";
 import { countOperations } from "../../test/counted-store.ts";
-import { createFragileStore, downAt } from "../../test/fragile-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 
 test("requests of a principal share a state with its sessions, on every replica", async () => {
   await using carts = startCarts({ stateScope: "principal" });
@@ -77,18 +77,18 @@ test.each([
   ["add", "application/json"],
   ["add_with_progress", "text/event-stream"],
 ])("when the state of %s cannot be stored, its client gets an error (%s)", async (name, type) => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   await using carts = startCarts({ stateScope: "principal", store });
   const { url } = await carts.replica();
   const client = await carts.modern(url);
   await call(client, "add", { item: "tea" });
-  control.interfere = downAt("put", "batch");
+  control.fail("put", "batch");
   const response = await carts.post(url, "tools/call", { name, arguments: { item: "milk" } });
   expect(response.headers.get("content-type")).toContain(type);
   const text = await response.text();
   expect(text).toContain("STORE_FAILED");
   expect(text).not.toContain('"result"');
-  control.interfere = undefined;
+  control.heal();
   expect(await call(client, "list")).toBe("tea");
 });
 

@@ -1,6 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { createFaultyStore, createRandom } from "../../test/faulty-store.ts";
+import { createRandom, createUnsteadyStore } from "../../test/unsteady-store.ts";
 import { createNotesServer } from "../../test/notes-server.ts";
 import { readMessages, takeEventId } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
@@ -18,7 +18,7 @@ function startFaulty(seed: number, { inARow = 1, isBatching = true } = {}) {
   const memory = createMemoryStore();
   if (!isBatching) delete memory.batch;
   // One of two writes in a row fails, so that each retry meets a store that works.
-  const faulty = createFaultyStore(memory, { random, share: 0.4, inARow });
+  const faulty = createUnsteadyStore(memory, { random, share: 0.4, inARow });
   const replicas = createReplicas();
   const start = () => replicas.start({ store: faulty.store });
   return { ...replicas, ...faulty, random, start, memory };

@@ -1,6 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { createFragileStore } from "../../test/fragile-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { withDefaults } from "../base/settings.ts";
 import { createReplica } from "./replica.ts";
 import { createSignals } from "./signals.ts";
@@ -39,12 +39,12 @@ const settings = withDefaults({ timeouts: { leaseMs: 60 } });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("a lease that is given back while it is renewed stays given back", async () => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   const replica = createReplica(store, settings);
-  control.interfere = async (operation, run) => {
+  control.meet("*", async (run, { name: operation }) => {
     if (operation === "put") await pause(15);
     return await run();
-  };
+  });
   const holding = replica.hold("a.0");
   const leaving = replica.leave();
   await holding;
@@ -53,11 +53,11 @@ test("a lease that is given back while it is renewed stays given back", async ()
 });
 
 test("a call whose lease could not be written is not held", async () => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   const replica = createReplica(store, settings);
-  control.interfere = () => Promise.reject(new Error("down"));
+  control.meet("*", () => Promise.reject(new Error("down")));
   await expect(replica.hold("a.0")).rejects.toThrow("down");
-  control.interfere = undefined;
+  control.heal();
   expect(await replica.look(replica.token, "a.0", 0)).toBe("finished");
   await pause(80);
   expect((await store.list({ limit: 1 })).records).toEqual([]);

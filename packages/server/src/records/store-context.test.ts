@@ -1,6 +1,6 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { createFragileStore } from "../../test/fragile-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { takeEvents, whenListening } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
@@ -38,13 +38,13 @@ test("a store's own errors are named, and a read says that nothing was changed",
 });
 
 test("a store that hung at a write is not asked to write again", async () => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   const { client, id } = await startSession({ store, timeouts: { storeMs: 50 } });
   const asked: string[] = [];
-  control.interfere = (operation, run) => {
+  control.meet("*", (run, { name: operation }) => {
     asked.push(operation);
     return operation === "batch" ? new Promise(() => undefined) : run();
-  };
+  });
   const answer = await client.call(id, "add", { text: "a" });
   expect(answer.error?.data?.code).toBe("STORE_FAILED");
   // The call's own, and that of the error.

@@ -1,6 +1,6 @@
-import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import { createMemoryStore, McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { createFragileStore, type Interfere, storeFailed } from "../../test/fragile-store.ts";
+import { createFaultyStore, type StoreAct } from "@durable-mcp/testing";
 import { readMessages, takeEventId } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 
@@ -13,16 +13,18 @@ function start(store: SessionStore) {
   return createReplicas().start({ store, timeouts: { leaseMs: 400 } });
 }
 
+const storeFailed = () => new McpSessionError("STORE_FAILED", "The store is down.");
+
 /** Whether an operation writes a session's record, which no creation does here. */
-function writesSession(operation: string, keys: string): boolean {
-  return (operation === "batch" || operation === "put") && keys.includes('"session');
+function writesSession(operation: string, keys: readonly string[]): boolean {
+  return (operation === "batch" || operation === "put") && keys.join().includes('"session');
 }
 
 /** Fails the first write of a session's record, and does it `when` a later operation begins. */
-function lateWrite(when: "at once" | "before the second try"): Interfere {
+function lateWrite(when: "at once" | "before the second try"): StoreAct {
   let late: (() => Promise<unknown>) | undefined;
   let isDone = false;
-  return async (operation, run, keys) => {
+  return async (run, { name: operation, keys }) => {
     if (late && writesSession(operation, keys)) {
       await late();
       late = undefined;
@@ -39,10 +41,10 @@ function lateWrite(when: "at once" | "before the second try"): Interfere {
 test.each(["at once", "before the second try"] as const)(
   "a write that failed, and was done %s all the same, is done once",
   async (when) => {
-    const { store, control } = createFragileStore();
+    const { store, ...control } = createFaultyStore(createMemoryStore());
     const { client } = start(store);
     const id = await client.initialize();
-    control.interfere = lateWrite(when);
+    control.meet("*", lateWrite(when));
     const { error } = await client.call(id, "add_with_update", { text: "a" });
     expect(error).toBeUndefined();
     expect(await client.call(id, "list")).toMatchObject({ text: "a" });
@@ -52,10 +54,10 @@ test.each(["at once", "before the second try"] as const)(
 test.each(["at once", "before the second try"] as const)(
   "an answer whose write failed, and was done %s all the same, is the answer",
   async (when) => {
-    const { store, control } = createFragileStore();
+    const { store, ...control } = createFaultyStore(createMemoryStore());
     const { client } = start(store);
     const id = await client.initialize();
-    control.interfere = lateWrite(when);
+    control.meet("*", lateWrite(when));
     const call = await client.call(id, "add", { text: "a" });
     expect(call).toMatchObject({ text: "1 notes" });
     expect(await client.call(id, "list")).toMatchObject({ text: "a" });
@@ -63,16 +65,16 @@ test.each(["at once", "before the second try"] as const)(
 );
 
 test("without transactions an answer is stored too when the write before it was uncertain", async () => {
-  const { store, control } = createFragileStore(withoutBatch());
+  const { store, ...control } = createFaultyStore(withoutBatch());
   const [one, two] = [start(store), start(store)];
   const id = await one.client.initialize();
   let isFirst = true;
-  control.interfere = async (operation, run, key) => {
+  control.meet("*", async (run, { name: operation, keys }) => {
     const result = await run();
-    if (operation !== "put" || !key.includes('"session"') || !isFirst) return result;
+    if (operation !== "put" || !keys.join().includes('"session"') || !isFirst) return result;
     isFirst = false;
     throw storeFailed();
-  };
+  });
   const params = { name: "add", arguments: { text: "a" } };
   const response = await one.client.post(id, { id: 7, method: "tools/call", params });
   const first = await takeEventId(response);
@@ -81,20 +83,19 @@ test("without transactions an answer is stored too when the write before it was 
 });
 
 test("a write is not repeated on what another process has written since", async () => {
-  const { store, control } = createFragileStore();
+  const { store, ...control } = createFaultyStore(createMemoryStore());
   const [one, two] = [start(store), start(store)];
   const id = await one.client.initialize();
   await two.client.call(id, "list");
-  const { interfere } = control;
-  control.interfere = async (operation, run, keys) => {
+  control.meet("*", async (run, { name: operation, keys }) => {
     if (!writesSession(operation, keys)) return await run();
-    control.interfere = interfere;
+    control.heal();
     // It is done, and nobody is told. Then another process builds on it.
     await run();
     await two.client.call(id, "add", { text: "b" });
     await one.client.call(id, "list");
     throw storeFailed();
-  };
+  });
   const { error } = await one.client.call(id, "add_with_update", { text: "a" });
   const list = await one.client.call(id, "list");
   // Nobody can know whether it was done; it was not done twice.

@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore, type StoreListQuery } from "@dura
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createFragileStore } from "../../test/fragile-store.ts";
+import { createFaultyStore } from "@durable-mcp/testing";
 import { readMessages, takeEventId, takeEvents, toolCall } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
 
@@ -25,16 +25,17 @@ test("an answer that cannot be read is an unknown outcome, and asks the store no
 
 test("a client that has more than was stored gets the unknown outcome, whoever asked first", async () => {
   const replicas = createReplicas({ timeouts: { leaseMs: 300 } });
-  const { store, control } = createFragileStore(replicas.store);
+  const { store, ...control } = createFaultyStore(replicas.store);
   const one = replicas.start({ store, createServer: createReporter });
   const two = replicas.start();
   const id = await one.client.initialize();
   // The process dies before it has stored what it sent.
-  control.interfere = (_operation, run, keys) =>
-    keys.includes('"messages') ? new Promise(() => {}) : run();
+  control.meet("*", (run, { keys }) =>
+    keys.join().includes('"messages') ? new Promise(() => {}) : run(),
+  );
   const call = await one.client.post(id, toolCall(7, "report", { end: "hang" }));
   const events = await takeEvents(call, 3);
-  control.interfere = () => new Promise(() => {});
+  control.meet("*", () => new Promise(() => {}));
   for (const event of [events[0]!, events[2]!]) {
     const answer = (await readMessages(await two.client.get(id, event.eventId))).at(-1)!;
     expect(answer.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
@@ -70,17 +71,17 @@ test("whoever heard of answers that are kept no longer has nothing to come back 
 
 test("messages are stored one after the other while their call runs", async () => {
   const replicas = createReplicas();
-  const { store, control } = createFragileStore(replicas.store);
+  const { store, ...control } = createFaultyStore(replicas.store);
   const one = replicas.start({ store, createServer: createReporter });
   const id = await one.client.initialize();
   const running = { now: 0, most: 0 };
-  control.interfere = async (_operation, run, keys) => {
-    if (!keys.includes('"messages"')) return await run();
+  control.meet("*", async (run, { keys }) => {
+    if (!keys.join().includes('"messages"')) return await run();
     running.most = Math.max(running.most, ++running.now);
     await new Promise((resolve) => setTimeout(resolve, 25));
     running.now -= 1;
     return await run();
-  };
+  });
   const first = await takeEventId(
     await one.client.post(id, toolCall(7, "report", { end: "hang" })),
   );

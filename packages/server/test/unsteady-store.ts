@@ -1,4 +1,5 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import { createFaultyStore, type StoreAct } from "@durable-mcp/testing";
 
 /** A random number from 0 to 1, the same for each seed. */
 export function createRandom(seed: number): () => number {
@@ -11,7 +12,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-export interface Faults {
+interface Faults {
   readonly random: () => number;
   /** The share of writes that fail, half of them after they were done. */
   readonly share: number;
@@ -20,10 +21,11 @@ export interface Faults {
 }
 
 /** A store whose writes fail at random, before they are done or after. */
-export function createFaultyStore(store: SessionStore, { random, share, inARow }: Faults) {
+export function createUnsteadyStore(inner: SessionStore, { random, share, inARow }: Faults) {
   const counts = { before: 0, after: 0 };
   let row = 0;
-  async function faulty<T>(write: () => Promise<T>): Promise<T> {
+  const { store, meet } = createFaultyStore(inner);
+  const failAtRandom: StoreAct = async (write) => {
     const fails = row < inARow && random() < share;
     row = fails ? row + 1 : 0;
     if (!fails) return await write();
@@ -35,12 +37,7 @@ export function createFaultyStore(store: SessionStore, { random, share, inARow }
     await write();
     counts.after += 1;
     throw error;
-  }
-  const faultyStore: SessionStore = {
-    ...store,
-    put: (...args) => faulty(() => store.put(...args)),
-    delete: (...args) => faulty(() => store.delete(...args)),
   };
-  if (store.batch) faultyStore.batch = (writes) => faulty(() => store.batch!(writes));
-  return { store: faultyStore, counts };
+  for (const operation of ["put", "delete", "batch"] as const) meet(operation, failAtRandom);
+  return { store, counts };
 }
