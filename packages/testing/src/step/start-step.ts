@@ -93,9 +93,9 @@ async function startProcess<OUTPUT>(
     if (!isBegun) child.send({ input, stop, endsByItself } satisfies BeginStep);
     isBegun = true;
   };
-  const goTo = async ({ at, ...which }: StopOptions) => {
+  const goTo = async ({ at, ...which }: StopOptions, freezes: boolean) => {
     const isPoint = typeof at === "string";
-    begin(isPoint ? { at, ...which } : undefined);
+    begin(isPoint ? { at, ...which, freezes } : undefined);
     await Promise.race([isPoint ? reached.promise : at, endsEarly]);
   };
   return {
@@ -107,21 +107,24 @@ async function startProcess<OUTPUT>(
       return isWell ? { output: end!.output as OUTPUT, sent, printed } : await endsEarly;
     },
     async kill(stop) {
-      if (stop) await goTo(stop);
+      if (stop) await goTo(stop, false);
       kill();
       await ended;
       return { sent, printed };
     },
     async freeze(stop) {
-      await goTo(stop);
+      await goTo(stop, true);
       child.kill("SIGSTOP");
       // A process that stands still does not notice the end of this one.
       process.once("exit", kill);
       return { sent, printed };
     },
     resume() {
-      child.send("go on");
-      child.kill("SIGCONT");
+      const goOn = () => child.kill("SIGCONT");
+      goOn();
+      // The first may come before the step has stopped itself.
+      const again = setInterval(goOn, 50);
+      void ended.then(() => clearInterval(again));
     },
   };
 }

@@ -7,11 +7,12 @@ const [module = "", clockPath] = process.argv.slice(2);
 const clock = clockPath === undefined ? undefined : openClock(clockPath);
 if (clock) useClock(clock);
 
+let freezes = false;
 const { sent, stopAt, watchFetch, watchStore } = createStepPoints(async () => {
-  // It is killed then, or frozen and told to go on.
-  const goesOn = new Promise((resolve) => process.once("message", resolve));
-  await report({ type: "reached", sent });
-  await goesOn;
+  // Nothing else may happen before it stands still.
+  void report({ type: "reached", sent });
+  if (freezes) process.kill(process.pid, "SIGSTOP");
+  else await new Promise(() => undefined);
 });
 const fetch = watchFetch(globalThis.fetch);
 globalThis.fetch = fetch;
@@ -21,6 +22,7 @@ process.on("disconnect", exit);
 
 const { default: step } = (await import(module)) as { default: StepFunction<unknown, unknown> };
 const begin = async ({ input, stop, endsByItself }: BeginStep) => {
+  freezes = stop?.freezes ?? false;
   if (stop) stopAt(stop);
   await report({ type: "ended", sent, ...(await take(input)) });
   if (!endsByItself) exit();

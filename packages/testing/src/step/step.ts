@@ -62,7 +62,7 @@ export interface Step<OUTPUT> {
 export interface BeginStep {
   readonly input: unknown;
   readonly endsByItself: boolean;
-  readonly stop?: StopPlan | undefined;
+  readonly stop?: (StopPlan & { readonly freezes: boolean }) | undefined;
 }
 
 /** What a step's process says. */
