@@ -120,10 +120,9 @@ async function startProcess<OUTPUT>(
       return { sent, printed };
     },
     resume() {
-      const goOn = () => child.kill("SIGCONT");
-      goOn();
-      // The first may come before the step has stopped itself.
-      const again = setInterval(goOn, 50);
+      child.kill("SIGCONT");
+      // That may come before the step has stopped itself.
+      const again = setInterval(() => child.kill("SIGCONT"), 50);
       void ended.then(() => clearInterval(again));
     },
   };
