@@ -1,34 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A span of time; its parts are added up. */
-export interface ClockSpan {
-  readonly days?: number;
-  readonly hours?: number;
-  readonly minutes?: number;
-  readonly ms?: number;
-}
-
 /** A clock that a test moves. */
-export interface Clock {
-  /** Where other processes read it: `openClock(path)`. */
-  readonly path: string;
-  /** The time in milliseconds since 1970-01-01 UTC, for any option `now`. Needs no `this`. */
-  readonly now: () => number;
-  /** Moves it for all processes. Timers do not notice. @returns the time */
-  readonly advance: (span: ClockSpan) => number;
-}
+export type Clock = ReturnType<typeof openClock>;
 
 /** Of all clocks of this process. */
 let folder: string | undefined;
-let clocks = 0;
-
-function makeFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), "durable-mcp-clocks-"));
-  process.once("exit", () => rmSync(made, { recursive: true, force: true }));
-  return made;
-}
 
 /**
  * A clock for sessions, stores, servers and steps, which goes on with the time and jumps when a test says so. A step in
@@ -38,21 +17,26 @@ function makeFolder(): string {
  * clock.advance({ days: 3 });
  */
 export function createClock(): Clock {
-  folder ??= makeFolder();
-  clocks += 1;
-  const path = join(folder, `offset-${clocks}`);
+  if (folder === undefined) {
+    const made = mkdtempSync(join(tmpdir(), "durable-mcp-clocks-"));
+    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+    folder = made;
+  }
+  const path = join(folder, randomUUID());
   writeFileSync(path, "0");
   return openClock(path);
 }
 
 /** The clock of another process. */
-export function openClock(path: string): Clock {
+export function openClock(path: string) {
   const { now: realNow } = Date;
   const offset = () => Number(readFileSync(path, "utf8"));
   const now = () => realNow() + offset();
   return {
     path,
+    /** The time in milliseconds since 1970-01-01 UTC, for any option `now`. Needs no `this`. */
     now,
+    /** Moves it for all processes, by all of these together. Timers do not notice. @returns the time */
     advance({ days = 0, hours = 0, minutes = 0, ms = 0 }) {
       const by = ((days * 24 + hours) * 60 + minutes) * 60_000 + ms;
       writeFileSync(path, String(offset() + by));
@@ -62,7 +46,7 @@ export function openClock(path: string): Clock {
 }
 
 /** Makes it the `Date` of this process. */
-export function useClock({ now }: Pick<Clock, "now">): void {
+export function useClock({ now }: Clock): void {
   globalThis.Date = new Proxy(Date, {
     construct: (target, args: [], newTarget) =>
       Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget) as object,

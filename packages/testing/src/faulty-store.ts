@@ -1,8 +1,10 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 
+type Name = Exclude<keyof SessionStore, "subscribe">;
+
 /** One operation of a store. */
 export interface StoreOperation {
-  readonly name: keyof SessionStore;
+  readonly name: Name;
   /** The keys, the prefix of a listing, or the topic. */
   readonly keys: readonly string[];
 }
@@ -18,55 +20,45 @@ export type StoreAct = <T>(operate: () => Promise<T>, operation: StoreOperation)
  * faulty.fail("put");
  */
 export function createFaultyStore(store: SessionStore) {
-  const log: StoreOperation["name"][] = [];
-  const acts = new Map<StoreOperation["name"] | "*", StoreAct>();
-  const through = async <T>(
-    name: StoreOperation["name"],
-    keys: readonly string[],
-    operate: () => Promise<T>,
-  ): Promise<T> => {
-    log.push(name);
-    const act = acts.get(name) ?? acts.get("*");
-    return await (act ? act(operate, { name, keys }) : operate());
-  };
-  const faulty: SessionStore = {
-    ...store,
-    get: (key) => through("get", [key], () => store.get(key)),
-    put: (...args) => through("put", [args[0]], () => store.put(...args)),
-    touch: (key, at) => through("touch", [key], () => store.touch(key, at)),
-    delete: (...args) => through("delete", [args[0]], () => store.delete(...args)),
-    list: (query) => through("list", [query.prefix ?? ""], () => store.list(query)),
-    ...(store.batch && {
-      batch: (writes) =>
-        through(
-          "batch",
-          writes.map(({ key }) => key),
-          () => store.batch!(writes),
-        ),
-    }),
-    ...(store.publish && {
-      publish: (topic) => through("publish", [topic], () => store.publish!(topic)),
-    }),
-  };
+  const log: Name[] = [];
+  const acts = new Map<Name | "*", StoreAct>();
+  const names = ["get", "put", "touch", "delete", "list", "batch", "publish"] as const;
+  const through = names.map((name) => {
+    const own = store[name]?.bind(store) as ((...args: unknown[]) => Promise<unknown>) | undefined;
+    if (own === undefined) return {};
+    const operation = async (...args: unknown[]): Promise<unknown> => {
+      log.push(name);
+      const act = acts.get(name) ?? acts.get("*");
+      return await (act?.(() => own(...args), { name, keys: keysOf(args[0]) }) ?? own(...args));
+    };
+    return { [name]: operation };
+  });
+  const meet = (on: Name | "*", act: StoreAct) => void acts.set(on, act);
   return {
-    store: faulty,
+    store: Object.assign({ ...store }, ...through) as SessionStore,
     /** All operations so far, by name. Set `length` to 0 to count anew. */
     log,
     /** Has operations of this name, or all others, meet `act` from now on. */
-    meet: (on: StoreOperation["name"] | "*", act: StoreAct) => void acts.set(on, act),
+    meet,
     /** Runs before each of these operations, which waits for it. */
-    before(on: StoreOperation["name"], hook: () => Promise<void> | void): void {
-      acts.set(on, async (operate) => {
+    before: (on: Name, hook: () => Promise<void> | void) =>
+      meet(on, async (operate) => {
         await hook();
         return await operate();
-      });
-    },
+      }),
     /** Has these operations reject with `STORE_FAILED` from now on. */
-    fail(...on: readonly StoreOperation["name"][]): void {
+    fail(...on: readonly Name[]): void {
       const failed = new McpSessionError("STORE_FAILED", "The store is down.");
-      for (const name of on) acts.set(name, () => Promise.reject(failed));
+      for (const name of on) meet(name, () => Promise.reject(failed));
     },
     /** All is well again. */
     heal: () => acts.clear(),
   };
+}
+
+/** @param first a key or topic, the query of a listing, or the writes of a batch */
+function keysOf(first: unknown): string[] {
+  if (typeof first === "string") return [first];
+  if (Array.isArray(first)) return (first as { key: string }[]).map(({ key }) => key);
+  return [(first as { prefix?: string }).prefix ?? ""];
 }

@@ -10,19 +10,25 @@ export interface Order {
 /** A step without a session: it calls a tool, then saves the answer. */
 export default async function order(
   { url, item }: Order,
-  { watch, now }: StepContext,
+  { fetch, watch, now }: StepContext,
   store: SessionStore = createMemoryStore(),
 ) {
   const watched = watch(store);
   await watched.get("order");
-  const answer = await callTool(url, "order", { item });
+  const answer = await callTool(url, "order", { item }, {}, fetch);
   console.log(`ordered ${item}`);
   await watched.put("order", answer, null, { owner: "ann" });
   return { answer, at: now(), date: Date.now() };
 }
 
 /** One request of 2026-07-28. */
-export async function callTool(url: string, name: string, args: object, more: object = {}) {
+export async function callTool(
+  url: string,
+  name: string,
+  args: object,
+  more: object = {},
+  fetch = globalThis.fetch,
+) {
   const prefix = "io.modelcontextprotocol/";
   const meta = {
     [`${prefix}protocolVersion`]: "2026-07-28",

@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
-import { createFaultyServer, type FaultyServerOptions } from "../src/index.ts";
+import { createFaultyServer } from "../src/index.ts";
 
 /** A shop that is closed when the test ends. */
-export async function startServer(options: Partial<FaultyServerOptions> = {}) {
+export async function startServer(options: Partial<Parameters<typeof createFaultyServer>[0]> = {}) {
   const tools = { order: ({ item }: { item: string }) => `Ordered ${item}.` };
   const server = await createFaultyServer({ tools, ...options });
   onTestFinished(() => server.close());

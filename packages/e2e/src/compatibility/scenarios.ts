@@ -1,4 +1,4 @@
-import type { FaultyProxy, SeenRequest } from "@durable-mcp/testing";
+import type { Act, FaultyProxy, SeenRequest } from "@durable-mcp/testing";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { ClientName } from "../clients/index.ts";
 import { overlappingCalls } from "../stateful/overlapping-calls.ts";
@@ -95,7 +95,13 @@ export const scenarios: Record<ScenarioName, (visit: Visit) => Promise<Observati
     const isCall = (request: SeenRequest) => request.tool === call.tool;
     // A server without a slow tool answers, and the answer is lost with the server.
     const held = stateful.slowCall ? undefined : proxy.holdAnswer({ on: isCall });
-    const sent = held?.reached ?? proxy.nextRequest({ on: isCall });
+    const came = Promise.withResolvers<void>();
+    const passOn: Act = ({ carryOut }) => {
+      came.resolve();
+      return carryOut();
+    };
+    if (!held) proxy.meet(passOn, { on: isCall, times: 1 });
+    const sent = held?.reached ?? came.promise;
     const running = runStep({ client, url: proxy.url, list: true, snapshot, calls: [call] });
     // A step that fails before its call ends by itself.
     await Promise.race([sent, running]);

@@ -16,17 +16,16 @@ const carriedOut = true;
 
 /** What comes in the place of an answer when the server has carried the request out. */
 const instead: readonly (readonly [string, Begin])[] = [
-  [
-    "HTTP 504 in JSON",
-    (front, on) => front.refuse(504, { ...on, carriedOut, body: '{"message":"timed out"}' }),
-  ],
-  [
-    "HTTP 502 in HTML",
-    (front, on) => front.refuse(502, { ...on, carriedOut, body: "<title>502 Bad Gateway</title>" }),
-  ],
+  ["HTTP 504 in JSON", refusal(504, '{"message":"timed out"}')],
+  ["HTTP 502 in HTML", refusal(502, "<title>502 Bad Gateway</title>")],
   ["a reset", (front, on) => front.reset({ ...on, carriedOut })],
   ["silence", (front, on) => front.hang({ ...on, carriedOut })],
 ];
+
+function refusal(status: number, body: string): Begin {
+  return (front, on) =>
+    front.meet(async () => new Response(body, { status }), { ...on, carriedOut });
+}
 
 /** A server that asks a person, and a gateway before it. */
 interface ShopWorld extends World {

@@ -15,8 +15,9 @@ export const refuse =
   (front, on) =>
     front.refuse(status, on);
 
-export const tooMany: Begin = (front, on) =>
-  front.refuse(429, { ...on, headers: { "retry-after": "1" } });
+export const tooMany = meets(
+  async () => new Response("refused", { status: 429, headers: { "retry-after": "1" } }),
+);
 
 export const hang: Begin = (front, on) => front.hang(on);
 

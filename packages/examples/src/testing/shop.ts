@@ -21,7 +21,13 @@ export function connectShop({ url, path, asks }: Places, context: Partial<StepCo
   const redirectUrl = "http://localhost:3000/oauth/callback";
   const oauth = createOAuth({ store, keys, redirectUrl, fetch, now });
   const session = asks ? ({ input: "pause" } as const) : ({ session: "stateful" } as const);
-  const shop = defineMcpClientConnection({ url, description: "A shop.", auth: oauth, ...session });
+  const shop = defineMcpClientConnection({
+    url,
+    description: "A shop.",
+    auth: oauth,
+    fetch,
+    ...session,
+  });
   const sessions = createDurableSessions({ connections: { shop }, store, onEvent: () => {}, now });
   return { oauth, sessions, close: () => opened.close() };
 }

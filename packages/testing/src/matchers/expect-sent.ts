@@ -1,15 +1,5 @@
 import assert from "node:assert/strict";
-
-interface CountedRequest {
-  readonly httpMethod: string;
-  readonly rpcMethod: string | undefined;
-  readonly tool: string | undefined;
-}
-
-/** A step that has ended or was stopped, or a faulty server: whatever has requests. */
-export type WithRequests =
-  | { readonly sent: readonly CountedRequest[] }
-  | { readonly requests: readonly CountedRequest[] };
+import type { McpRequest } from "../message.ts";
 
 /** How much was sent. What is left out may be any number. */
 export interface SentCounts {
@@ -21,8 +11,17 @@ export interface SentCounts {
   readonly requests?: number | undefined;
 }
 
-/** The counts beside each other: those that were expected, and those that are. */
-export function compareSent(subject: WithRequests, expected: SentCounts) {
+/**
+ * Fails unless so much was sent by a step, or to a faulty server.
+ *
+ * @example
+ * expectSent(await runStep(step), { calls: 1, requests: 1 });
+ * @throws {AssertionError}
+ */
+export function expectSent(
+  subject: { readonly sent: readonly McpRequest[] } | { readonly requests: readonly McpRequest[] },
+  expected: SentCounts,
+): void {
   const all = "sent" in subject ? subject.sent : subject.requests;
   const of = (method: string) => all.filter(({ rpcMethod }) => rpcMethod === method).length;
   const counts = { calls: of("tools/call"), handshakes: of("initialize"), requests: all.length };
@@ -32,46 +31,26 @@ export function compareSent(subject: WithRequests, expected: SentCounts) {
   const log = all.map(({ httpMethod, rpcMethod = httpMethod, tool }) =>
     [rpcMethod, tool].filter(Boolean).join(" "),
   );
-  return { actual, log };
+  compare(actual, expected, `: ${log.join(", ")}`);
 }
 
 /**
- * Fails unless so much was sent.
- *
- * @example
- * expectSent(await runStep(step), { calls: 1, requests: 1 });
- * @throws {AssertionError}
- */
-export function expectSent(subject: WithRequests, expected: SentCounts): void {
-  const { actual, log } = compareSent(subject, expected);
-  assert.deepEqual(actual, { ...expected }, `${explain(actual, expected)}: ${log.join(", ")}`);
-}
-
-/** Whatever has a ledger: a faulty server. */
-export interface WithLedger {
-  readonly ledger: readonly { readonly tool: string }[];
-}
-
-/** How often each tool did what it does; tools that did nothing are left out. */
-export function countDone({ ledger }: WithLedger): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { tool } of ledger) counts[tool] = (counts[tool] ?? 0) + 1;
-  return counts;
-}
-
-/**
- * Fails unless exactly this was done at a server, however often it was asked.
+ * Fails unless exactly this was done at a server, however often it was asked: how often, by tool.
  *
  * @example
  * expectDone(server, { order: 1 });
  * @throws {AssertionError}
  */
-export function expectDone(server: WithLedger, expected: Readonly<Record<string, number>>): void {
-  const done = countDone(server);
-  assert.deepEqual(done, { ...expected }, explain(done, expected));
+export function expectDone(
+  { ledger }: { readonly ledger: readonly { readonly tool: string }[] },
+  expected: Readonly<Record<string, number>>,
+): void {
+  const done: Record<string, number> = {};
+  for (const { tool } of ledger) done[tool] = (done[tool] ?? 0) + 1;
+  compare(done, expected);
 }
 
-/** One line for a failure. */
-export function explain(actual: object, expected: object): string {
-  return `expected ${JSON.stringify(expected)}, found ${JSON.stringify(actual)}`;
+function compare(actual: object, expected: object, more = ""): void {
+  const told = `expected ${JSON.stringify(expected)}, found ${JSON.stringify(actual)}`;
+  assert.deepEqual(actual, { ...expected }, told + more);
 }

@@ -1,4 +1,4 @@
-import type { LanguageModel } from "ai";
+import { type LanguageModel, simulateReadableStream } from "ai";
 
 /** What the model says in one turn: calls of tools, or a text that ends the run. */
 export type Turn = string | readonly { readonly tool: string; readonly input?: object }[];
@@ -31,7 +31,8 @@ export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[])
     const given = turns[number];
     if (given === undefined) throw new Error(`The model has only ${turns.length} turns.`);
     const turn = typeof given === "function" ? await given() : given;
-    return { content: contentOf(turn, number), finishReason: finishReasonOf(turn) };
+    const unified = typeof turn === "string" ? "stop" : "tool-calls";
+    return { content: contentOf(turn, number), finishReason: { unified, raw: undefined } };
   };
   return {
     specificationVersion: "v3",
@@ -51,16 +52,8 @@ export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[])
       );
       const finish = { type: "finish", finishReason, usage };
       const chunks = [{ type: "stream-start", warnings: [] }, ...parts, finish];
-      const stream = new ReadableStream<object>({
-        // A model takes its time between two words.
-        async pull(controller) {
-          await new Promise((resolve) => setTimeout(resolve));
-          const chunk = chunks.shift();
-          if (chunk) controller.enqueue(chunk);
-          else controller.close();
-        },
-      });
-      return { stream };
+      // A model takes its time between two words.
+      return { stream: simulateReadableStream({ chunks, chunkDelayInMs: 0 }) };
     },
   } as unknown as ScriptedModel;
 }
@@ -87,11 +80,6 @@ function contentOf(turn: Turn, number: number) {
     input: JSON.stringify(input),
   }));
 }
-
-const finishReasonOf = (turn: Turn) => ({
-  unified: typeof turn === "string" ? "stop" : "tool-calls",
-  raw: undefined,
-});
 
 /** A text as a stream has it, a word at a time. */
 function textParts(id: string, text: string): object[] {

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { Act } from "./front.ts";
 
 /** How the server answers beside the protocol. Each has carried the request out. */
@@ -53,34 +54,27 @@ export const cut =
   async ({ carryOut }) => {
     const answer = await carryOut();
     const bytes = await answer.bytes();
-    const body = new ReadableStream<Uint8Array>({
-      async start(controller) {
-        controller.enqueue(bytes.subarray(0, bytes.length / 2));
-        // So long bytes need to arrive.
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        if (isQuiet) controller.close();
-        else controller.error(new Error("The connection breaks."));
-      },
+    return withBody(answer, async function* () {
+      yield bytes.subarray(0, bytes.length / 2);
+      // So long bytes need to arrive.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      if (!isQuiet) throw new Error("The connection breaks.");
     });
-    return withBody(answer, body);
   };
 
-/** Sends the answer in pieces, each on its own way. */
-export const split =
-  (size: number): Act =>
-  async ({ carryOut }) => {
-    const answer = await carryOut();
-    if (answer.body === null) return answer;
-    const pieces = new TransformStream<Uint8Array, Uint8Array>({
-      async transform(chunk, controller) {
-        for (let at = 0; at < chunk.length; at += size) {
-          controller.enqueue(chunk.subarray(at, at + size));
-          await new Promise((resolve) => setImmediate(resolve));
-        }
-      },
-    });
-    return withBody(answer, answer.body.pipeThrough(pieces));
-  };
+/** Sends the answer byte by byte, each on its own way. */
+export const split: Act = async ({ carryOut }) => {
+  const answer = await carryOut();
+  if (answer.body === null) return answer;
+  return withBody(answer, async function* () {
+    for await (const chunk of answer.body!) {
+      for (const byte of chunk) {
+        yield Uint8Array.of(byte);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  });
+};
 
 export const malform =
   (kind: Malformation): Act =>
@@ -98,8 +92,9 @@ function messageIn(body: string): object {
   return JSON.parse(line.replace(/^data: ?/, "")) as object;
 }
 
-function withBody({ status, headers }: Response, body: ReadableStream<Uint8Array>): Response {
+function withBody({ status, headers }: Response, write: () => AsyncIterable<Uint8Array>) {
   const kept = new Headers(headers);
   kept.delete("content-length");
+  const body = Readable.toWeb(Readable.from(write())) as ReadableStream;
   return new Response(body, { status, headers: kept });
 }

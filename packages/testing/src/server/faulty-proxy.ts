@@ -1,28 +1,16 @@
+import { setTimeout as wait } from "node:timers/promises";
 import * as acts from "./acts.ts";
-import { type Act, type Exchange, type Front, type SeenRequest, startFront } from "./front.ts";
+import { type Act, type Exchange, type SeenRequest, type Server, startFront } from "./front.ts";
 
 /** Which requests meet a fault. */
 export interface FaultOptions {
-  /**
-   * A JSON-RPC method, a tool, `GET`, `DELETE`, `*` for all of MCP, or a function. @default "tools/call"
-   */
+  /** A JSON-RPC method, a tool, `GET`, `DELETE`, `*` for all of MCP, or a function. @default "tools/call" */
   readonly on?: string | ((request: SeenRequest) => boolean) | undefined;
   /** How many requests meet it. @default all until `heal` */
   readonly times?: number | undefined;
   /** Whether the server carries a request out first that gets no answer, or another one. @default false */
   readonly carriedOut?: boolean | undefined;
 }
-
-/** A fault that a server has. */
-export interface Fault {
-  /** How many requests have met it. */
-  readonly met: number;
-  /** Ends it. */
-  heal(): void;
-}
-
-/** The answer to one request, held back by the server that has carried it out. */
-export type HeldAnswer = ReturnType<FaultyProxy["holdAnswer"]>;
 
 /** A server, or what stands before one, that behaves as a test tells it. */
 export type FaultyProxy = Awaited<ReturnType<typeof createFaultyProxy>>;
@@ -36,34 +24,21 @@ export type FaultyProxy = Awaited<ReturnType<typeof createFaultyProxy>>;
  * proxy.hang({ times: 1 });
  */
 export async function createFaultyProxy({ target }: { readonly target: string | URL }) {
-  return createFaults(await startFront(new URL(target)));
-}
-
-interface PlannedFault {
-  readonly matches: (request: SeenRequest) => boolean;
-  readonly act: Act;
-  left: number;
-  met: number;
+  return await createFaults(new URL(target));
 }
 
 /** Answers a request before all faults, or lets it pass with `undefined`. */
 export type Guard = (exchange: Exchange) => Promise<Response | undefined>;
 
-/** The faults of a front. */
-export function createFaults(front: Front) {
-  const planned = new Set<PlannedFault>();
-  const awaited = new Set<Pick<PlannedFault, "matches"> & { readonly resolve: () => void }>();
+/** A server that is faulty when a test wants it. */
+export async function createFaults(server: Server) {
+  const planned = new Set<{ matches: ReturnType<typeof matcherOf>; act: Act; left: number }>();
   /** The sessions up to this one are forgotten, and how that is said. */
   let forgotten = { upTo: 0, dialect: "not-found" as acts.LostSessionDialect };
   let guard: Guard | undefined;
 
-  front.answer = async (exchange) => {
+  const { ids, setOpen, ...front } = await startFront(server, async (exchange) => {
     const { seen } = exchange;
-    for (const each of awaited) {
-      if (!each.matches(seen)) continue;
-      awaited.delete(each);
-      each.resolve();
-    }
     const refused = await guard?.(exchange);
     if (refused !== undefined) return refused;
     if (seen.session !== undefined && seen.session <= forgotten.upTo) {
@@ -72,42 +47,25 @@ export function createFaults(front: Front) {
     const fault = [...planned].findLast(({ left, matches }) => left > 0 && matches(seen));
     if (fault === undefined) return await exchange.carryOut();
     fault.left -= 1;
-    fault.met += 1;
     return await fault.act(exchange);
-  };
+  });
 
   /** Answers as `act` does. The fault that was planned last comes first. */
-  const meet = (act: Act, options: FaultOptions = {}): Fault => {
+  const meet = (act: Act, options: FaultOptions = {}) => {
     const { on = "tools/call", times = Infinity, carriedOut = false } = options;
     const late: Act = async (exchange) => {
       await (await exchange.carryOut()).text();
       return await act(exchange);
     };
-    const fault = { act: carriedOut ? late : act, matches: matcherOf(on), left: times, met: 0 };
+    const fault = { act: carriedOut ? late : act, matches: matcherOf(on), left: times };
     planned.add(fault);
-    return {
-      get met() {
-        return fault.met;
-      },
-      heal: () => void planned.delete(fault),
-    };
+    /** Ends this fault. */
+    const heal = () => void planned.delete(fault);
+    return { heal };
   };
 
   const faulty = {
-    url: front.url,
-    origin: front.origin,
-    /** All requests so far, in order. Set `length` to 0 to count anew. */
-    requests: front.requests,
-    /** The JSON-RPC methods of the requests, or their HTTP methods, in order. */
-    get log(): string[] {
-      return front.requests.map(({ rpcMethod, httpMethod }) => rpcMethod ?? httpMethod);
-    },
-    /** How many sessions it has made so far. */
-    get sessions(): number {
-      return front.sessions();
-    },
-    /** Breaks the connections of those that get an answer now. */
-    breakAnswers: () => front.breakAnswers(),
+    ...front,
     meet,
     /** Has `next` answer before all faults, or nothing. */
     setGuard: (next: Guard | undefined) => void (guard = next),
@@ -117,33 +75,25 @@ export function createFaults(front: Front) {
      * @param options.dialect how it refuses them from now on. @default "not-found"
      */
     forgetSessions({ dialect = "not-found" }: { dialect?: acts.LostSessionDialect } = {}): void {
-      forgotten = { upTo: front.sessions(), dialect };
+      forgotten = { upTo: ids.length, dialect };
     },
     /** Breaks all connections, and forgets all sessions, at the same address. */
     async restart(options?: { dialect?: acts.LostSessionDialect }): Promise<void> {
       faulty.forgetSessions(options);
-      await front.setOpen(false);
-      await front.setOpen(true);
+      await setOpen(false);
+      await setOpen(true);
     },
     /** Refuses connections and breaks those that are open, until `up`. */
-    down: () => front.setOpen(false),
-    up: () => front.setOpen(true),
+    down: () => setOpen(false),
+    up: () => setOpen(true),
     /** Never answers. */
     hang: (options?: FaultOptions) => meet(() => new Promise(() => undefined), options),
     /** Carries requests out so many milliseconds later. */
     delay: (ms: number, options?: FaultOptions) =>
       meet(({ carryOut }) => wait(ms).then(() => carryOut()), options),
-    /** Answers with this HTTP status, as a gateway does; an answer without `body` has a text. */
-    refuse(
-      status: number,
-      {
-        body = "refused",
-        headers,
-        ...options
-      }: FaultOptions & { body?: string; headers?: Readonly<Record<string, string>> } = {},
-    ): Fault {
-      return meet(async () => new Response(body, { status, headers: { ...headers } }), options);
-    },
+    /** Answers with this HTTP status, as a gateway does. */
+    refuse: (status: number, options?: FaultOptions) =>
+      meet(async () => new Response("refused", { status }), options),
     /** Breaks the connection before there is an answer. */
     reset: (options?: FaultOptions) => meet(() => Promise.reject(new Error("reset")), options),
     /**
@@ -153,9 +103,8 @@ export function createFaults(front: Front) {
      */
     cutStreams: ({ quietly = false, ...options }: FaultOptions & { quietly?: boolean } = {}) =>
       meet(acts.cut(quietly), options),
-    /** Sends answers in pieces of so many bytes. @default 1 */
-    splitStreams: ({ bytes = 1, ...options }: FaultOptions & { bytes?: number } = {}) =>
-      meet(acts.split(bytes), options),
+    /** Sends answers byte by byte. */
+    splitStreams: (options?: FaultOptions) => meet(acts.split, options),
     /** Carries requests out, and answers beside the protocol. */
     answerMalformed: (kind: acts.Malformation, options?: FaultOptions) =>
       meet(acts.malform(kind), options),
@@ -185,18 +134,14 @@ export function createFaults(front: Front) {
     },
     /** Ends all faults; what is forgotten stays forgotten. */
     heal: () => planned.clear(),
-    /** Resolves when a request that matches has come. */
-    nextRequest: ({ on = "tools/call" }: Omit<FaultOptions, "times"> = {}) =>
-      new Promise<void>((resolve) => awaited.add({ matches: matcherOf(on), resolve })),
-    close: () => front.setOpen(false),
-    [Symbol.asyncDispose]: () => front.setOpen(false),
+    close: () => setOpen(false),
+    [Symbol.asyncDispose]: () => setOpen(false),
   };
   return faulty;
 }
 
-function matcherOf(on: NonNullable<FaultOptions["on"]>): PlannedFault["matches"] {
+function matcherOf(on: NonNullable<FaultOptions["on"]>) {
   if (typeof on === "function") return on;
-  return ({ rpcMethod, httpMethod, tool }) => [rpcMethod, httpMethod, tool, "*"].includes(on);
+  return ({ rpcMethod, httpMethod, tool }: SeenRequest) =>
+    [rpcMethod, httpMethod, tool, "*"].includes(on);
 }
-
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

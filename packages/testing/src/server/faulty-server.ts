@@ -1,16 +1,67 @@
+import { randomUUID } from "node:crypto";
+import {
+  type CallToolResult,
+  createMcpHandler,
+  type ElicitResult,
+  fromJsonSchema,
+  inputRequired,
+  type InputRequest,
+  type InputRequiredResult,
+  inputResponse,
+  isLegacyRequest,
+  McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { respond } from "./acts.ts";
 import { createFaults } from "./faulty-proxy.ts";
-import { startFront } from "./front.ts";
-import { createMcp, type Era, type FaultyTools, type QuestionRound } from "./mcp.ts";
-import { createSignIn, type SignInOptions } from "./sign-in.ts";
+import { createSignIn } from "./sign-in.ts";
 
-/** Options of `createFaultyServer`. */
-export interface FaultyServerOptions {
+/** A tool of a faulty server. */
+interface FaultyTool {
+  /** @default the tool's name */
+  readonly description?: string | undefined;
+  /** Zod or another standard schema, or a JSON Schema. @default any object */
+  readonly inputSchema?: StandardSchemaWithJSON | object | undefined;
+  /**
+   * Does what the tool does, once for each entry of the ledger.
+   *
+   * @returns the text of the result, or the whole result. What it throws is an error for the model.
+   */
+  readonly run: (
+    input: any,
+    run: ToolRun,
+  ) => string | CallToolResult | Promise<string | CallToolResult>;
+}
+
+/** What a tool knows of its call. */
+interface ToolRun {
+  /** Lives as long as the session: a cart, a browser. Empty for each call where there is no session. */
+  readonly session: Record<string, any>;
+  /** What people have answered, under the keys of the questions. */
+  readonly answers: Readonly<Record<string, ElicitResult["content"]>>;
+  readonly signal: AbortSignal;
+}
+
+/** Tools by their names; a function is a tool that takes any object. */
+type FaultyTools = Readonly<Record<string, FaultyTool | FaultyTool["run"]>>;
+
+/** A question to a person: a form (properties of a flat JSON Schema, all of them wanted), or a page to open. */
+type Question =
+  | { readonly message: string; readonly form: Readonly<Record<string, object>> }
+  | { readonly message: string; readonly url: string };
+
+/** `"both"` serves sessions to those that want a handshake, and 2026-07-28 to others. */
+type Era = "2025-11-25" | "2026-07-28" | "both";
+
+interface FaultyServerOptions {
   readonly tools: FaultyTools;
   /** Whether it gives clients of 2025-11-25 and before a session. @default true */
   readonly sessions?: boolean | undefined;
   /** The revisions that it speaks. @default "both" */
   readonly era?: Era | undefined;
-  /** Its clock: for questions and tokens that become too old. @default Date.now */
+  /** Its clock: for tokens that become too old. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
 
@@ -25,52 +76,149 @@ export type FaultyServer = Awaited<ReturnType<typeof createFaultyServer>>;
  * const server = await createFaultyServer({ tools: { add: ({ item }) => `${item} added` } });
  * server.forgetSessions();
  */
-export async function createFaultyServer({
-  tools,
-  sessions = true,
-  era = "both",
-  now = Date.now,
-}: FaultyServerOptions) {
-  const plan = { tools, era, now, hasSessions: sessions, questions: new Map() };
-  const mcp = createMcp(plan);
-  const faults = createFaults(await startFront(mcp.fetch));
-  const forget = faults.forgetSessions.bind(faults);
-  return Object.assign(faults, {
-    /** What really happened: each time that a tool did what it does, in order. */
-    ledger: mcp.ledger,
-    forgetSessions(options?: Parameters<typeof forget>[0]) {
-      mcp.forget();
-      forget(options);
-    },
-    /**
-     * Has a tool ask a person before it does what it does: with `input_required` in 2026-07-28, on the open stream
-     * before. A person who declines has nothing done. Without rounds it asks no more.
-     *
-     * @param rounds what it asks, one round after the other
-     * @param options.goodForMs how long an answer may take. @default for ever
-     */
-    ask(
-      tool: string,
-      rounds: readonly QuestionRound[],
-      { goodForMs = Infinity }: { goodForMs?: number } = {},
-    ): void {
-      plan.questions.set(tool, { rounds, goodForMs });
-    },
+export async function createFaultyServer({ now = Date.now, ...options }: FaultyServerOptions) {
+  const { fetch, ...mcp } = createMcp(options);
+  const faults = await createFaults(fetch);
+  return Object.assign(faults, mcp, {
     /**
      * Wants a sign-in from now on: OAuth 2.1 at the server's own origin, with registration, PKCE, and refresh tokens
      * that are good for one use. One that is used again revokes the grant.
+     *
+     * @param options.accessTokenSeconds how long an access token is good. @default 3600
      */
-    requireSignIn(options: SignInOptions = {}) {
-      const signIn = createSignIn(faults.origin, now, options);
+    requireSignIn({ accessTokenSeconds = 3_600 } = {}) {
+      const signIn = createSignIn(faults.origin, now, accessTokenSeconds);
       faults.setGuard(signIn.guard);
       return signIn;
     },
-    /** Offers other tools. Sessions that are open get `notifications/tools/list_changed`. */
-    setTools(next: FaultyTools): void {
-      plan.tools = next;
-      mcp.retool();
-    },
-    /** Speaks other revisions, as after a deploy. */
-    setEra: (next: Era) => void (plan.era = next),
   });
 }
+
+/** An MCP server on the official SDK. */
+function createMcp({ tools, sessions: hasSessions = true, era = "both" }: FaultyServerOptions) {
+  const questions = new Map<string, readonly Record<string, Question>[]>();
+  const ledger: { tool: string; input: any; answers: ToolRun["answers"] }[] = [];
+  type Transport = WebStandardStreamableHTTPServerTransport;
+  const sessions = new Map<string, { transport: Transport; retool: () => void }>();
+
+  const createServer = (session?: Record<string, unknown>) => {
+    const mcp = new McpServer(
+      { name: "faulty", version: "1.0.0" },
+      { capabilities: { tools: { listChanged: true } } },
+    );
+    let registered: { remove: () => void }[] = [];
+    const retool = () => {
+      for (const tool of registered) tool.remove();
+      registered = Object.entries(tools).map(([name, given]) => {
+        const tool = typeof given === "function" ? { run: given } : given;
+        const { description = name, inputSchema = { type: "object" } } = tool;
+        const schema =
+          "~standard" in inputSchema
+            ? (inputSchema as StandardSchemaWithJSON)
+            : fromJsonSchema(inputSchema);
+        return mcp.registerTool(name, { description, inputSchema: schema }, (input, context) =>
+          call(name, tool, input, context, session),
+        );
+      });
+    };
+    retool();
+    return { mcp, retool };
+  };
+
+  const call = async (
+    name: string,
+    tool: FaultyTool,
+    input: unknown,
+    { mcpReq }: ServerContext,
+    session: Record<string, unknown> = {},
+  ): Promise<CallToolResult | InputRequiredResult> => {
+    const rounds = questions.get(name) ?? [];
+    const { round, answers: before } = JSON.parse(
+      mcpReq.requestState<string>() ?? '{ "round": 0, "answers": {} }',
+    ) as AskedState;
+    const views = Object.keys(rounds[round - 1] ?? {}).map(
+      (key) => [key, inputResponse(mcpReq.inputResponses, key)] as const,
+    );
+    if (views.some(([, view]) => view.kind === "elicit" && view.action !== "accept")) {
+      return say(`Nobody agreed to ${name}.`);
+    }
+    const isAnswered = views.every(([, { kind }]) => kind === "elicit");
+    const said = views.map(([key, view]) => [key, "content" in view ? view.content : {}]);
+    const answers = { ...before, ...(Object.fromEntries(said) as ToolRun["answers"]) };
+    const next = isAnswered ? round : round - 1;
+    if (rounds[next] !== undefined) {
+      const state: AskedState = { round: next + 1, answers };
+      const requests = Object.entries(rounds[next]).map(([key, asked]) => [key, requestOf(asked)]);
+      return inputRequired({
+        inputRequests: Object.fromEntries(requests) as Record<string, InputRequest>,
+        requestState: JSON.stringify(state),
+      });
+    }
+    const output = await tool.run(input, { session, answers, signal: mcpReq.signal });
+    ledger.push({ tool: name, input, answers });
+    return typeof output === "string" ? say(output) : output;
+  };
+
+  const modern = createMcpHandler(() => createServer().mcp, { legacy: "reject" });
+  const stateless = createMcpHandler(() => createServer().mcp, { legacy: "stateless" });
+
+  const handshaken = async (request: Request, parsedBody: unknown): Promise<Response> => {
+    const id = request.headers.get("mcp-session-id");
+    const known = sessions.get(id ?? "");
+    if (known) return await known.transport.handleRequest(request, { parsedBody });
+    if (id !== null) {
+      const error = { code: -32_001, message: "Session not found" };
+      return respond({ jsonrpc: "2.0", error, id: null }, 404);
+    }
+    const { mcp, retool } = createServer({});
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => `secret-session-${randomUUID()}`,
+      onsessioninitialized: (made) => void sessions.set(made, { transport, retool }),
+      onsessionclosed: (ended) => void sessions.delete(ended),
+    });
+    await mcp.connect(transport);
+    return await transport.handleRequest(request, { parsedBody });
+  };
+
+  return {
+    /** What really happened: each time that a tool did what it does, in order. */
+    ledger,
+    /**
+     * Has a tool ask a person before it does what it does: with `input_required` in 2026-07-28, on the open stream
+     * before; round after round, several questions at once. A person who declines has nothing done. Without rounds it
+     * asks no more.
+     */
+    ask: (tool: string, rounds: readonly Record<string, Question>[]) =>
+      void questions.set(tool, rounds),
+    /** Offers other tools. Sessions that are open get `notifications/tools/list_changed`. */
+    setTools(next: FaultyTools): void {
+      tools = next;
+      for (const { retool } of sessions.values()) retool();
+    },
+    /** Speaks other revisions, as after a deploy. */
+    setEra: (next: Era) => void (era = next),
+    fetch: async (request: Request, message: object): Promise<Response> => {
+      const parsedBody = request.method === "POST" ? message : undefined;
+      const isOld =
+        era === "2025-11-25" || (era === "both" && (await isLegacyRequest(request.clone())));
+      if (!isOld) return await modern.fetch(request, { parsedBody });
+      if (hasSessions) return await handshaken(request, parsedBody);
+      return await stateless.fetch(request, { parsedBody });
+    },
+  };
+}
+
+/** What a `requestState` says: the round that was asked last, from 1. */
+interface AskedState {
+  readonly round: number;
+  readonly answers: ToolRun["answers"];
+}
+
+function requestOf({ message, ...question }: Question): InputRequest {
+  if ("url" in question) return inputRequired.elicitUrl({ message, url: question.url });
+  const { form } = question;
+  const requestedSchema = { type: "object", properties: form, required: Object.keys(form) };
+  return inputRequired.elicit({ message, requestedSchema: requestedSchema as never });
+}
+
+const say = (text: string): CallToolResult => ({ content: [{ type: "text", text }] });

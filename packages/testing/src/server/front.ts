@@ -1,16 +1,16 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  request as send,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { handOn } from "./hand-on.ts";
+import { describeRequest, type McpRequest, type Message, parseMessage } from "../message.ts";
 
 /** A request that reached the server, as it came; never a session id. */
-export interface SeenRequest {
-  /** `POST`, `GET` or `DELETE`. */
-  readonly httpMethod: string;
-  /** The JSON-RPC method; `undefined` for an answer of the client, and without a body. */
-  readonly rpcMethod: string | undefined;
-  /** The tool of a `tools/call`. */
-  readonly tool: string | undefined;
+export interface SeenRequest extends McpRequest {
   /** Which of the server's sessions it named: 1 for the first that was made. `undefined` for none, or an unknown one. */
   readonly session: number | undefined;
   /** The JSON-RPC message; `{}` without one. */
@@ -19,20 +19,11 @@ export interface SeenRequest {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Headers;
-  /** The status of the answer, as soon as there is one. */
-  status?: number;
-}
-
-export interface Message {
-  readonly id?: unknown;
-  readonly method?: string;
-  readonly params?: any;
 }
 
 /** One request, for a fault: it is handed on to the server, or answered in another way than a server should. */
 export interface Exchange {
   readonly seen: SeenRequest;
-  readonly request: Request;
   readonly body: string;
   /** Has the server carry the request out, or another one at `url`. */
   readonly carryOut: (url?: string) => Promise<Response>;
@@ -41,13 +32,11 @@ export interface Exchange {
 /** Answers a request. A rejection breaks the connection, and so does an error in the answer's body. */
 export type Act = (exchange: Exchange) => Promise<Response>;
 
-/** What stands at an address and answers by `answer`. */
-export type Front = Awaited<ReturnType<typeof startFront>>;
+/** What carries requests out. */
+export type Server = ((request: Request, message: Message) => Promise<Response>) | URL;
 
 /** Listens on port 0 of 127.0.0.1, and keeps what came. */
-export async function startFront(
-  server: ((request: Request, message: Message) => Promise<Response>) | URL,
-) {
+export async function startFront(server: Server, answer: Act) {
   const requests: SeenRequest[] = [];
   /** All ids that the server has given, in order. */
   const ids: string[] = [];
@@ -68,53 +57,43 @@ export async function startFront(
       gone.abort();
       answering.delete(outgoing);
     });
-    const { exchange, seen } = describe(incoming, bytes, gone.signal);
-    requests.push(seen);
-    const answer = await front.answer(exchange);
-    seen.status = answer.status;
-    answering.add(outgoing);
-    await write(answer, outgoing);
-  }
-
-  function describe(incoming: IncomingMessage, bytes: Buffer, signal: AbortSignal) {
     const { method: httpMethod = "", url: path = "/" } = incoming;
     const headers = new Headers(incoming.headers as Record<string, string>);
     const body = bytes.toString();
     const message = parseMessage(body);
     const session = ids.indexOf(headers.get("mcp-session-id") ?? "") + 1 || undefined;
-    const tool = message.method === "tools/call" ? message.params?.name : undefined;
-    const seen: SeenRequest = {
-      ...{ httpMethod, path, headers, message, session, tool },
-      rpcMethod: message.method,
-    };
-    const init = { method: httpMethod, headers, ...(bytes.length > 0 && { body }) };
-    const request = new Request(new URL(path, origin), init);
+    const own = describeRequest(httpMethod, message);
+    const seen: SeenRequest = { ...own, path, headers, message, session };
+    requests.push(seen);
     const carryOut = async (url?: string) => {
       const target = url ?? server;
-      const answer =
+      const init = { method: httpMethod, headers, ...(body !== "" && { body }) };
+      const carried =
         typeof target === "function"
-          ? await target(request.clone(), message)
-          : await handOn(incoming, bytes, new URL(target), signal);
-      const id = answer.headers.get("mcp-session-id");
+          ? await target(new Request(new URL(path, origin), init), message)
+          : await handOn(incoming, bytes, new URL(target), gone.signal);
+      const id = carried.headers.get("mcp-session-id");
       if (id !== null && !ids.includes(id)) ids.push(id);
-      return answer;
+      return carried;
     };
-    return { seen, exchange: { seen, request, body, carryOut } satisfies Exchange };
+    const answered = await answer({ seen, body, carryOut });
+    seen.status = answered.status;
+    answering.add(outgoing);
+    await write(answered, outgoing);
   }
 
-  const front = {
+  return {
     origin,
     url: `${origin}/mcp`,
+    /** All requests so far, in order. Set `length` to 0 to count anew. */
     requests,
-    /** How many sessions the server has made. */
-    sessions: () => ids.length,
-    answer: ((exchange) => exchange.carryOut()) as Act,
+    ids,
     /** Breaks the connections of those that get an answer now. */
     breakAnswers(): void {
       for (const outgoing of answering) outgoing.destroy();
     },
     /** Refuses connections and breaks those that are open, or takes them again at the same address. */
-    async setOpen(isOpen: boolean) {
+    setOpen: async (isOpen: boolean) => {
       if (isOpen === http.listening) return;
       if (isOpen) return await listen(port);
       const closed = new Promise((resolve) => http.close(resolve));
@@ -122,7 +101,6 @@ export async function startFront(
       await closed;
     },
   };
-  return front;
 }
 
 /** Writes an answer as it comes, and stops reading it when nobody takes it any more. */
@@ -141,11 +119,31 @@ async function write({ status, headers, body }: Response, outgoing: ServerRespon
   outgoing.end();
 }
 
-function parseMessage(body: string): Message {
-  try {
-    const message = JSON.parse(body) as Message | null;
-    return typeof message === "object" && message !== null ? message : {};
-  } catch {
-    return {};
+/** Each side's own connection decides about these. */
+const hopByHop = ["connection", "keep-alive", "transfer-encoding"];
+
+/** Hands a request on as it came to the server at `target`, whose path takes the place of `/mcp`. */
+async function handOn(
+  incoming: IncomingMessage,
+  body: Buffer,
+  target: URL,
+  signal: AbortSignal,
+): Promise<Response> {
+  const url = new URL((incoming.url ?? "/").replace(/^\/mcp/, target.pathname), target);
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    // A kept connection may end while it is taken: a fault that nobody asked for.
+    const headers = { ...incoming.headers, host: target.host, connection: "close" };
+    const sent = send(url, { agent: false, method: incoming.method, headers, signal }, resolve);
+    sent.on("error", reject).end(body);
+  });
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
+    if (!hopByHop.includes(name)) for (const value of values) headers.append(name, value);
   }
+  const status = answer.statusCode ?? 0;
+  const isEmpty = [204, 205, 304].includes(status);
+  return new Response(isEmpty ? null : (Readable.toWeb(answer) as ReadableStream), {
+    status,
+    headers,
+  });
 }

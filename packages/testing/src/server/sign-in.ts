@@ -2,18 +2,6 @@ import { createHash, randomUUID } from "node:crypto";
 import { respond } from "./acts.ts";
 import type { Exchange } from "./front.ts";
 
-/** Options of `requireSignIn`. */
-export interface SignInOptions {
-  /** How long an access token is good, by the server's clock. @default 3600 */
-  readonly accessTokenSeconds?: number | undefined;
-}
-
-interface Code {
-  readonly challenge: string;
-  readonly redirectUrl: string;
-  readonly grant: Grant;
-}
-
 /** What a user has allowed. */
 interface Grant {
   readonly scope: string;
@@ -26,16 +14,11 @@ const refused = () => respond({ error: "invalid_grant" }, 400);
 export type SignIn = ReturnType<typeof createSignIn>;
 
 /** The authorization server of a faulty server, and who may pass. */
-export function createSignIn(
-  origin: string,
-  now: () => number,
-  { accessTokenSeconds = 3_600 }: SignInOptions,
-) {
-  const codes = new Map<string, Code>();
+export function createSignIn(origin: string, now: () => number, accessTokenSeconds: number) {
+  const codes = new Map<string, { challenge: string; redirectUrl: string; grant: Grant }>();
   const accessTokens = new Map<string, { grant: Grant; expiresAt: number }>();
   const refreshTokens = new Map<string, { grant: Grant; isUsed: boolean }>();
   const counts = { registrations: 0, refreshes: 0, reuses: 0 };
-  const resource = `${origin}/mcp`;
 
   const issue = (grant: Grant) => {
     const [access_token, refresh_token] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`];
@@ -69,7 +52,7 @@ export function createSignIn(
 
   const routes: Record<string, (body: string) => Response> = {
     "/.well-known/oauth-protected-resource/mcp": () =>
-      respond({ resource, authorization_servers: [origin] }),
+      respond({ resource: `${origin}/mcp`, authorization_servers: [origin] }),
     "/.well-known/oauth-authorization-server": () =>
       respond({
         issuer: origin,
@@ -124,10 +107,6 @@ export function createSignIn(
     },
     /** Access tokens of until now are refused; refresh tokens work. */
     expireAccessTokens: () => accessTokens.clear(),
-    /** Nothing of until now works: the user has to sign in again. */
-    revokeAll(): void {
-      for (const { grant } of refreshTokens.values()) grant.isRevoked = true;
-    },
     /** How many clients have registered, how often tokens were refreshed, and how often a used refresh token came. */
     counts,
   };

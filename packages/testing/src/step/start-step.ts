@@ -1,16 +1,14 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type {
   BeginStep,
-  FinishedStep,
   Step,
   StepFunction,
   StepOptions,
   StepReport,
   StopOptions,
 } from "./step.ts";
-import { startHere } from "./step-here.ts";
-import type { SentRequest } from "./step-points.ts";
+import { createStepPoints, type SentRequest } from "./step-points.ts";
 
 /**
  * Starts a step in a process of its own, or a function in this one for quick tests. A function that is "killed" goes no
@@ -33,13 +31,10 @@ export async function startStep<INPUT, OUTPUT>(
 export async function runStep<INPUT, OUTPUT>(
   step: string | URL | StepFunction<INPUT, OUTPUT>,
   options: StepOptions<INPUT> = {},
-): Promise<FinishedStep<OUTPUT>> {
+) {
   const started = await startStep(step, options);
   return await started.finish();
 }
-
-/** They end with this process. */
-let living: Set<ChildProcess> | undefined;
 
 async function startProcess<OUTPUT>(
   module: string,
@@ -54,12 +49,10 @@ async function startProcess<OUTPUT>(
 ): Promise<Step<OUTPUT>> {
   // The program stands beside this file, as source or as it was built.
   const isSource = import.meta.url.endsWith(".ts");
-  const program = new URL(
-    isSource ? "./step-program.ts" : "./step/step-program.js",
-    import.meta.url,
-  );
+  const program = isSource ? "./step-program.ts" : "./step/step-program.js";
   const conditions = isSource ? ["--conditions=@durable-mcp/source"] : [];
-  const child = fork(fileURLToPath(program), [module, ...(clock ? [clock.path] : [])], {
+  const parameters = [module, ...(clock ? [clock.path] : [])];
+  const child = fork(fileURLToPath(new URL(program, import.meta.url)), parameters, {
     env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
     execArgv: [...conditions, ...execArgv],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -69,36 +62,30 @@ async function startProcess<OUTPUT>(
     stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
   }
   let sent: readonly SentRequest[] = [];
-  let last: Extract<StepReport, { type: "done" | "failed" }> | undefined;
+  let end: StepReport | undefined;
   const ready = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
-  const going = Promise.withResolvers<void>();
-  let isReached = false;
   child.on("message", (report: StepReport) => {
     if (report.type === "ready") return ready.resolve();
-    if (report.type === "going") return going.resolve();
     sent = report.sent;
-    isReached ||= report.type === "reached";
     if (report.type === "reached") reached.resolve();
-    else last = report;
+    else end = report;
   });
   const kill = () => void child.kill("SIGKILL");
   const timer = setTimeout(kill, timeoutMs);
-  if (living === undefined)
-    process.once("exit", () => living!.forEach((each) => each.kill("SIGKILL")));
-  living ??= new Set();
-  living.add(child);
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const ended = new Promise<void>((resolve) => {
+    child.once("close", () => {
+      clearTimeout(timer);
+      process.off("exit", kill);
+      resolve();
+    });
+  });
   const endsEarly = ended.then((): never => {
-    const how = last?.type === "failed" ? last.error.message : (child.signalCode ?? child.exitCode);
+    const how = end?.error?.message ?? child.signalCode ?? child.exitCode;
     throw new Error(`The step ended (${how}) and printed: ${printed}`);
   });
   // Of interest to those that wait for something else.
   endsEarly.catch(() => undefined);
-  child.once("close", () => {
-    clearTimeout(timer);
-    living!.delete(child);
-  });
   await Promise.race([ready.promise, endsEarly]);
 
   let isBegun = false;
@@ -106,20 +93,18 @@ async function startProcess<OUTPUT>(
     if (!isBegun) child.send({ input, stop, endsByItself } satisfies BeginStep);
     isBegun = true;
   };
-  const goTo = async (stop: StopOptions, freezes: boolean) => {
-    const { at } = stop;
+  const goTo = async ({ at, ...which }: StopOptions, freezes: boolean) => {
     const isPoint = typeof at === "string";
-    begin(isPoint ? { ...stop, at, freezes } : undefined);
+    begin(isPoint ? { at, ...which, freezes } : undefined);
     await Promise.race([isPoint ? reached.promise : at, endsEarly]);
   };
   return {
     async finish() {
       begin();
       await ended;
-      const isEnded = child.signalCode === null || !endsByItself;
-      if (last?.type === "done" && isEnded) return { output: last.output as OUTPUT, sent, printed };
-      if (last?.type === "failed") throw Object.assign(new Error(), last.error);
-      return await endsEarly;
+      if (end?.error) throw Object.assign(new Error(), end.error);
+      const isWell = end !== undefined && (child.signalCode === null || !endsByItself);
+      return isWell ? { output: end!.output as OUTPUT, sent, printed } : await endsEarly;
     },
     async kill(stop) {
       if (stop) await goTo(stop, false);
@@ -129,15 +114,50 @@ async function startProcess<OUTPUT>(
     },
     async freeze(stop) {
       await goTo(stop, true);
-      if (typeof stop.at !== "string") child.kill("SIGSTOP");
+      child.kill("SIGSTOP");
+      // A process that stands still does not notice the end of this one.
+      process.once("exit", kill);
       return { sent, printed };
     },
     resume() {
       child.kill("SIGCONT");
-      // It may come before the step has stopped.
-      if (!isReached) return;
+      // That may come before the step has stopped itself.
       const again = setInterval(() => child.kill("SIGCONT"), 50);
-      void Promise.race([going.promise, ended]).then(() => clearInterval(again));
+      void ended.then(() => clearInterval(again));
     },
+  };
+}
+
+/** A step in this process. */
+function startHere<INPUT, OUTPUT>(
+  step: StepFunction<INPUT, OUTPUT>,
+  { input, clock }: StepOptions<INPUT>,
+): Step<OUTPUT> {
+  const reached = Promise.withResolvers<void>();
+  const resumed = Promise.withResolvers<void>();
+  const { sent, stopAt, watchFetch, watchStore } = createStepPoints(async () => {
+    reached.resolve();
+    await resumed.promise;
+  });
+  const stopped = { sent, printed: "" };
+  let working: Promise<OUTPUT> | undefined;
+  const begin = () => {
+    const now = clock?.now ?? Date.now;
+    const context = { fetch: watchFetch(globalThis.fetch), watch: watchStore, now };
+    return (working ??= (async () => await step(input as INPUT, context))());
+  };
+  const goTo = async ({ at, ...which }: StopOptions) => {
+    if (typeof at === "string") stopAt({ at, ...which });
+    const early = begin().then((): never => {
+      throw new Error("The step ended before it was there.");
+    });
+    await Promise.race([typeof at === "string" ? reached.promise : at, early]);
+    return stopped;
+  };
+  return {
+    finish: async () => ({ output: await begin(), ...stopped }),
+    kill: async (stop) => (stop ? await goTo(stop) : stopped),
+    freeze: goTo,
+    resume: () => resumed.resolve(),
   };
 }

@@ -1,4 +1,7 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { SessionStore } from "@durable-mcp/core";
+import { createFaultyStore, type StoreAct } from "../faulty-store.ts";
+import { describeRequest, type McpRequest, parseMessage } from "../message.ts";
 
 /**
  * Where a step can be stopped.
@@ -27,18 +30,10 @@ export interface StopPlan {
 }
 
 /** A request of a step. */
-export interface SentRequest {
+export interface SentRequest extends McpRequest {
   /** Origin and path. */
   readonly url: string;
-  readonly httpMethod: string;
-  readonly rpcMethod: string | undefined;
-  readonly tool: string | undefined;
-  /** Missing while there is no answer, and without one. */
-  status?: number;
 }
-
-/** The points of one step. */
-export type StepPoints = ReturnType<typeof createStepPoints>;
 
 /** @param stop what happens to the step at the point of its plan; it goes on when that resolves */
 export function createStepPoints(stop: () => Promise<void>) {
@@ -58,14 +53,11 @@ export function createStepPoints(stop: () => Promise<void>) {
   };
 
   const watching =
-    <ARGS extends unknown[], RESULT>(
-      name: "load" | "save" | "delete",
-      operate: (...args: ARGS) => Promise<RESULT>,
-    ) =>
-    async (...args: ARGS) => {
+    (name: "load" | "save" | "delete"): StoreAct =>
+    async (operate) => {
       const number = count(name);
       await reach(`before-${name}`, number);
-      const working = operate(...args);
+      const working = operate();
       await reach(`during-${name}`, number);
       const result = await working;
       await reach(`after-${name}`, number);
@@ -79,7 +71,7 @@ export function createStepPoints(stop: () => Promise<void>) {
     watchFetch:
       (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
       async (input, init) => {
-        const request = await describeRequest(input, init);
+        const request = await describe(input, init);
         sent.push(request);
         const { on = "tools/call" } = plan ?? {};
         const isMeant = request.rpcMethod === on || request.tool === on || request.url.endsWith(on);
@@ -106,44 +98,25 @@ export function createStepPoints(stop: () => Promise<void>) {
         return new Response(body, response);
       },
     /** The same store, with points. */
-    watchStore: (store: SessionStore): SessionStore => ({
-      ...store,
-      get: watching("load", (key) => store.get(key)),
-      put: watching("save", (...args: Parameters<SessionStore["put"]>) => store.put(...args)),
-      delete: watching("delete", (...args: Parameters<SessionStore["delete"]>) =>
-        store.delete(...args),
-      ),
-      ...(store.batch && {
-        batch: watching("save", (writes: Parameters<typeof store.batch>[0]) =>
-          store.batch!(writes),
-        ),
-      }),
-    }),
+    watchStore: (store: SessionStore): SessionStore => {
+      const { store: watched, meet } = createFaultyStore(store);
+      meet("get", watching("load"));
+      meet("put", watching("save"));
+      meet("batch", watching("save"));
+      meet("delete", watching("delete"));
+      return watched;
+    },
   };
 }
 
-async function describeRequest(
+async function describe(
   input: Parameters<typeof fetch>[0],
   init: RequestInit = {},
 ): Promise<SentRequest> {
   const request = input instanceof Request ? input : undefined;
   const { origin, pathname } = new URL(input instanceof Request ? input.url : input);
-  const body = init.body ?? (request && (await request.clone().text())) ?? "";
-  const message = typeof body === "string" ? parse(body) : {};
-  return {
-    url: origin + pathname,
-    httpMethod: (init.method ?? request?.method ?? "GET").toUpperCase(),
-    rpcMethod: message.method,
-    tool: message.method === "tools/call" ? message.params?.name : undefined,
-  };
+  const body = init.body ?? (await request?.clone().text());
+  const httpMethod = (init.method ?? request?.method ?? "GET").toUpperCase();
+  const described = describeRequest(httpMethod, parseMessage(typeof body === "string" ? body : ""));
+  return { url: origin + pathname, ...described };
 }
-
-function parse(body: string): { method?: string; params?: { name?: string } } {
-  try {
-    return (JSON.parse(body) ?? {}) as object;
-  } catch {
-    return {};
-  }
-}
-
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

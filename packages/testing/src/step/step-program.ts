@@ -8,17 +8,13 @@ const clock = clockPath === undefined ? undefined : openClock(clockPath);
 if (clock) useClock(clock);
 
 let freezes = false;
-const points = createStepPoints(async () => {
+const { sent, stopAt, watchFetch, watchStore } = createStepPoints(async () => {
   // Nothing else may happen before it stands still.
-  void report({ type: "reached", sent: points.sent });
-  if (freezes) {
-    process.kill(process.pid, "SIGSTOP");
-    void report({ type: "going" });
-    return;
-  }
-  await new Promise(() => undefined);
+  void report({ type: "reached", sent });
+  if (freezes) process.kill(process.pid, "SIGSTOP");
+  else await new Promise(() => undefined);
 });
-const fetch = points.watchFetch(globalThis.fetch);
+const fetch = watchFetch(globalThis.fetch);
 globalThis.fetch = fetch;
 // Without its test the process has no purpose.
 const exit = () => process.exit();
@@ -27,25 +23,23 @@ process.on("disconnect", exit);
 const { default: step } = (await import(module)) as { default: StepFunction<unknown, unknown> };
 const begin = async ({ input, stop, endsByItself }: BeginStep) => {
   freezes = stop?.freezes ?? false;
-  if (stop) points.stopAt(stop);
-  await report(await take(input));
+  if (stop) stopAt(stop);
+  await report({ type: "ended", sent, ...(await take(input)) });
   if (!endsByItself) exit();
   process.off("disconnect", exit);
   process.disconnect();
 };
 process.once("message", (told: BeginStep) => void begin(told));
-await report({ type: "ready" });
+await report({ type: "ready", sent });
 
-async function take(input: unknown): Promise<StepReport> {
-  const { sent, watchStore: watch } = points;
+async function take(input: unknown) {
   try {
-    const output = await step(input, { fetch, watch, now: clock?.now ?? Date.now });
-    return { type: "done", output, sent };
+    return { output: await step(input, { fetch, watch: watchStore, now: Date.now }) };
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     const { name, message, stack } = error;
     const { code, data } = error as { code?: unknown; data?: unknown };
-    return { type: "failed", error: { name, message, stack, code, data }, sent };
+    return { error: { name, message, stack, code, data } };
   }
 }
 

@@ -4,7 +4,7 @@ import type { SentRequest, StopPlan } from "./step-points.ts";
 
 /** What a step is given beside its input. */
 export interface StepContext {
-  /** The same as the global `fetch` of its process: for options of that name. */
+  /** For options of that name: the global `fetch` of a process, and in this one the only `fetch` with points. */
   readonly fetch: typeof globalThis.fetch;
   /** Makes the points of a store known: give the step's code what this returns. */
   readonly watch: (store: SessionStore) => SessionStore;
@@ -20,7 +20,6 @@ export type StepFunction<INPUT, OUTPUT> = (
 
 /** Options of `startStep` and `runStep`. */
 export interface StepOptions<INPUT> {
-  /** @default undefined */
   readonly input?: INPUT | undefined;
   /** The `Date` of the step's process. In this process a step only gets its `now`. */
   readonly clock?: Pick<Clock, "path" | "now"> | undefined;
@@ -35,14 +34,9 @@ export interface StepOptions<INPUT> {
 }
 
 /** What a step has sent; with `printed`, what its process wrote to stdout and stderr. */
-export interface StoppedStep {
+interface StoppedStep {
   readonly sent: readonly SentRequest[];
   readonly printed: string;
-}
-
-/** A step that came to its end. */
-export interface FinishedStep<OUTPUT> extends StoppedStep {
-  readonly output: OUTPUT;
 }
 
 /** Where a step is stopped: at a point, or as soon as something else has happened. */
@@ -51,7 +45,7 @@ export type StopOptions = StopPlan | { readonly at: Promise<unknown> };
 /** A step that is ready. It begins when a test says what becomes of it. */
 export interface Step<OUTPUT> {
   /** Lets it work to its end. @throws the step's error, with its `name`, `message`, `code` and `data` */
-  finish(): Promise<FinishedStep<OUTPUT>>;
+  finish(): Promise<StoppedStep & { readonly output: OUTPUT }>;
   /**
    * Has it work up to a point, and kills it there: `kill -9`. Without a point it is killed at once.
    *
@@ -64,25 +58,18 @@ export interface Step<OUTPUT> {
   resume(): void;
 }
 
-/** What a step's process is told once. */
+/** What a step's process is told first. */
 export interface BeginStep {
   readonly input: unknown;
   readonly endsByItself: boolean;
   readonly stop?: (StopPlan & { readonly freezes: boolean }) | undefined;
 }
 
-/** What a step's process says. An error is there as plain data. */
-export type StepReport =
-  | { readonly type: "ready" }
-  | { readonly type: "going" }
-  | { readonly type: "reached"; readonly sent: readonly SentRequest[] }
-  | { readonly type: "done"; readonly output: unknown; readonly sent: readonly SentRequest[] }
-  | { readonly type: "failed"; readonly error: FailedStep; readonly sent: readonly SentRequest[] };
-
-interface FailedStep {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: unknown;
-  readonly data?: unknown;
-  readonly stack?: string | undefined;
+/** What a step's process says. */
+export interface StepReport {
+  readonly type: "ready" | "reached" | "ended";
+  readonly sent: readonly SentRequest[];
+  readonly output?: unknown;
+  /** As plain data. */
+  readonly error?: { readonly message: string } | undefined;
 }
