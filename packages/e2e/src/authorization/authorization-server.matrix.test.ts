@@ -48,11 +48,7 @@ test("sees the second use of a refresh token also when both come at once", async
 test("has token requests go wrong as planned", async () => {
   const { refresh_token: first } = await signIn();
   const grantType = "refresh_token";
-  await authorization.failTokenRequests({ fault: "unavailable", grantType });
-  await authorization.failTokenRequests({ fault: "cut-before", grantType });
   await authorization.failTokenRequests({ fault: "wait-after", waitMs: 300, grantType });
-  await expect(refresh(first)).rejects.toMatchObject({ cause: { status: 503 } });
-  await expect(refresh(first)).rejects.toThrow("fetch failed");
   const startedAt = Date.now();
   const { refresh_token: second } = await refresh(first);
   expect(Date.now() - startedAt).toBeGreaterThanOrEqual(299);
@@ -61,8 +57,5 @@ test("has token requests go wrong as planned", async () => {
   await expect(refresh(second)).rejects.toThrow("fetch failed");
   await expect(refresh(second)).rejects.toEqual(refused("invalid_grant"));
   const refreshes = await authorization.requests("token", "refresh_token");
-  expect(refreshes.map(({ fault }) => fault)).toEqual([
-    ...["unavailable", "cut-before", "wait-after", "cut-after"],
-    undefined,
-  ]);
+  expect(refreshes.map(({ fault }) => fault)).toEqual(["wait-after", "cut-after", undefined]);
 });

@@ -10,20 +10,15 @@ export interface User {
   signIn: (url: string | URL, callbackUrl: string | URL) => Promise<URL>;
 }
 
-interface UserOptions {
-  /** The account, which the server makes on the spot. @default "ada" */
-  readonly login?: string;
-  /** Cancels instead, at the first page. @default false */
-  readonly cancels?: boolean;
-}
-
 const maxPages = 20;
 
 /**
  * A user without a browser: plain fetch, and cookies that last as long as the user. Several sign-ins at once are
  * several tabs, for which `oidc-provider` wants one of them to have gone before.
+ *
+ * @param use.login the account, which the server makes on the spot
  */
-export function createScriptedUser({ login = "ada", cancels = false }: UserOptions = {}): User {
+export function createScriptedUser({ login = "ada" }: { login?: string } = {}): User {
   const jar = createCookieJar();
   const answers: Record<string, string> = { login, password: "any" };
   return {
@@ -58,10 +53,8 @@ export function createScriptedUser({ login = "ada", cancels = false }: UserOptio
     return response;
   }
 
-  /** What the user sends from a page: its form, or what its link "Cancel" points to. */
+  /** What the user sends from a page: its form. */
   function leave(page: string, at: URL): { next: URL; form: URLSearchParams | undefined } {
-    const cancel = /<a href="([^"]+)">[^<]*Cancel/.exec(page)?.[1];
-    if (cancels && cancel !== undefined) return { next: new URL(cancel, at), form: undefined };
     const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
     if (action === undefined) throw new Error(`The page has no form: ${inWords(page)}`);
     const form = new URLSearchParams();
