@@ -1,8 +1,7 @@
 import type * as oauth from "oauth4webapi";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.ts";
-import { createScriptedUser } from "./scripted-user.ts";
-import { discover, refreshByHand, register, signInByHand } from "./sign-in-by-hand.ts";
+import { discover, refreshByHand, register, signInForTokens } from "./sign-in-by-hand.ts";
 
 const resource = "http://127.0.0.1:10239/mcp";
 let authorization: AuthorizationServer;
@@ -16,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => authorization.clearJournal());
 afterAll(() => authorization.stop());
 
-const signIn = (user = createScriptedUser()) => signInByHand({ server, client, user, resource });
+const signIn = () => signInForTokens(server, client, resource);
 const refresh = (token: string | undefined) => refreshByHand(server, client, token!, resource);
 const refused = (error: string) => expect.objectContaining({ error });
 
