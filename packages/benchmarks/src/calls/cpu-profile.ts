@@ -1,15 +1,13 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { type Profiler, Session } from "node:inspector/promises";
-import { join } from "node:path";
 
 /** Time that a function took itself, as a part of all time in which the process was busy. */
-export interface SelfTime {
+interface SelfTime {
   readonly place: string;
   readonly share: number;
 }
 
 /** Profiles `work`, and returns the functions that took the most time, the slowest first. */
-export async function profileSelfTimes(work: () => Promise<void>, file?: string) {
+export async function profileSelfTimes(work: () => Promise<void>) {
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
@@ -18,10 +16,6 @@ export async function profileSelfTimes(work: () => Promise<void>, file?: string)
   await work();
   const { profile } = await session.post("Profiler.stop");
   session.disconnect();
-  if (file !== undefined) {
-    await mkdir(join(file, ".."), { recursive: true });
-    await writeFile(file, JSON.stringify(profile));
-  }
   return selfTimes(profile);
 }
 
