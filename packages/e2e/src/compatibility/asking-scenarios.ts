@@ -4,8 +4,13 @@ import type { LegClientName } from "../conformance/legs/index.ts";
 import { forkProgram } from "../durable/fork-program.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import type { CountingProxy, SeenRequest } from "../wire/counting-proxy.ts";
-import type { AskingEnd, AskingLegs, AskingReport } from "./asking-protocol.ts";
-import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
+import {
+  type AskingEnd,
+  type AskingLegs,
+  type AskingReport,
+  type AskingScenario,
+  askingScenarios,
+} from "./asking-protocol.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
 
 /** What one scenario showed with one server, in one way. */

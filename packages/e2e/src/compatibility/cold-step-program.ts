@@ -16,8 +16,11 @@ export interface ColdStep {
   call: StepCall;
 }
 
-/** First `ready`, then what the step came to: the result of its call, or its failure, and the state. */
-export type ColdStepReport = "ready" | { outcome: string; state?: unknown };
+/** What the step came to: the result of its call, or its failure, and the state. */
+export interface ColdStepReport {
+  outcome: string;
+  state?: unknown;
+}
 
 /** Part of the result of a call that waits. */
 const placeholder = "waits for the answer";
@@ -31,7 +34,6 @@ const principal: Principal = { type: "user", issuer: "https://idp.example", id: 
 const report = (message: ColdStepReport) => void process.send!(message);
 
 process.once("message", (step: ColdStep) => void run(step).then(report, failed));
-report("ready");
 
 async function run({ url, options, state, call }: ColdStep): Promise<ColdStepReport> {
   const server = defineMcpClientConnection({ url, description: "A server.", ...options });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LegClientName } from "../conformance/legs/index.ts";
 import { startCountingProxy } from "../wire/counting-proxy.ts";
-import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
+import { type AskingScenario, askingScenarios } from "./asking-protocol.ts";
 import { type AskingSeen, hastySeconds, observeAnswers } from "./asking-scenarios.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
 
