@@ -1,5 +1,5 @@
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import type { LegClientName } from "../conformance/legs/index.ts";
+import type { LegClientName } from "../conformance/any-client.ts";
 
 /** What is done with each server that asks. */
 export const askingScenarios = [

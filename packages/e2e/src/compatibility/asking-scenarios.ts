@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import type { LegClientName } from "../conformance/legs/index.ts";
+import type { LegClientName } from "../conformance/any-client.ts";
 import { forkProgram } from "../durable/fork-program.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import type { CountingProxy, SeenRequest } from "../wire/counting-proxy.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LegClientName } from "../conformance/legs/index.ts";
+import type { LegClientName } from "../conformance/any-client.ts";
 import { startCountingProxy } from "../wire/counting-proxy.ts";
 import { type AskingScenario, askingScenarios } from "./asking-protocol.ts";
 import { type AskingSeen, hastySeconds, observeAnswers } from "./asking-scenarios.ts";

@@ -1,20 +1,18 @@
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { StatefulServer } from "../stateful/stateful-servers.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
+import type { CountingProxy } from "../wire/counting-proxy.ts";
 
 /** Four processes, one after the other: the first makes state, two see it, the last only lists. */
 export async function expectOneSessionOverProcesses(
   stateful: StatefulServer,
-  url: string,
+  proxy: CountingProxy,
   client: ClientName,
 ): Promise<void> {
-  // Not `await using`: the check of the imports cannot parse it.
-  const proxy = await startCountingProxy(url);
-  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  proxy.takeRequests();
   const tag = `tag-${clientNames.indexOf(client)}`;
   const step = { client, url: proxy.url, list: true };
 
