@@ -7,10 +7,9 @@ import type {
   BenchTable,
 } from "../report/part.ts";
 import { verdictOf } from "../report/ratio.ts";
-import { allocationPerCall } from "./allocation.ts";
 import { type CallerName, callerNames, createCaller, createResumedFetch } from "./callers.ts";
 import { type CallPair, callManyTimes, measureRounds, type RoundPlan } from "./call-rounds.ts";
-import { profileSelfTimes } from "./cpu-profile.ts";
+import { allocationPerCall, profileSelfTimes } from "./inspector.ts";
 
 const answers = [
   { name: "300 B", bytes: 300, callsPerRound: 64, warmUpRounds: 40 },

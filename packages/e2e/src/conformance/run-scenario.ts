@@ -150,8 +150,8 @@ function isFailed({ status }: Check): boolean {
 }
 
 /** Runs a program of ours. With `exec` it takes the shell's place, so that it is what the suite ends. */
-function shellCommand(program: URL, ...args: string[]): string {
-  const parts = [process.execPath, ...programArguments(program)];
+function shellCommand(script: URL, ...args: string[]): string {
+  const parts = [process.execPath, ...programArguments(script)];
   return ["exec", ...parts.map(quoted), ...args].join(" ");
 }
 

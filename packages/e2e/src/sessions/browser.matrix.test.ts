@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
 import { useServer } from "../servers/use-server.ts";
-import { skipReason } from "../stateful/skip-reason.ts";
 import { playwright } from "../stateful/stateful-servers.ts";
 import { expectOneNewSession, type RestartedServer, restartUnder } from "./restarted-server.ts";
 import { expectOneSessionOverProcesses } from "./three-processes.ts";
@@ -10,7 +9,9 @@ import { expectOneSessionOverProcesses } from "./three-processes.ts";
 const isInCi = process.env["CI"] === "true";
 const clients = clientNames.filter((_, index) => !isInCi || index % 2 === 0);
 
-describe.skipIf(skipReason(playwright))("@playwright/mcp", () => {
+if (playwright.unavailable !== undefined) console.warn(`skipped: ${playwright.unavailable}`);
+
+describe.skipIf(playwright.unavailable !== undefined)("@playwright/mcp", () => {
   const used = useServer(playwright.start);
 
   test.each(clients)(
