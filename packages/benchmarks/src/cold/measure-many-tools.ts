@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import type { BenchRatio } from "../report/part.ts";
 import { medianRatio } from "../report/ratio.ts";
+import type { DelayedServer } from "../stores/start-delayed-server.ts";
 import { createBareStep, createDurableStep, type WarmStep } from "../stores/warm-steps.ts";
-import type { DelayedServer } from "./start-delayed-server.ts";
 
 /** Their list has 1.08 MB, which is far more than a step saves: each step asks for it. */
 const toolCount = 500;
