@@ -80,7 +80,11 @@ describe.for(kinds)(
           /:3999\/oauth\/start\?connection=notes&resource=\w+&chat=[\w-]+$/,
         ),
       });
-      expect(call).toMatchObject({ type: "call-waits-for-sign-in", tool: "sign_in", state: "waiting" });
+      expect(call).toMatchObject({
+        type: "call-waits-for-sign-in",
+        tool: "sign_in",
+        state: "waiting",
+      });
       const early = await ada.generate(first.messages!, "never");
       expect(early).toMatchObject({ ...stopped, model: { calls: 0 } });
 

@@ -137,7 +137,12 @@ async function runInWrapper(
   const { ai } = majors.find(({ major }) => major === use.major)!;
   return await sessions.run(use.sessionId, { principal }, async (run) => {
     const own = (await run.tools()) as ToolSet;
-    const agent = new ai.ToolLoopAgent({ id: "delegate", model: inner, tools: own, ...stopWhenWaiting() });
+    const agent = new ai.ToolLoopAgent({
+      id: "delegate",
+      model: inner,
+      tools: own,
+      ...stopWhenWaiting(),
+    });
     const wrapped = agentTool({
       ...{ description: "Delegates.", agent },
       ...(use.shape === "own" && { history: historyIn(store) }),
