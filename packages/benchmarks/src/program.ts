@@ -1,14 +1,13 @@
 /**
  * Measures everything of docs/reports/benchmarks.md, and writes the page:
  *
- *     npm run bench [-- --parts calls,size] [--rounds 50] [--quick] [--write] [--profile folder]
+ *     npm run bench [-- --parts calls,size] [--rounds 50] [--quick] [--write]
  *
  * The page is written, part by part, when all are measured as they come, and with `--write`. `--quick` measures the
  * parts that count, in few rounds. A target that is missed, or not decided by its bounds, makes the command fail.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parts } from "./parts.ts";
@@ -22,7 +21,6 @@ const { values } = parseArgs({
   options: {
     parts: { type: "string" },
     rounds: { type: "string" },
-    profile: { type: "string" },
     quick: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
@@ -30,10 +28,6 @@ const { values } = parseArgs({
 const options: BenchOptions = {
   ...(values.quick && { isQuick: true, rounds: 1 }),
   ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
-  // From the root, where `npm run bench` is started.
-  ...(values.profile !== undefined && {
-    profile: resolve(import.meta.dirname, "../../..", values.profile),
-  }),
 };
 
 const writes =

@@ -8,6 +8,7 @@ export async function signInByHand(
   start: URL,
   redirectUrl: string,
   does: "consent" | "cancel" = "consent",
+  login = "ada",
 ): Promise<URL> {
   const cookies = new Map<string, string>();
   let url = start;
@@ -30,21 +31,21 @@ export async function signInByHand(
       url = new URL(location, url);
       form = undefined;
     } else {
-      ({ url, form } = leavePage(text, url, does));
+      ({ url, form } = leavePage(text, url, does, login));
     }
   }
   throw new Error(`No callback within ${maxPages} pages.`);
 }
 
 /** What the user sends from a page: its form, or the link away from it. */
-function leavePage(html: string, at: URL, does: "consent" | "cancel") {
+function leavePage(html: string, at: URL, does: "consent" | "cancel", login: string) {
   const link = /href="([^"]+\/abort)"/.exec(html)?.[1];
   if (does === "cancel" && link !== undefined) return { url: new URL(link, at), form: undefined };
   const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
   if (action === undefined) {
     throw new Error(`The page has no form: ${html.replaceAll(/<[^>]*>|\s+/g, " ").slice(0, 500)}`);
   }
-  const form = new URLSearchParams({ login: "ada", password: "any" });
+  const form = new URLSearchParams({ login, password: "any" });
   for (const [input] of html.matchAll(/<input[^>]*type="hidden"[^>]*>/g)) {
     const [, name] = / name="([^"]*)"/.exec(input) ?? [];
     const [, value] = / value="([^"]*)"/.exec(input) ?? [];

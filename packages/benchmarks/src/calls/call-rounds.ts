@@ -1,5 +1,6 @@
 import type { BenchRatio } from "../report/part.ts";
 import { medianRatio, verdictOf } from "../report/ratio.ts";
+import { median } from "../server-load/statistics.ts";
 import type { Caller } from "./callers.ts";
 
 /** The same call with a plain fetch and with a session fetch. */
@@ -67,8 +68,4 @@ export async function callManyTimes(
     for (let n = 0; n < callsPerRound / inFlight; n += 1) await call();
   };
   await Promise.all(Array.from({ length: inFlight }, callInTurn));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

@@ -1,5 +1,4 @@
-import { join } from "node:path";
-import { framings } from "../answers.ts";
+import { forkServer } from "../fork-server.ts";
 import type {
   BenchCount,
   BenchOptions,
@@ -8,17 +7,15 @@ import type {
   BenchTable,
 } from "../report/part.ts";
 import { verdictOf } from "../report/ratio.ts";
-import { createResumedFetch } from "../session.ts";
-import { allocationPerCall } from "./allocation.ts";
-import { type CallerName, callerNames, createCaller } from "./callers.ts";
+import { type CallerName, callerNames, createCaller, createResumedFetch } from "./callers.ts";
 import { type CallPair, callManyTimes, measureRounds, type RoundPlan } from "./call-rounds.ts";
-import { profileSelfTimes } from "./cpu-profile.ts";
-import { startMcpServer } from "./start-mcp-server.ts";
+import { allocationPerCall, profileSelfTimes } from "./inspector.ts";
 
 const answers = [
   { name: "300 B", bytes: 300, callsPerRound: 64, warmUpRounds: 40 },
   { name: "1 MB", bytes: 1_000_000, callsPerRound: 8, warmUpRounds: 10 },
 ] as const;
+const framings = ["json", "sse"] as const;
 const inFlights = [1, 8] as const;
 /** More kilobytes than a plain fetch's call. */
 const maxExtraAllocation = 8;
@@ -43,8 +40,8 @@ const cases: readonly CallCase[] = callerNames.flatMap((caller) =>
 );
 
 /** What a call through a session fetch costs beside the same call with a plain fetch. */
-export async function measureCalls({ rounds, profile }: BenchOptions = {}): Promise<BenchPart> {
-  const server = await startMcpServer();
+export async function measureCalls({ rounds }: BenchOptions): Promise<BenchPart> {
+  const server = await forkServer(new URL("answering-server.ts", import.meta.url));
   try {
     const ratios: BenchRatio[] = [];
     const counts: BenchCount[] = [];
@@ -59,9 +56,8 @@ export async function measureCalls({ rounds, profile }: BenchOptions = {}): Prom
       ratios.push(measured);
       speeds.push([label, ...[plainMs, sessionMs].map((ms) => perSecond(plan, ms))]);
       const isSmallFetch = each.caller === "fetch + text()" && each.answer.bytes === 300;
-      const isMissed = verdictOf(measured) !== "met" && isSmallFetch;
-      if (isMissed || (profile !== undefined && isSmallFetch)) {
-        tables.push(await profileTable(pair, plan, label, profile));
+      if (isSmallFetch && verdictOf(measured) !== "met") {
+        tables.push(await profileTable(pair, plan, label));
       }
       if (isSmallFetch && each.inFlight === 1) counts.push(await countAllocation(pair, label));
     }
@@ -85,7 +81,7 @@ export async function measureCalls({ rounds, profile }: BenchOptions = {}): Prom
 }
 
 async function createPair(origin: string, each: CallCase): Promise<CallPair> {
-  const url = `${origin}/${each.framing}/image/${each.answer.bytes}`;
+  const url = `${origin}/${each.framing}/${each.answer.bytes}`;
   const create = createCaller[each.caller];
   const pair = {
     plain: await create(url, globalThis.fetch),
@@ -143,18 +139,13 @@ async function countAllocation({ plain, session }: CallPair, label: string): Pro
 }
 
 async function profileTable(
-  { plain, session }: CallPair,
+  { session }: CallPair,
   plan: RoundPlan,
   label: string,
-  folder: string | undefined,
 ): Promise<BenchTable> {
-  const profileOf = (name: string, call: CallPair["plain"]) =>
-    profileSelfTimes(
-      () => callManyTimes(call, { ...plan, callsPerRound: profiledCalls }),
-      folder && join(folder, `${label} ${name}.cpuprofile`.replaceAll(/[^\w.]+/g, "-")),
-    );
-  if (folder !== undefined) await profileOf("plain", plain);
-  const selfTimes = await profileOf("session", session);
+  const selfTimes = await profileSelfTimes(() =>
+    callManyTimes(session, { ...plan, callsPerRound: profiledCalls }),
+  );
   return {
     title: `CPU profile of the session fetch: ${label}`,
     columns: ["function", "self time, %"],

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { BenchOptions, BenchPart, BenchRatio } from "../report/part.ts";
 import { medianRatio, verdictOf } from "../report/ratio.ts";
 import { median } from "../server-load/statistics.ts";
+import { type DelayedServer, startDelayedServer } from "../stores/start-delayed-server.ts";
 import { contenders, createStepper } from "./contenders.ts";
 import { measureManyTools } from "./measure-many-tools.ts";
-import { type DelayedServer, startDelayedServer } from "./start-delayed-server.ts";
 import type { StepFigures } from "./step-process.ts";
 
 /** The number of tools that the server lists. */

@@ -1,19 +1,14 @@
 import { join } from "node:path";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import type { BenchRatio } from "../report/part.ts";
 import { medianRatio } from "../report/ratio.ts";
-import type { DelayedServer } from "./start-delayed-server.ts";
-import { runProgram } from "./step-process.ts";
+import type { DelayedServer } from "../stores/start-delayed-server.ts";
+import { createBareStep, createDurableStep, type WarmStep } from "../stores/warm-steps.ts";
 
 /** Their list has 1.08 MB, which is far more than a step saves: each step asks for it. */
 const toolCount = 500;
 const defaultRounds = 60;
-
-interface Step {
-  readonly ms: number;
-  readonly cpuMs: number;
-  /** How often the tool was called in its session. */
-  readonly said: string;
-}
+const warmUpRounds = 5;
 
 /** Resumed steps with many tools beside steps of `@ai-sdk/mcp` alone, in one warm process, on a server without delay. */
 export async function measureManyTools(
@@ -21,22 +16,42 @@ export async function measureManyTools(
   folder: string,
   rounds = defaultRounds,
 ): Promise<BenchRatio[]> {
-  const { output } = await runProgram({
-    program: "many-tools.js",
-    args: [server.url(0, toolCount), join(folder, "many-tools"), String(rounds)],
-  });
-  const { durable, bare } = JSON.parse(output) as Record<"durable" | "bare", Step[]>;
-  if (durable.some(({ said }, n) => Number(said) !== Number(durable[0]!.said) + n)) {
+  const url = server.url(0, toolCount);
+  const store = createSqliteStore({ path: join(folder, "many-tools") });
+  const durable = { step: createDurableStep(url, store), taken: [] as TimedStep[] };
+  const bare = { step: createBareStep(url, false), taken: [] as TimedStep[] };
+  for (let round = 0; round < warmUpRounds + rounds; round += 1) {
+    for (const { step, taken } of round % 2 === 0 ? [bare, durable] : [durable, bare]) {
+      taken.push(await timeStep(step));
+    }
+  }
+  await store.close();
+  if (durable.taken.some(({ said }, n) => said !== String(n + 1))) {
     throw new Error("A step with many tools was not resumed.");
   }
-  const ratio = (figure: "ms" | "cpuMs") =>
-    medianRatio(
-      durable.map((step) => step[figure]),
-      bare.map((step) => step[figure]),
-    );
+  const ratio = (figure: "ms" | "cpuMs") => {
+    const figures = ({ taken }: typeof bare) =>
+      taken.slice(warmUpRounds).map((step) => step[figure]);
+    return medianRatio(figures(durable), figures(bare));
+  };
   const group = `a warm resumed step, ${toolCount} tools of 1.08 MB`;
   return [
     { group, label: "time ÷ bare", ...ratio("ms"), target: { atMost: 1.2 } },
     { group, label: "processor time ÷ bare", ...ratio("cpuMs") },
   ];
+}
+
+interface TimedStep {
+  readonly ms: number;
+  readonly cpuMs: number;
+  /** How often the tool was called in its session. */
+  readonly said: string;
+}
+
+async function timeStep(step: WarmStep): Promise<TimedStep> {
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  const said = await step();
+  const { user, system } = process.cpuUsage(cpu);
+  return { ms: performance.now() - start, cpuMs: (user + system) / 1_000, said };
 }

@@ -16,7 +16,7 @@ export interface StepFigures {
   readonly modules?: number;
 }
 
-export interface MeasuredProgram {
+interface MeasuredProgram {
   /** A file of `programs`. */
   readonly program: string;
   readonly args: readonly string[];
@@ -26,24 +26,13 @@ export interface MeasuredProgram {
   readonly isCounting?: boolean;
 }
 
-/** Runs one step in a process of its own. */
-export async function runStep(step: MeasuredProgram): Promise<StepFigures> {
-  const { ms, output } = await runProgram(step);
-  const figures = output.split("\n").map((line) => JSON.parse(line) as object);
-  return { ms, ...Object.assign({}, ...figures) } as StepFigures;
-}
-
-/**
- * Runs a program to its exit, with the packages as they are published.
- *
- * @returns its time in milliseconds, and what it printed
- */
-export async function runProgram({
+/** Runs one step in a process of its own, with the packages as they are published. */
+export async function runStep({
   program,
   args,
   compileCache,
   isCounting = false,
-}: MeasuredProgram): Promise<{ ms: number; output: string }> {
+}: MeasuredProgram): Promise<StepFigures> {
   const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...env } = process.env;
   const hooks = isCounting ? ["--import", pathOf("count-modules.js")] : [];
   const start = performance.now();
@@ -55,7 +44,11 @@ export async function runProgram({
   const [code] = await once(child, "exit");
   const ms = performance.now() - start;
   if (code !== 0) throw new Error(`${program} ended with ${String(code)}.`);
-  return { ms, output: (await printed).trim() };
+  const figures = (await printed)
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as object);
+  return { ms, ...Object.assign({}, ...figures) } as StepFigures;
 }
 
 function pathOf(program: string): string {

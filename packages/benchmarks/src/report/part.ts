@@ -42,8 +42,6 @@ export interface BenchPart {
 export interface BenchOptions {
   /** @default as many as the part needs for its targets */
   readonly rounds?: number;
-  /** The folder for CPU profiles. @default none are written */
-  readonly profile?: string;
   /** Only what is ours, and nothing that has to be installed first. @default false */
   readonly isQuick?: boolean;
 }

@@ -23,18 +23,17 @@ export interface CallsToMeasure {
   /** How often each server is called before the rounds. */
   readonly warmUpCalls: number;
   readonly places: StorePlaces;
-  readonly profileFolder: string | undefined;
 }
 
 export async function measureCalls(options: CallsToMeasure): Promise<MeasuredCalls[]> {
-  const { format, series, rounds, processes, warmUpCalls, places, profileFolder } = options;
+  const { format, series, rounds, processes, warmUpCalls, places } = options;
   const names = [base, ...options.names.filter((name) => name !== base)];
   const callers = Math.max(...series.map((calls) => calls.callers));
   const measured = series.flatMap((calls) =>
     names.map((server) => ({ calls, server, turns: [] as Turn[] })),
   );
   for (let process = 0; process < processes; process++) {
-    await withServers({ names, format, callers, places, profileFolder }, async (servers) => {
+    await withServers({ names, format, callers, places }, async (servers) => {
       await warmUp(servers, warmUpCalls);
       for (const calls of series) {
         const ofSeries = measured.filter((one) => one.calls === calls);

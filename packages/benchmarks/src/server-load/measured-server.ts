@@ -12,29 +12,18 @@ export interface MeasuredServer {
   readonly stop: () => Promise<void>;
 }
 
-/** Where the process writes its CPU profile when it ends. */
-export interface Profile {
-  readonly folder: string;
-  readonly name: string;
-}
-
 /** Starts a program of this folder, which ends with this process. */
 export async function startMeasuredServer(
   program: string,
   args: readonly string[],
-  profile?: Profile,
 ): Promise<MeasuredServer> {
-  const profiled = profile && [
-    ...["--cpu-prof", "--cpu-prof-dir", profile.folder],
-    ...["--cpu-prof-name", `${profile.name}.cpuprofile`],
-  ];
   const path = fileURLToPath(new URL(program, import.meta.url));
   const options = [
     "--conditions=@durable-mcp/source",
     "--disable-warning=ExperimentalWarning",
     "--expose-gc",
   ];
-  const child = spawn(process.execPath, [...options, ...(profiled ?? []), path, ...args], {
+  const child = spawn(process.execPath, [...options, path, ...args], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const { port } = await nextMessage<{ port: number }>(child);

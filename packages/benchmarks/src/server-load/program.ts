@@ -3,7 +3,6 @@
  *
  *     npm run lab -- load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
  *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.25] [--warm-up 12000] [--sessions 10000]
- *                  [--profile folder]
  */
 import { parseArgs } from "node:util";
 import { measureCalls, type MeasuredCalls } from "./measure-calls.ts";
@@ -37,7 +36,6 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "0.25" },
     "warm-up": { type: "string", default: "12000" },
     sessions: { type: "string", default: "10000" },
-    profile: { type: "string" },
     markdown: { type: "boolean", default: false },
   },
 });
@@ -93,7 +91,7 @@ async function measureAllCalls(): Promise<MeasuredCalls[]> {
   const measured: MeasuredCalls[] = [];
   for (const format of wantedFormats) {
     const calls = await measureCalls({
-      ...{ names, format, places, profileFolder: values.profile },
+      ...{ names, format, places },
       series: format === wantedFormats[0] ? [...greetings, counting] : greetings,
       processes: Number(values.processes),
       rounds: Number(values.rounds),

@@ -1,5 +1,5 @@
 import { type MeasuredServer, startMeasuredServer } from "./measured-server.ts";
-import { type ServerKind, type ServerName, serverKinds } from "./server-kinds.ts";
+import { type ServerName, serverKinds } from "./server-kinds.ts";
 import { type SessionCaller, startSessionCaller } from "./session-caller.ts";
 import type { StorePlaces } from "./store-places.ts";
 
@@ -8,7 +8,6 @@ export type AnswerFormat = "sse" | "json";
 /** A started server and its clients. */
 export interface RunningServer extends MeasuredServer {
   readonly name: ServerName;
-  readonly kind: ServerKind;
   readonly callers: SessionCaller[];
 }
 
@@ -20,13 +19,11 @@ export interface ServersToRun {
   readonly places: StorePlaces;
   /** Whether the operations of the stores are counted. @default false */
   readonly isCounted?: boolean;
-  /** Where the processes write their CPU profiles. */
-  readonly profileFolder?: string | undefined;
 }
 
 /** Runs servers beside one another while `use` measures them. */
 export async function withServers<Result>(
-  { names, format, callers, places, isCounted, profileFolder }: ServersToRun,
+  { names, format, callers, places, isCounted }: ServersToRun,
   use: (servers: readonly RunningServer[]) => Promise<Result>,
 ): Promise<Result> {
   const servers: RunningServer[] = [];
@@ -35,12 +32,8 @@ export async function withServers<Result>(
       const kind = serverKinds[name];
       const place = await places.placeFor(kind);
       const args = [kind.kept, format, place, ...(isCounted ? ["counted"] : [])];
-      const profile = profileFolder && {
-        folder: profileFolder,
-        name: `${name}-${format}-${Date.now()}`,
-      };
-      const started = await startMeasuredServer(kind.program, args, profile || undefined);
-      const server = { ...started, name, kind, callers: [] as SessionCaller[] };
+      const started = await startMeasuredServer(kind.program, args);
+      const server = { ...started, name, callers: [] as SessionCaller[] };
       servers.push(server);
       for (let n = 0; n < callers; n++) server.callers.push(await startSessionCaller(server.port));
     }

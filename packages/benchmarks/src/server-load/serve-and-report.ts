@@ -29,7 +29,6 @@ export function serveAndReport(
     process.send!({ port: (server.address() as AddressInfo).port });
   });
   process.on("message", (message) => {
-    // A profile is written at a regular exit only.
     if (message === "exit") process.exit();
     if (message === "figures without garbage") globalThis.gc!();
     const { user, system } = process.cpuUsage();

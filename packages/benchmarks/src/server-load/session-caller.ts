@@ -1,5 +1,4 @@
-import type { Answer } from "./answer-reader.ts";
-import { connectCaller, type HttpCaller } from "./http-caller.ts";
+import { type Answer, connectCaller, type HttpCaller } from "./http-caller.ts";
 
 /** A client of revision 2025-11-25 with a session and a connection of its own. */
 export interface SessionCaller {

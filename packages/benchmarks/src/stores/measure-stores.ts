@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionStore } from "@durable-mcp/core";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
-import { startDelayedServer } from "../cold/start-delayed-server.ts";
 import type { BenchCount, BenchOptions, BenchPart, BenchRatio } from "../report/part.ts";
 import { medianRatio, verdictOf } from "../report/ratio.ts";
 import { median, sum } from "../server-load/statistics.ts";
 import { countSteps, type CountedStep, storesUnavailable } from "./counted-steps.ts";
+import { startDelayedServer } from "./start-delayed-server.ts";
 import {
   createBareStep,
   createDurableStep,

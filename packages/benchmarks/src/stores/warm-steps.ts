@@ -2,8 +2,8 @@ import { createMCPClient, type MCPClient } from "@ai-sdk/mcp";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
 
-/** One step: connect, take the tools, call one, close. */
-export type WarmStep = () => Promise<unknown>;
+/** One step: connect, take the tools, call one, close. It gives what the tool said. */
+export type WarmStep = () => Promise<string>;
 
 const call = { toolCallId: "call-1", messages: [], context: {} };
 
@@ -13,7 +13,7 @@ export function createDurableStep(url: string, store: SessionStore): WarmStep {
   const sessions = createDurableSessions({ connections: { counter }, store });
   return () =>
     sessions.run("chat", { principal: { type: "app" } }, async (run) =>
-      (await run.tools())["counter__count"]!.execute!({}, call),
+      textOf(await (await run.tools())["counter__count"]!.execute!({}, call)),
     );
 }
 
@@ -40,13 +40,14 @@ export function createOwnSessionStep(url: string): WarmStep {
       ...(initializeResult && { initialInitializeResult: initializeResult }),
     });
     const definitions = kept.definitions ?? (await client.listTools());
-    await client.toolsFromDefinitions(definitions)["count"]!.execute({}, call);
+    const said = textOf(await client.toolsFromDefinitions(definitions)["count"]!.execute({}, call));
     kept = {
       ...(sessionId !== undefined && { sessionId }),
       initializeResult: client.initializeResult,
       definitions,
     };
     await client.close();
+    return said;
   };
 }
 
@@ -57,7 +58,12 @@ export function createBareStep(url: string, leavesSession: boolean): WarmStep {
       transport: { type: "http", url, terminateSessionOnClose: !leavesSession },
     });
     const tools = await client.tools();
-    await tools["count"]!.execute({}, call);
+    const said = textOf(await tools["count"]!.execute({}, call));
     await client.close();
+    return said;
   };
+}
+
+function textOf(result: unknown): string {
+  return (result as { content: [{ text: string }] }).content[0].text;
 }

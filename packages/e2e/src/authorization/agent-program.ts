@@ -13,9 +13,9 @@ import { McpSessionError } from "@durable-mcp/core";
 import { createOAuth } from "@durable-mcp/oauth";
 import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { startTracing } from "../../../ai-sdk/test/start-tracing.ts";
+import { signInByHand } from "../../../oauth/test/scripted-user.ts";
 import { openStoreAt } from "../durable/store-place.ts";
 import type { AgentReport, AgentTask, AgentWork } from "./agent-protocol.ts";
-import { createScriptedUser } from "./scripted-user.ts";
 import { digest } from "./journal.ts";
 
 const exporter = startTracing();
@@ -81,7 +81,7 @@ async function carryOut(task: AgentTask): Promise<Partial<AgentReport>> {
         const started = await oauth.start(new Request(each.startUrl), { principal });
         const location = started.headers.get("location")!;
         const { redirectUrl } = application;
-        const callback = await createScriptedUser({ login: user }).signIn(location, redirectUrl);
+        const callback = await signInByHand(new URL(location), redirectUrl, "consent", user);
         const { status } = await oauth.callback(new Request(callback), { principal });
         return { status, location };
       }

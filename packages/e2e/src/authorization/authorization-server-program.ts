@@ -20,15 +20,9 @@ const { values } = parseArgs({
 });
 const options = JSON.parse(values.options) as AuthorizationServerOptions;
 const issuer = `http://127.0.0.1:${values.port}`;
-let { accessTokenSeconds = 300 } = options;
 
 const store = createTokenStore({ isForgiving: options.refreshTokenUse === "grace" });
-const clientDocuments = new Map<string, unknown>();
-const provider = createProvider(issuer, options, {
-  store,
-  clientDocuments,
-  accessTokenSeconds: () => accessTokenSeconds,
-});
+const provider = createProvider(issuer, options, store);
 const journal = createJournal(provider);
 const faults = createTokenFaults();
 const serveProvider = provider.callback();
@@ -45,8 +39,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   response.once("close", () => (entry.status = response.statusCode));
   // oidc-provider takes the body from here when the stream has been read.
   if (body !== undefined) Object.assign(request, { body: asObject(parameters) });
-  const carryOut = () => serveProvider(request, response);
-  await (plan ? meetFault(plan, request, response, carryOut) : carryOut());
+  if (plan) meetFault(plan, request, response);
+  await serveProvider(request, response);
 }
 
 function asObject(parameters: URLSearchParams): Record<string, string | string[]> {
@@ -62,15 +56,11 @@ const commands: { [NAME in keyof Commands]: (command: Commands[NAME]) => unknown
   journal: () => journal.entries,
   "clear-journal": () => void journal.entries.splice(0),
   "fail-token-requests": (plan) => faults.plan(plan),
-  "stop-failing": () => faults.stop(),
   "expire-access-tokens": () => store.expireAccessTokens(),
   "revoke-grants": ({ account }) => {
     const revoked = { kind: "grant-revoked", by: "control" } as const;
     for (let left = store.revokeGrants(account); left > 0; left -= 1) journal.entries.push(revoked);
   },
-  "set-access-token-seconds": ({ seconds }) => void (accessTokenSeconds = seconds),
-  "serve-client-document": ({ id, document }) =>
-    void clientDocuments.set(id, { client_id: id, ...document }),
 };
 
 async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {

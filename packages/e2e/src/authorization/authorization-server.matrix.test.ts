@@ -1,8 +1,7 @@
 import type * as oauth from "oauth4webapi";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.ts";
-import { createScriptedUser } from "./scripted-user.ts";
-import { discover, refreshByHand, register, signInByHand } from "./sign-in-by-hand.ts";
+import { discover, refreshByHand, register, signInForTokens } from "./sign-in-by-hand.ts";
 
 const resource = "http://127.0.0.1:10239/mcp";
 let authorization: AuthorizationServer;
@@ -16,7 +15,7 @@ beforeAll(async () => {
 beforeEach(() => authorization.clearJournal());
 afterAll(() => authorization.stop());
 
-const signIn = (user = createScriptedUser()) => signInByHand({ server, client, user, resource });
+const signIn = () => signInForTokens(server, client, resource);
 const refresh = (token: string | undefined) => refreshByHand(server, client, token!, resource);
 const refused = (error: string) => expect.objectContaining({ error });
 
@@ -48,11 +47,7 @@ test("sees the second use of a refresh token also when both come at once", async
 test("has token requests go wrong as planned", async () => {
   const { refresh_token: first } = await signIn();
   const grantType = "refresh_token";
-  await authorization.failTokenRequests({ fault: "unavailable", grantType });
-  await authorization.failTokenRequests({ fault: "cut-before", grantType });
   await authorization.failTokenRequests({ fault: "wait-after", waitMs: 300, grantType });
-  await expect(refresh(first)).rejects.toMatchObject({ cause: { status: 503 } });
-  await expect(refresh(first)).rejects.toThrow("fetch failed");
   const startedAt = Date.now();
   const { refresh_token: second } = await refresh(first);
   expect(Date.now() - startedAt).toBeGreaterThanOrEqual(299);
@@ -61,8 +56,5 @@ test("has token requests go wrong as planned", async () => {
   await expect(refresh(second)).rejects.toThrow("fetch failed");
   await expect(refresh(second)).rejects.toEqual(refused("invalid_grant"));
   const refreshes = await authorization.requests("token", "refresh_token");
-  expect(refreshes.map(({ fault }) => fault)).toEqual([
-    ...["unavailable", "cut-before", "wait-after", "cut-after"],
-    undefined,
-  ]);
+  expect(refreshes.map(({ fault }) => fault)).toEqual(["wait-after", "cut-after", undefined]);
 });

@@ -22,17 +22,12 @@ export interface AuthorizationServer extends TestServer {
   /** How often the one most used was sent in token requests; and grants gone because of a second use. */
   reuse: () => Promise<Reuse>;
   clearJournal: () => Promise<void>;
-  /** Has the next token requests go wrong; several plans add up. */
+  /** Has the next token request go wrong; several plans follow one another. */
   failTokenRequests: (plan: TokenFaultPlan) => Promise<void>;
-  stopFailing: () => Promise<void>;
-  /** Ends all access tokens that are not JWTs. Their refresh tokens stay good. */
+  /** Ends all access tokens. Their refresh tokens stay good. */
   expireAccessTokens: () => Promise<void>;
   /** Ends the grants of an account, with all tokens. @default of all accounts */
   revokeGrants: (account?: string) => Promise<void>;
-  /** Of tokens from now on. */
-  setAccessTokenSeconds: (seconds: number) => Promise<void>;
-  /** Serves a client id metadata document at `id`, an https URL; `client_id` is filled in. */
-  serveClientDocument: (id: string, document: Record<string, unknown>) => Promise<void>;
 }
 
 interface Reuse {
@@ -84,15 +79,9 @@ export async function startAuthorizationServer(
     reuse: async () => reuseIn(await journal()),
     clearJournal: command("clear-journal", () => ({})),
     failTokenRequests: command("fail-token-requests", (plan: TokenFaultPlan) => plan),
-    stopFailing: command("stop-failing", () => ({})),
     expireAccessTokens: command("expire-access-tokens", () => ({})),
     revokeGrants: command("revoke-grants", (account?: string) =>
       account === undefined ? {} : { account },
-    ),
-    setAccessTokenSeconds: command("set-access-token-seconds", (seconds: number) => ({ seconds })),
-    serveClientDocument: command(
-      "serve-client-document",
-      (id: string, document: Record<string, unknown>) => ({ id, document }),
     ),
   };
 }

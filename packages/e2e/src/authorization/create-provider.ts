@@ -1,17 +1,7 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
-import { type ClientMetadata, Provider, type ResourceServer } from "oidc-provider";
+import { type ClientMetadata, Provider } from "oidc-provider";
 import { type AuthorizationServerOptions, resourceServerClient } from "./protocol.ts";
 import type { TokenStore } from "./token-store.ts";
-
-export interface ProviderWorld {
-  readonly store: TokenStore;
-  /** Of the tokens from now on. */
-  accessTokenSeconds: () => number;
-  /** Client id metadata documents by their https URL. */
-  readonly clientDocuments: ReadonlyMap<string, unknown>;
-}
-
-const allScopes = "notes:read notes:write notes:delete";
 
 /**
  * An `oidc-provider` as MCP servers have: tokens for any resource, PKCE required, every refresh token good for one
@@ -19,55 +9,39 @@ const allScopes = "notes:read notes:write notes:delete";
  */
 export function createProvider(
   issuer: string,
-  options: AuthorizationServerOptions,
-  { store, accessTokenSeconds, clientDocuments }: ProviderWorld,
+  { accessTokenSeconds = 300, refreshTokenUse }: AuthorizationServerOptions,
+  store: TokenStore,
 ): Provider {
-  const format = options.accessTokens ?? "opaque";
-  const resourceServer: ResourceServer = {
-    scope: options.scopes ?? allScopes,
-    accessTokenFormat: format,
-    ...(format === "jwt" && { jwt: { sign: { alg: "ES256" } } }),
-  };
   return new Provider(issuer, {
     adapter: store.adapter,
-    clients: [...(options.clients ?? []), resourceServerMetadata] as ClientMetadata[],
+    clients: [resourceServerMetadata as ClientMetadata],
     clientDefaults: { id_token_signed_response_alg: "ES256" },
     cookies: { keys: [randomUUID()] },
     jwks: { keys: [signingKey()] },
     pkce: { required: () => true },
-    rotateRefreshToken: options.refreshTokenUse !== "ever",
-    issueRefreshToken: async (_context, client) =>
-      options.refreshTokens !== "never" && client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: refreshTokenUse !== "ever",
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed("refresh_token"),
     expiresWithSession: async () => false,
     findAccount: (_context, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
-    ttl: { AccessToken: accessTokenSeconds, ClientCredentials: accessTokenSeconds },
+    ttl: { AccessToken: accessTokenSeconds },
     // What is expired here is refused at once.
     clockTolerance: 0,
-    fetch: (url) => {
-      const document = clientDocuments.get(new Request(url).url);
-      return document === undefined
-        ? Promise.reject(new Error("Nothing is served at this URL."))
-        : Promise.resolve(Response.json(document));
-    },
     features: {
       devInteractions: { enabled: true },
-      clientCredentials: { enabled: true },
-      registration: { enabled: options.registration ?? true },
+      registration: { enabled: true },
       revocation: { enabled: true },
       introspection: {
         enabled: true,
         allowedPolicy: (_context, client) => client.clientId === resourceServerClient.id,
       },
-      clientIdMetadataDocument: {
-        enabled: options.clientDocuments ?? true,
-        ack: "draft-02",
-        cacheDuration: { min: 1, max: 1 },
-      },
       resourceIndicators: {
         enabled: true,
         // Without `resource` in a token request, that of the grant.
         useGrantedResource: () => true,
-        getResourceServerInfo: (_context, resource) => ({ ...resourceServer, audience: resource }),
+        getResourceServerInfo: (_context, resource) => ({
+          ...{ audience: resource, scope: "notes:read notes:write notes:delete" },
+          accessTokenFormat: "opaque",
+        }),
       },
     },
   });

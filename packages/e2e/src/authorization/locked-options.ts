@@ -1,38 +1,58 @@
 import { appendFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import {
-  createIntrospection,
-  createSignatureCheck,
-  type IssuerMetadata,
-  readIssuerMetadata,
-  type TokenVerifier,
-} from "./token-verifier.ts";
+import { resourceServerClient } from "./protocol.ts";
 
-export interface LockedWorld {
-  readonly port: number;
-  /** The resource. */
-  readonly url: URL;
-  readonly metadata: IssuerMetadata;
-  readonly verify: TokenVerifier;
+interface IssuerMetadata {
+  readonly [field: string]: unknown;
+  readonly issuer: string;
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+  readonly response_types_supported: string[];
+  readonly introspection_endpoint: string;
 }
 
-/** Reads `--port`, `--issuer` and `--verify introspection|signature`, and asks the issuer who it is. */
-export async function readLockedOptions(): Promise<LockedWorld> {
-  const { values } = parseArgs({
+/** Reads `--port` and `--issuer`, and asks the issuer who it is. */
+export async function readLockedOptions() {
+  const { port, issuer } = parseArgs({
     options: {
       port: { type: "string", default: "0" },
       issuer: { type: "string", default: "" },
-      verify: { type: "string", default: "introspection" },
     },
-  });
-  const metadata = await readIssuerMetadata(values.issuer);
-  const create = values.verify === "signature" ? createSignatureCheck : createIntrospection;
+  }).values;
+  const response = await fetch(new URL("/.well-known/oauth-authorization-server", issuer));
+  const metadata = (await response.json()) as IssuerMetadata;
   return {
-    port: Number(values.port),
-    url: new URL(`http://127.0.0.1:${values.port}/mcp`),
+    port: Number(port),
+    /** The resource. */
+    url: new URL(`http://127.0.0.1:${port}/mcp`),
     metadata,
-    verify: create(metadata),
+    verify: createIntrospection(metadata),
   };
+}
+
+/** Asks the authorization server about each token (RFC 7662), so that a revoked one is refused at once. */
+function createIntrospection({ introspection_endpoint: endpoint }: IssuerMetadata) {
+  return async (token: string) => {
+    const { id, secret } = resourceServerClient;
+    const body = new URLSearchParams({ token, client_id: id, client_secret: secret });
+    const response = await fetch(endpoint, { method: "POST", body });
+    const said = (await response.json()) as { active: false } | TokenClaims;
+    if (!said.active) return undefined;
+    const { sub, client_id: clientId, scope = "", exp, aud } = said;
+    return {
+      ...{ subject: sub, clientId, scopes: scope.split(" ").filter(Boolean) },
+      ...{ expiresAt: exp, resource: new URL(aud) },
+    };
+  };
+}
+
+interface TokenClaims {
+  readonly active: true;
+  readonly sub: string;
+  readonly client_id: string;
+  readonly scope?: string;
+  readonly exp: number;
+  readonly aud: string;
 }
 
 /** Puts a message that is answered 401 or 403 on record, without what else was sent. */

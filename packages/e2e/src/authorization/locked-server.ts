@@ -7,8 +7,6 @@ export interface LockedServer extends FixtureServer {
   runs: (text: string) => number;
   /** Messages that were answered 401 or 403. */
   refusals: () => Refusal[];
-  /** Starts a new process on the same port, under another authorization server. */
-  moveTo: (issuer: string) => Promise<void>;
 }
 
 interface Refusal {
@@ -23,26 +21,18 @@ interface LockedServerOptions {
   readonly sdk: 1 | 2;
   /** Of the authorization server, which runs already. */
   readonly issuer: string;
-  /** "introspection" asks the authorization server each time, "signature" is for JWTs. @default "introspection" */
-  readonly verify?: "introspection" | "signature";
 }
 
 /** Starts a notebook that is locked: `notes:read` for every request, `notes:delete` for the tool `delete_notes`. */
 export async function startLockedServer({
   sdk,
   issuer,
-  verify = "introspection",
 }: LockedServerOptions): Promise<LockedServer> {
   const program = new URL(`./locked-v${sdk}-program.ts`, import.meta.url);
-  const args = [...programArguments(program), "--verify", verify, "--issuer", issuer];
+  const args = [...programArguments(program), "--issuer", issuer];
   const server = await startNotebookProgram({ name: `locked notebook on SDK ${sdk}`, args });
   return {
     ...server,
-    moveTo: async (next) => {
-      // Read again at each start.
-      args[args.length - 1] = next;
-      await server.restart();
-    },
     refusals: () =>
       server
         .journal()

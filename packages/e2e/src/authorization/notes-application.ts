@@ -1,6 +1,6 @@
 import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
 import { createOAuth, type OAuth, type OAuthEvent } from "@durable-mcp/oauth";
-import { createScriptedUser } from "./scripted-user.ts";
+import { signInByHand } from "../../../oauth/test/scripted-user.ts";
 
 /** What all processes of an application with one locked notebook agree on: plain JSON. */
 export interface NotesUse {
@@ -64,7 +64,8 @@ export function createNotesApplication(
   const reachCallback = async () => {
     const request = new Request(new URL("start", redirectUrl));
     const { headers } = await oauth.start(request, { principal, connection, url });
-    return await createScriptedUser({ login: user }).signIn(headers.get("location")!, redirectUrl);
+    const location = new URL(headers.get("location")!);
+    return await signInByHand(location, redirectUrl, "consent", user);
   };
   const callback = async (callbackUrl: string | URL) =>
     (await oauth.callback(new Request(callbackUrl), { principal })).status;

@@ -1,5 +1,5 @@
 import * as oauth from "oauth4webapi";
-import type { User } from "./scripted-user.ts";
+import { signInByHand } from "../../../oauth/test/scripted-user.ts";
 
 /** What the tests of the servers do by hand, message by message. */
 const insecure = { [oauth.allowInsecureRequests]: true } as const;
@@ -28,21 +28,12 @@ export async function register(server: oauth.AuthorizationServer): Promise<oauth
   return oauth.processDynamicClientRegistrationResponse(response);
 }
 
-export interface SignInByHand {
-  readonly server: oauth.AuthorizationServer;
-  readonly client: oauth.Client;
-  readonly resource: string;
-  /** @default "notes:read" */
-  readonly scope?: string;
-}
-
-/** The authorization URL, and what the token request needs of it. */
-async function startByHand({
-  server,
-  client,
-  resource,
-  scope = "notes:read",
-}: SignInByHand): Promise<{ url: URL; verifier: string; state: string }> {
+/** Signs a user in: the tokens for one resource. */
+export async function signInForTokens(
+  server: oauth.AuthorizationServer,
+  client: oauth.Client,
+  resource: string,
+): Promise<oauth.TokenEndpointResponse> {
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
   const url = new URL(server.authorization_endpoint!);
@@ -52,18 +43,9 @@ async function startByHand({
     redirect_uri: callbackUrl,
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
-    ...{ scope, state, resource },
+    ...{ scope: "notes:read", state, resource },
   }).toString();
-  return { url, verifier, state };
-}
-
-/** Signs a user in: the tokens for one resource. */
-export async function signInByHand(
-  use: SignInByHand & { user: User },
-): Promise<oauth.TokenEndpointResponse> {
-  const { server, client, resource, user } = use;
-  const { url, verifier, state } = await startByHand(use);
-  const callback = await user.signIn(url, callbackUrl);
+  const callback = await signInByHand(url, callbackUrl);
   const response = await oauth.authorizationCodeGrantRequest(
     server,
     client,

@@ -1,6 +1,6 @@
 import { packageManifest } from "../processes/package-bin.ts";
-import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
-import { environment, plainOutcome, table } from "./page-parts.ts";
+import { type AskingScenario, askingScenarios } from "./asking-protocol.ts";
+import { environment, notRun, plainOutcome, table } from "./page-parts.ts";
 import { type AskingRow, askingWays } from "./visit-asking-server.ts";
 
 const meaning: Record<AskingScenario, string> = {
@@ -11,8 +11,6 @@ const meaning: Record<AskingScenario, string> = {
   "state expired": "the answer comes later than the server's `requestState` is good for",
 };
 
-const heading = "## Servers that ask a person";
-
 /** The part of the page about servers of revision 2026-07-28 that ask a person. */
 export function renderAskingServers(rows: readonly AskingRow[], date: string): string {
   const ran = rows.filter(({ unavailable }) => unavailable === undefined);
@@ -21,7 +19,7 @@ export function renderAskingServers(rows: readonly AskingRow[], date: string): s
     (name) => `${name} ${packageManifest(name).version}`,
   );
   return [
-    heading,
+    "## Servers that ask a person",
     `These servers speak revision 2026-07-28, and answer a call with a question. One process makes the call and ends. The answers come from other processes, later, with a new client, a new store on the same SQLite file, and nothing else of the first process. It is done in three ways: ${names.join(", ")}.`,
     environment(date, clients),
     askingScenarios.map((scenario) => `- **${scenario}**: ${meaning[scenario]}`).join("\n"),
@@ -34,22 +32,10 @@ export function renderAskingServers(rows: readonly AskingRow[], date: string): s
       ]),
     ]),
     ran.map(describeServer).join("\n"),
-    rows
-      .filter(({ unavailable }) => unavailable !== undefined)
-      .map(({ server, unavailable }) => `- **${server.name}** did not run: ${unavailable}.`)
-      .join("\n"),
+    notRun(rows.map(({ server, unavailable }) => ({ name: server.name, unavailable }))),
   ]
     .filter((part) => part !== "")
     .join("\n\n");
-}
-
-/** Puts that part in the place that it has in a page. */
-export function replaceAskingServers(page: string, part: string): string {
-  const rest = "\n## Every server\n";
-  const end = page.indexOf(rest);
-  const start = page.indexOf(`\n${heading}\n`);
-  if (end < 0) throw new Error("docs/reports/compatibility.md has no part about every server");
-  return `${page.slice(0, start < 0 ? end : start)}\n${part}\n${page.slice(end)}`;
 }
 
 /** What all ways share, or each way's own. */

@@ -1,6 +1,6 @@
 /** A process of an application: does its legs, one after the other, with a new client for each. */
 import { McpSessionError } from "@durable-mcp/core";
-import { loadLegClient } from "../conformance/legs/index.ts";
+import { loadLegClient } from "../conformance/any-client.ts";
 import type { Called, LegClient } from "../conformance/legs/leg-client.ts";
 import type { AskingEnd, AskingLeg, AskingLegs } from "./asking-protocol.ts";
 

@@ -1,5 +1,15 @@
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import type { LegClientName } from "../conformance/legs/index.ts";
+import type { LegClientName } from "../conformance/any-client.ts";
+
+/** What is done with each server that asks. */
+export const askingScenarios = [
+  "answered",
+  "two answers at once",
+  "server restarted",
+  "state expired",
+] as const;
+
+export type AskingScenario = (typeof askingScenarios)[number];
 
 /** What one process of an application does with a server that asks. */
 export interface AskingLegs {

@@ -1,11 +1,15 @@
 import type { FaultyProxy, SeenRequest } from "@durable-mcp/testing";
 import { join } from "node:path";
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import type { LegClientName } from "../conformance/legs/index.ts";
+import type { LegClientName } from "../conformance/any-client.ts";
 import { startModule } from "../processes/start-module.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import type { AskingEnd, AskingLegs } from "./asking-protocol.ts";
-import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
+import {
+  type AskingEnd,
+  type AskingLegs,
+  type AskingScenario,
+  askingScenarios,
+} from "./asking-protocol.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
 
 /** What one scenario showed with one server, in one way. */

@@ -7,7 +7,7 @@ import type { InputResponses } from "@durable-mcp/core/waiting";
 import { packageBin } from "../processes/package-bin.ts";
 import { startAskingServer } from "../servers/asking.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
-import type { AskingScenario } from "./asking-scenario-names.ts";
+import type { AskingScenario } from "./asking-protocol.ts";
 import { askingFolder, askingPackages } from "./extra-packages.ts";
 
 /** A server of revision 2026-07-28 whose tool asks a person, with what it is expected to show. */

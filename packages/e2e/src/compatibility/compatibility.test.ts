@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { ClientName } from "../clients/index.ts";
 import { isMatrix } from "../matrix/pairs.ts";
-import { renderColdSteps, replaceColdSteps } from "./cold-page.ts";
+import { renderColdSteps } from "./cold-page.ts";
 import { coldServer } from "./cold-steps.ts";
 import { describeLimits } from "./limits.ts";
 import { type MatrixServer, scenarioNames } from "./matrix-server.ts";
 import { renderPage } from "./page.ts";
-import { renderAskingServers, replaceAskingServers } from "./asking-page.ts";
-import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
+import { replacePart } from "./page-parts.ts";
+import { renderAskingServers } from "./asking-page.ts";
+import { type AskingScenario, askingScenarios } from "./asking-protocol.ts";
 import type { AskingObservation, AskingSeen } from "./asking-scenarios.ts";
 import { askingServers } from "./asking-servers.ts";
 import { presentServers } from "./present-servers.ts";
@@ -67,9 +68,10 @@ describe("what the matrix makes of answers", () => {
     const part = renderAskingServers([row], "2026-11-22");
     expect(part).toContain("two rounds of forms | worked (1, 1 + 2) | one leg | worked (1, 1) |");
     const page = renderPage([], { cold: "", asking: "" }, "2026-11-22");
-    const whole = replaceAskingServers(page, part);
+    const before = "## Every server";
+    const whole = replacePart(page, part, before);
     expect(whole).toBe(renderPage([], { cold: "", asking: part }, "2026-11-22"));
-    expect(replaceAskingServers(whole, part)).toBe(whole);
+    expect(replacePart(whole, part, before)).toBe(whole);
   });
 });
 
@@ -90,9 +92,9 @@ describe("what the matrix makes of cold steps", () => {
     const part = renderColdSteps([row], "2026-11-23");
     expect(part).toContain("| a server | 8 | 1 |  |  |  |");
     const page = renderPage([], { cold: "", asking: "" }, "2026-11-23");
-    const whole = replaceColdSteps(page, part);
-    expect(whole).toBe(renderPage([], { cold: part, asking: "" }, "2026-11-23"));
-    expect(replaceColdSteps(whole, part)).toBe(whole);
+    expect(replacePart(page, part, "## What does not work")).toBe(
+      renderPage([], { cold: part, asking: "" }, "2026-11-23"),
+    );
   });
 });
 

@@ -1,11 +1,9 @@
 import type { ClientName } from "../clients/index.ts";
 import { type ScenarioName, scenarioNames } from "./matrix-server.ts";
-import type { Observation } from "./scenarios.ts";
 import type { MatrixRow } from "./visit-server.ts";
 
 interface Consequence {
   seen: RegExp;
-  interrupted?: Observation["interrupted"];
   says: string;
 }
 
@@ -44,7 +42,7 @@ interface Finding {
 /** One sentence for each thing that does not work, with the servers, scenarios and clients that showed it. */
 export function describeLimits(rows: MatrixRow[]): string[] {
   const clientsOf = new Set(rows.flatMap(({ report }) => [...report.seen.keys()]));
-  return consequences.flatMap(({ says, ...wanted }) => {
+  return consequences.flatMap(({ says, seen: wanted }) => {
     const byScenarios = Map.groupBy(rows, (row) => scenariosThatShow(row, wanted).join(", "));
     byScenarios.delete("");
     return [...byScenarios.values()].map((group) => {
@@ -52,30 +50,20 @@ export function describeLimits(rows: MatrixRow[]): string[] {
       const who = [...found.servers].map((name) => `**${name}**`).join(", ");
       const clients =
         found.clients.size < clientsOf.size ? ` (${[...found.clients].join(", ")})` : "";
-      const vague = ["^broken", "^HTTP"].some((start) => wanted.seen.source.startsWith(start));
+      const vague = ["^broken", "^HTTP"].some((start) => wanted.source.startsWith(start));
       const outcomes = vague ? `: ${[...found.outcomes].join("; ")}` : "";
       return `In *${[...found.scenarios].join("*, *")}*${clients}: ${who} ${says}${outcomes}.`;
     });
   });
 }
 
-type Wanted = Omit<Consequence, "says">;
-
-function shows({ outcome, interrupted }: Observation, wanted: Wanted): boolean {
-  if (wanted.interrupted !== undefined && wanted.interrupted !== interrupted) return false;
-  return wanted.seen.test(outcome);
-}
-
-function scenariosThatShow({ report }: MatrixRow, wanted: Wanted): ScenarioName[] {
+function scenariosThatShow({ report }: MatrixRow, wanted: RegExp): ScenarioName[] {
   return scenarioNames.filter((scenario) =>
-    [...report.seen.values()].some((seen) => {
-      const observation = seen.get(scenario);
-      return observation !== undefined && shows(observation, wanted);
-    }),
+    [...report.seen.values()].some((seen) => wanted.test(seen.get(scenario)?.outcome ?? "")),
   );
 }
 
-function collect(rows: MatrixRow[], wanted: Wanted): Finding {
+function collect(rows: MatrixRow[], wanted: RegExp): Finding {
   const found: Finding = {
     servers: new Set(),
     scenarios: new Set(),
@@ -84,12 +72,12 @@ function collect(rows: MatrixRow[], wanted: Wanted): Finding {
   };
   for (const { server, report } of rows) {
     for (const [client, seen] of report.seen) {
-      for (const [scenario, observation] of seen) {
-        if (!shows(observation, wanted)) continue;
+      for (const [scenario, { outcome }] of seen) {
+        if (!wanted.test(outcome)) continue;
         found.servers.add(server.name);
         found.scenarios.add(scenario);
         found.clients.add(client);
-        found.outcomes.add(observation.outcome);
+        found.outcomes.add(outcome);
       }
     }
   }

@@ -8,13 +8,14 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { clientNames } from "../clients/index.ts";
-import { renderAskingServers, replaceAskingServers } from "./asking-page.ts";
+import { renderAskingServers } from "./asking-page.ts";
 import { askingServers } from "./asking-servers.ts";
-import { renderColdSteps, replaceColdSteps } from "./cold-page.ts";
+import { renderColdSteps } from "./cold-page.ts";
 import { coldAskingServer, type ColdRow, coldServer, visitCold } from "./cold-steps.ts";
 import { installExtraPackages } from "./extra-packages.ts";
 import { extraServers, withoutIds } from "./extra-servers.ts";
 import { renderPage } from "./page.ts";
+import { replacePart } from "./page-parts.ts";
 import { presentServers } from "./present-servers.ts";
 import { type AskingRow, visitAskingServer } from "./visit-asking-server.ts";
 import { probeOther } from "./probe-servers.ts";
@@ -127,8 +128,8 @@ async function work(): Promise<void> {
 }
 
 function rewritePage(): string {
-  if (onlyAsking) return replaceAskingServers(readFileSync(pageFile, "utf8"), asking);
-  if (onlyCold) return replaceColdSteps(readFileSync(pageFile, "utf8"), cold);
+  if (onlyAsking) return replacePart(readFileSync(pageFile, "utf8"), asking, "## Every server");
+  if (onlyCold) return replacePart(readFileSync(pageFile, "utf8"), cold, "## What does not work");
   return renderPage(rows, { cold, asking }, date);
 }
 

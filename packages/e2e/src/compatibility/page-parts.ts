@@ -29,3 +29,21 @@ export function environment(date: string, clients: readonly string[]): string {
     ["clients", clients.join(", ")],
   ]);
 }
+
+/** Why some servers are not in the tables. */
+export function notRun(
+  rows: readonly { name: string; unavailable?: string | undefined }[],
+): string {
+  return rows
+    .filter(({ unavailable }) => unavailable !== undefined)
+    .map(({ name, unavailable }) => `- **${name}** did not run: ${unavailable}.`)
+    .join("\n");
+}
+
+/** Puts a part into a page, in its place before another heading. */
+export function replacePart(page: string, part: string, before: string): string {
+  const end = page.indexOf(`\n${before}\n`);
+  if (end < 0) throw new Error(`docs/reports/compatibility.md has no part ${before}`);
+  const start = page.indexOf(`\n${part.slice(0, part.indexOf("\n"))}\n`);
+  return `${page.slice(0, start < 0 ? end : start)}\n${part}\n${page.slice(end)}`;
+}

@@ -4,7 +4,7 @@ import { extraPackages } from "./extra-packages.ts";
 import { type ScenarioName, scenarioNames } from "./matrix-server.ts";
 import { describeRefusal } from "./refusal.ts";
 import { describeLimits } from "./limits.ts";
-import { countBy, environment, plainOutcome, table } from "./page-parts.ts";
+import { countBy, environment, notRun, plainOutcome, table } from "./page-parts.ts";
 import type { MatrixRow, ServerReport } from "./visit-server.ts";
 
 const clientPackages: Partial<Record<ClientName, string>> = {
@@ -53,7 +53,9 @@ export function renderPage(
     describeLimits(ran)
       .map((line) => `- ${line}`)
       .join("\n"),
-    notRun(rows),
+    notRun(
+      rows.map(({ server, report }) => ({ name: server.name, unavailable: report.unavailable })),
+    ),
     "## What servers say to an id that they do not take",
     "A plain `tools/list` request asks each server, without a client. The last column has the verdict of the session fetch: after a *definite* loss it sends everything again in a new session; after *none* the answer goes unchanged to the client.",
     refusals(ran),
@@ -151,11 +153,4 @@ function notes(report: ServerReport): string[] {
     return said.length === 0 ? [] : [`${scenario}: ${[...new Set(said)].join("; ")}`];
   });
   return lines.length === 0 ? [] : [`${lines.join(". ")}.`];
-}
-
-function notRun(rows: MatrixRow[]): string {
-  return rows
-    .filter(({ report }) => report.unavailable !== undefined)
-    .map(({ server, report }) => `- **${server.name}** did not run: ${report.unavailable}.`)
-    .join("\n");
 }

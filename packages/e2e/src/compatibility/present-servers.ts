@@ -1,4 +1,4 @@
-import { startSdkV1SingleTransportServer } from "../servers/sdk-v1-single-transport.ts";
+import { startFixtureServer } from "../servers/fixture-server.ts";
 import { startSdkV2ModernOnlyServer, startSdkV2StatelessServer } from "../servers/sdk-v2.ts";
 import {
   echoCall,
@@ -57,7 +57,9 @@ export const presentServers: MatrixServer[] = [
     ...known[server.name],
   })),
   {
-    ...notebookLike("SDK v1, one transport", startSdkV1SingleTransportServer),
+    ...notebookLike("SDK v1, one transport", () =>
+      startFixtureServer("SDK v1, one transport", "sdk-v1-single-transport-server.ts"),
+    ),
     kind: "one session",
     packages: sdkV1,
     note: "ours: one transport for the whole process",

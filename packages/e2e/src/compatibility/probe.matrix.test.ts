@@ -5,8 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { AuthorizationServer } from "../authorization/authorization-server.ts";
 import { startAuthorizationServer } from "../authorization/authorization-server.ts";
 import { startLockedServer } from "../authorization/locked-server.ts";
-import { createScriptedUser } from "../authorization/scripted-user.ts";
-import { discover, register, signInByHand } from "../authorization/sign-in-by-hand.ts";
+import { discover, register, signInForTokens } from "../authorization/sign-in-by-hand.ts";
 import { packageBin } from "../processes/package-bin.ts";
 import { playwright } from "../stateful/stateful-servers.ts";
 import { presentServers } from "./present-servers.ts";
@@ -108,9 +107,7 @@ test("asks a program over stdin and stdout", { timeout: 60_000 }, async () => {
 
 async function tokenOf({ issuer }: AuthorizationServer, resource: string) {
   const server = await discover(issuer);
-  const client = await register(server);
-  const user = createScriptedUser({ login: "ada" });
-  return (await signInByHand({ server, client, user, resource })).access_token;
+  return (await signInForTokens(server, await register(server), resource)).access_token;
 }
 
 describe("a server that wants a sign-in", () => {

@@ -2,8 +2,8 @@ import { createFaultyProxy } from "@durable-mcp/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LegClientName } from "../conformance/legs/index.ts";
-import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
+import type { LegClientName } from "../conformance/any-client.ts";
+import { type AskingScenario, askingScenarios } from "./asking-protocol.ts";
 import { type AskingSeen, hastySeconds, observeAnswers } from "./asking-scenarios.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
 

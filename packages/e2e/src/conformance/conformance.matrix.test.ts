@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { ClientName } from "./clients/index.ts";
+import type { ClientName } from "./any-client.ts";
 import { expectToConform, requestsOf, resumedStream, sseRetry } from "./expect-to-conform.ts";
-import { type Mode, modes } from "./program/modes.ts";
 import { runScenario, runSuite, type ScenarioResult } from "./run-scenario.ts";
 import {
   authorizationScenarios,
   extension,
+  type Mode,
+  modes,
   notCovered,
   parseScenarioList,
   type Scenario,

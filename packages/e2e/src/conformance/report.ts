@@ -1,8 +1,7 @@
 import { type AnyClientName, anyClientNames } from "./any-client.ts";
 import type { ExpectedFailure } from "./expected-failures.ts";
-import { modes } from "./program/modes.ts";
 import type { ScenarioResult, ScenarioRun } from "./run-scenario.ts";
-import { everyScenario, notCovered } from "./scenarios.ts";
+import { everyScenario, modes, notCovered } from "./scenarios.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A scenario that was run. */

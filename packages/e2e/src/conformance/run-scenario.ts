@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { compileCache } from "../processes/compile-cache.ts";
 import { packageBin } from "../processes/package-bin.ts";
+import { programArguments } from "../processes/programs.ts";
 import { type AnyClientName, isLegClient, isSignInClient } from "./any-client.ts";
-import type { Mode } from "./program/modes.ts";
-import { extension, type Scenario } from "./scenarios.ts";
-import { shellCommand } from "./shell-command.ts";
+import { extension, type Mode, type Scenario } from "./scenarios.ts";
 
 export interface ScenarioResult {
   /** How many checks passed. */
@@ -148,4 +147,14 @@ async function readChecks(directory: string): Promise<Check[]> {
 
 function isFailed({ status }: Check): boolean {
   return status === "FAILURE" || status === "WARNING";
+}
+
+/** Runs a program of ours. With `exec` it takes the shell's place, so that it is what the suite ends. */
+function shellCommand(script: URL, ...args: string[]): string {
+  const parts = [process.execPath, ...programArguments(script)];
+  return ["exec", ...parts.map(quoted), ...args].join(" ");
+}
+
+function quoted(part: string): string {
+  return `'${part.replaceAll("'", String.raw`'\''`)}'`;
 }

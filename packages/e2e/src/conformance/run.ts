@@ -10,10 +10,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type ClientName, clientNames } from "./clients/index.ts";
+import { type ClientName, clientNames, legClientNames, signInClientNames } from "./any-client.ts";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
-import { legClientNames } from "./legs/index.ts";
-import { type Mode, modes } from "./program/modes.ts";
 import {
   type Outcome,
   renderExpected,
@@ -22,8 +20,13 @@ import {
   summarize,
 } from "./report.ts";
 import { runScenario, type ScenarioRun } from "./run-scenario.ts";
-import { authorizationScenarios, scenarios, statelessScenarios } from "./scenarios.ts";
-import { signInClientNames } from "./sign-in/index.ts";
+import {
+  authorizationScenarios,
+  type Mode,
+  modes,
+  scenarios,
+  statelessScenarios,
+} from "./scenarios.ts";
 import { judge } from "./verdict.ts";
 
 const { values } = parseArgs({

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
-import { modes } from "./program/modes.ts";
 import { renderExpected, renderNotCovered, summarize } from "./report.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
-import { everyScenario, parseScenarioList, scenarios } from "./scenarios.ts";
+import { everyScenario, modes, parseScenarioList, scenarios } from "./scenarios.ts";
 import { judge, type Verdict } from "./verdict.ts";
 
 const page = readFileSync(

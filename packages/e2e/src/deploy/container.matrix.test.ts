@@ -1,29 +1,22 @@
-import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { programArguments } from "../processes/programs.ts";
-import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
+import { startNotebookServer } from "../servers/notebook.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
+import { useServer } from "../servers/use-server.ts";
 import type { ContainerInput } from "./container-program.ts";
 import type { Dictation } from "./streaming-application.ts";
 
 const script = new URL("container-program.ts", import.meta.url);
 let folder: string;
-let notebook: NotebookServer;
-let proxy: FaultyProxy;
+const notebook = useServer(startNotebookServer);
 
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "durable-mcp-container-"));
-  notebook = await startNotebookServer();
-  proxy = await createFaultyProxy({ target: notebook.url });
 });
-afterAll(async () => {
-  await proxy?.close();
-  await notebook?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A container that gives answers under way this time after SIGTERM. */
 async function startContainer(graceMs: number): Promise<TestServer> {
@@ -32,7 +25,7 @@ async function startContainer(graceMs: number): Promise<TestServer> {
     name: "container",
     args: () => programArguments(script),
     env: (port) => {
-      const input: ContainerInput = { url: proxy.url, path, port, graceMs };
+      const input: ContainerInput = { url: notebook.proxy.url, path, port, graceMs };
       return { CONTAINER: JSON.stringify(input) };
     },
   });
@@ -57,10 +50,10 @@ it.each(graces)("%s at SIGTERM, and the next process goes on", async (_, graceMs
     const [rest] = await Promise.allSettled([readOn(reader), container.restartPolitely()]);
     expect(rest.status === "fulfilled" && rest.value.includes("two")).toBe(isWhole);
 
-    proxy.requests.splice(0);
+    notebook.proxy.requests.splice(0);
     const next = await post(container, { chat, words: ["three"] });
     expect(await next.text()).toMatch(/one[^]*three/);
-    expect(proxy.requests.splice(0)).toHaveLength(2);
+    expect(notebook.proxy.requests.splice(0)).toHaveLength(2);
   } finally {
     await container.stop();
   }

@@ -32,13 +32,11 @@ export async function runTwoOpeners({
   store: kind,
   rounds,
   shared,
-  onRound,
 }: {
   store: StoreKind;
   rounds: number;
   /** The id of the session that the agent sessions share. @default one agent session for all */
   shared?: string | undefined;
-  onRound?: (round: OpenerRound) => void;
 }): Promise<OpenerRound[]> {
   const place = await startStorePlace(kind);
   const server = await startNotebookServer();
@@ -80,7 +78,7 @@ export async function runTwoOpeners({
         const added = Object.entries(notesAdded).filter(([text]) => text.startsWith(label));
         if (loss && shared === undefined) await sessions.end(sessionId, { principal });
         else if (loss) await sessions.end({ shared: shared! }, { principal });
-        const result: OpenerRound = {
+        results.push({
           round,
           kind: loss ? "loss" : "first open",
           liveSessions,
@@ -88,9 +86,7 @@ export async function runTwoOpeners({
           adopted: reports.filter((report) => report.type === "done" && report.adopted).length,
           calls: added.reduce((sum, [, count]) => sum + count, 0),
           leftBehind: loss ? (await server.stats()).sessions : 0,
-        };
-        results.push(result);
-        onRound?.(result);
+        });
       }
     }
     await allWait(openers);

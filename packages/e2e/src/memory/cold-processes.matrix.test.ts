@@ -1,18 +1,14 @@
-import { createFaultyProxy } from "@durable-mcp/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
-import type { TestServer } from "../servers/server-process.ts";
 import { startSdkV2StatelessServer } from "../servers/sdk-v2.ts";
+import { useServer } from "../servers/use-server.ts";
 import { runStep } from "../steps/run-step.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startSdkV2StatelessServer("--cacheable");
-});
-afterAll(() => server?.stop());
+const used = useServer(() => startSdkV2StatelessServer("--cacheable"));
 
 test.each(clientNames)("%s sends its call alone in a cold process", async (client) => {
-  await using proxy = await createFaultyProxy({ target: server.url });
+  const { proxy } = used;
+  proxy.requests.splice(0);
   const calls = [{ tool: "echo", args: { text: "hello" } }];
   const step = { client, url: proxy.url, list: true, calls, sessionFetch: "memory" } as const;
   const first = await runStep(step);

@@ -15,7 +15,6 @@ const programs = [
   "e2e/src/compatibility/{asking,cold-step}-program.ts",
   "e2e/src/waiting/racer-program.ts",
   "e2e/src/fixtures/*-server.ts",
-  "e2e/src/durable/open-encrypted-sqlite.ts",
   "e2e/src/processes/keep-compiled.ts",
   "examples/src/servers/notes-server.ts",
 ];

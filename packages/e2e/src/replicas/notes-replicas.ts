@@ -1,5 +1,5 @@
-import { packageFile } from "../processes/package-bin.ts";
 import { programArguments } from "../processes/programs.ts";
+import { startSdkExampleServer } from "../servers/sdk-example.ts";
 import { startServerProcess } from "../servers/server-process.ts";
 import type { ReplicatedServer } from "./killed-replicas-run.ts";
 
@@ -26,17 +26,7 @@ export function notesServer(store: string): ReplicatedServer {
 /** The official SDK's own example, which keeps nothing but the session. */
 export const sdkExample: ReplicatedServer = {
   name: "SDK v1 simpleStreamableHttp",
-  startReplica: () =>
-    startServerProcess({
-      name: "SDK v1 simpleStreamableHttp",
-      args: () => [
-        packageFile(
-          "@modelcontextprotocol/sdk",
-          "dist/esm/examples/server/simpleStreamableHttp.js",
-        ),
-      ],
-      env: (port) => ({ MCP_PORT: String(port) }),
-    }),
+  startReplica: startSdkExampleServer,
   waitsInServer: false,
   call: (name) => ["greet", { name }],
 };

@@ -8,7 +8,6 @@ import {
 } from "../../../server/test/raw-client.ts";
 import { availableStores } from "../faults/available-stores.ts";
 import { openReplicas, type ReplicasOnStore, toolCall, wait, wordOf } from "./replicas-on-store.ts";
-import { isAbout } from "./watched-store.ts";
 
 // The tests of the package have more, on one store in memory; these need the notices of a real one.
 
@@ -105,7 +104,7 @@ describe.each(availableStores)("beside another replica (%s)", { concurrent: true
         const [own, copy] = call.body!.tee();
         const first = await takeEventId(new Response(own));
         // It is not dead, only too slow to say so.
-        slow.hold(isAbout("replica"));
+        slow.holdSignOfLife();
         const resumed = await readMessages(await other.client.get(id, first));
         const answer = await readMessages(new Response(copy, { headers: call.headers }));
         expect(resumed.map(wordOf)).toEqual(answer.map(wordOf));

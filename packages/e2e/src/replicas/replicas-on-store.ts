@@ -4,9 +4,9 @@ import {
   type SessionHandlerOptions,
 } from "@durable-mcp/server";
 import { openStore } from "../../../examples/src/programs/open-store.ts";
+import { createFragileStore } from "../../../server/test/fragile-store.ts";
 import { createNotesServer, type Notes } from "../../../server/test/notes-server.ts";
 import { createRawClient, type ReceivedMessage } from "../../../server/test/raw-client.ts";
-import { type WatchedStore, watchStore } from "./watched-store.ts";
 import { openTestStore, type StoreKind } from "../durable/store-place.ts";
 
 type Options = Partial<SessionHandlerOptions<Notes>>;
@@ -17,11 +17,15 @@ export interface ReplicasOnStore {
   close(): Promise<void>;
 }
 
-interface ReplicaOnStore extends WatchedStore {
+interface ReplicaOnStore {
   readonly handler: SessionHandler;
   readonly client: ReturnType<typeof createRawClient>;
   /** Everything that the author's code was told in this replica. */
   readonly lines: readonly string[];
+  /** The names of all operations of its store since the last time. */
+  readonly takeOperations: () => string[];
+  /** From now on the operations on its own sign of life wait, as of a process that is too slow. */
+  readonly holdSignOfLife: () => void;
 }
 
 export async function openReplicas(kind: StoreKind): Promise<ReplicasOnStore> {
@@ -30,10 +34,18 @@ export async function openReplicas(kind: StoreKind): Promise<ReplicasOnStore> {
   return {
     start: async (options = {}) => {
       const connection = await openStore(location);
-      const watched = watchStore(connection.store);
+      const { store, control } = createFragileStore(connection.store);
+      const operations: string[] = [];
+      const over = Promise.withResolvers<void>();
+      let isHeld = false;
+      control.interfere = async (operation, run, keys) => {
+        operations.push(operation);
+        if (isHeld && keys.includes('","replica"')) await over.promise;
+        return await run();
+      };
       const lines: string[] = [];
       const handler = createSessionHandler<Notes>({
-        store: watched.store,
+        store,
         principal: "none",
         initialState: () => ({ notes: [] }),
         createServer: ({ session }) => createNotesServer(session, { lines }),
@@ -41,11 +53,17 @@ export async function openReplicas(kind: StoreKind): Promise<ReplicasOnStore> {
         timeouts: { pollIntervalMs: 50, leaseMs: 600, ...options.timeouts },
       });
       const drain = async () => {
-        watched.letGo();
+        over.resolve();
         await handler.drain({ timeoutMs: 1 });
       };
       opened.push({ drain, close: connection.close });
-      return { handler, client: createRawClient(handler), lines, ...watched };
+      return {
+        ...{ handler, client: createRawClient(handler), lines },
+        takeOperations: () => operations.splice(0),
+        holdSignOfLife: () => {
+          isHeld = true;
+        },
+      };
     },
     close: async () => {
       await Promise.all(opened.map(({ drain }) => drain()));

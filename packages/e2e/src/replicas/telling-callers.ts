@@ -21,19 +21,20 @@ export type ConnectTelling = (
 
 const info = { name: "telling", version: "1.0.0" };
 const timeout = 60_000;
+const reconnectionOptions = {
+  initialReconnectionDelay: 100,
+  maxReconnectionDelay: 1_000,
+  reconnectionDelayGrowFactor: 1,
+  // The default of 2 is soon used up by a run that breaks streams all the time.
+  maxRetries: 20,
+};
 
 const connectSdk1 = async (url: string, fetch: typeof globalThis.fetch, sessionId?: string) => {
   const client = new Client(info);
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     ...(sessionId !== undefined && { sessionId }),
-    reconnectionOptions: {
-      initialReconnectionDelay: 100,
-      maxReconnectionDelay: 1_000,
-      reconnectionDelayGrowFactor: 1,
-      // The default of 2 is soon used up by a run that breaks streams all the time.
-      maxRetries: 20,
-    },
+    reconnectionOptions,
   });
   if (sessionId !== undefined) transport.setProtocolVersion("2025-11-25");
   await client.connect(transport);
@@ -50,12 +51,6 @@ export const tellingClients: Readonly<Record<string, ConnectTelling>> = {
   "@modelcontextprotocol/sdk 1": async (url, fetch) => [await connectSdk1(url, fetch)],
   "@modelcontextprotocol/client 2": async (url, fetch) => {
     const client = new Client2(info);
-    const reconnectionOptions = {
-      initialReconnectionDelay: 100,
-      maxReconnectionDelay: 1_000,
-      reconnectionDelayGrowFactor: 1,
-      maxRetries: 20,
-    };
     await client.connect(new Transport2(new URL(url), { fetch, reconnectionOptions }));
     const call: TellingClient["call"] = (name, args, onprogress) =>
       client.callTool(

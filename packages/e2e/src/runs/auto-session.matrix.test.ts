@@ -5,7 +5,7 @@ import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
 import { programArguments } from "../processes/programs.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
-import { stdioFixture } from "../stdio/stdio-fixture.ts";
+import { hidden, stdioFixture } from "../stdio/stdio-fixture.ts";
 
 const program = new URL("./auto-session-program.ts", import.meta.url);
 /** Longer than any of it takes, and much shorter than the 5 minutes after which all is ended anyway. */
@@ -28,7 +28,7 @@ async function runScript(manner = "") {
       server.url,
       command,
       // So that the script itself is not counted.
-      JSON.stringify(args).replace(marker, escaped),
+      hidden(args, marker),
       manner,
     ],
     { stdio: ["ignore", "pipe", "pipe"], timeout: endsWithinMs },
@@ -44,45 +44,22 @@ async function runScript(manner = "") {
 
 const used = ["notes a", "plain b", 'isolated ""'];
 
-test("a script with nothing more to do ends, and its sessions on all servers with it", async () => {
-  const { lines, stderr, code, marker } = await runScript();
+// Each ends by itself, and its sessions on all servers with it.
+test.each([
+  ["", "with nothing more to do", ["done"]],
+  // A listener of the script's own is told before the one that ends the sessions.
+  [
+    "last-use",
+    "that uses its session once more before it ends, and is not cut off",
+    ["done", "still a"],
+  ],
+  ["stuck", "that waits for what never comes", ["done"]],
+  ["idle", "that was idle for long enough and makes new sessions", ["again", ...used, "done"]],
+  ["listen", "that keeps a stream open and was idle for long enough", ["done"]],
+])("(%s) a script %s leaves nothing", async (manner, _, last) => {
+  const { lines, stderr, code, marker } = await runScript(manner);
   expect(stderr).toBe("");
-  expect(lines).toEqual([...used, "done"]);
-  expect(code).toBe(0);
-  expect((await server.stats()).sessions).toBe(0);
-  expect(processesWith(marker)).toEqual([]);
-});
-
-// A listener of the script's own is told before the one that ends the sessions.
-test("a script that uses its session once more before it ends is not cut off", async () => {
-  const { lines, stderr, code, marker } = await runScript("last-use");
-  expect(stderr).toBe("");
-  expect(lines).toEqual([...used, "done", "still a"]);
-  expect(code).toBe(0);
-  expect((await server.stats()).sessions).toBe(0);
-  expect(processesWith(marker)).toEqual([]);
-});
-
-test("a script that waits for what never comes ends, and its sessions with it", async () => {
-  const { lines, stderr, code, marker } = await runScript("stuck");
-  expect(stderr).toBe("");
-  expect(lines).toEqual([...used, "done"]);
-  expect(code).toBe(0);
-  expect((await server.stats()).sessions).toBe(0);
-  expect(processesWith(marker)).toEqual([]);
-});
-
-test("a script that is idle for long enough gives its sessions up and makes new ones", async () => {
-  const { lines, code, marker } = await runScript("idle");
-  expect(lines).toEqual([...used, "again", ...used, "done"]);
-  expect(code).toBe(0);
-  expect((await server.stats()).sessions).toBe(0);
-  expect(processesWith(marker)).toEqual([]);
-});
-
-test("a script that keeps a stream open ends when it was idle for long enough", async () => {
-  const { lines, code, marker } = await runScript("listen");
-  expect(lines).toEqual([...used, "done"]);
+  expect(lines).toEqual([...used, ...last]);
   expect(code).toBe(0);
   expect((await server.stats()).sessions).toBe(0);
   expect(processesWith(marker)).toEqual([]);
@@ -105,11 +82,3 @@ test.each([
   expect(code).toBe(expected);
   await vi.waitFor(() => expect(processesWith(marker)).toEqual([]), { timeout: 20_000 });
 });
-
-/** The same text for `JSON.parse`, and another to look at. */
-function escaped(marker: string): string {
-  return marker.replaceAll(
-    /./g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { TestServer } from "../servers/server-process.ts";
 import { runServerSuite } from "./run-suite.ts";
 import { startConformanceServer } from "./start-server.ts";
@@ -32,4 +32,11 @@ describe.each([
     expect(passed.length).toBeGreaterThanOrEqual(count);
     expect(passed).toContain(one);
   });
+});
+
+test("the suite goes red on a server that checks no hosts", async () => {
+  const server = await startConformanceServer("--any-host");
+  onTestFinished(() => server.stop());
+  const { failed } = await runServerSuite(server.url, { revision: "2025-11-25" });
+  expect(failed).toEqual(["dns-rebinding-protection"]);
 });

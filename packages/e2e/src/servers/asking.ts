@@ -21,47 +21,26 @@ export interface AskingServer extends FixtureServer {
   methods: () => string[];
   /** First legs and later ones, in the order in which they came. */
   legs: () => AskingLeg[];
-  /** The steps in which a tool started. */
-  toolRuns: (tool: string) => { step?: string }[];
   orders: () => { tool: string; item: string; time: string }[];
   /** How often the page of a URL question was opened. */
   visits: () => number;
 }
 
-export interface AskingServerOptions {
-  /** Bearer tokens, of one caller each; a request needs one of them. */
-  auth?: readonly string[];
-  /** How long each leg waits before it is handled, in milliseconds. */
-  slowMs?: number;
-  /** How long a `requestState` is good for, in seconds. @default 600 */
-  stateSeconds?: number;
-  /** Signs `requestState`, in 32 bytes or more: two servers with one key read each other's. */
-  stateKey?: string;
-}
-
 type Entry =
   | ({ kind: "request" } & AskingLeg)
-  | { kind: "run"; tool: string; step?: string }
   | { kind: "order"; tool: string; item: string; time: string }
   | { kind: "visit"; page: string };
 
 const mayAsk = new Set<string>(["tools/call", "resources/read", "prompts/get"]);
 
-/** A server of revision 2026-07-28 alone whose tools ask a person. Its journal outlives `kill` and `restart`. */
-export async function startAskingServer({
-  auth = [],
-  slowMs,
-  stateSeconds,
-  stateKey,
-}: AskingServerOptions = {}): Promise<AskingServer> {
-  const server = await startFixtureServer(
-    "asking",
-    "asking-server.ts",
-    ...auth.flatMap((token) => ["--auth", token]),
-    ...(slowMs === undefined ? [] : ["--slow", String(slowMs)]),
-    ...(stateSeconds === undefined ? [] : ["--state-seconds", String(stateSeconds)]),
-    ...(stateKey === undefined ? [] : ["--state-key", stateKey]),
-  );
+/**
+ * A server of revision 2026-07-28 alone whose tools ask a person. Its journal outlives `kill` and `restart`.
+ *
+ * @param use.stateSeconds how long a `requestState` is good for
+ */
+export async function startAskingServer({ stateSeconds = 600 } = {}): Promise<AskingServer> {
+  const options = ["--state-seconds", String(stateSeconds)];
+  const server = await startFixtureServer("asking", "asking-server.ts", ...options);
   const entries = <KIND extends Entry["kind"]>(kind: KIND) =>
     server
       .journal()
@@ -71,7 +50,6 @@ export async function startAskingServer({
     ...server,
     methods: () => entries("request").map(({ method }) => method),
     legs: () => entries("request").filter(({ method }) => mayAsk.has(method)),
-    toolRuns: (name) => entries("run").filter(({ tool }) => tool === name),
     orders: () => entries("order"),
     visits: () => entries("visit").length,
   };

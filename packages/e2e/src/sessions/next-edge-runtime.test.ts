@@ -1,10 +1,10 @@
-import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { fileURLToPath } from "node:url";
 import { EdgeRuntime } from "edge-runtime";
 import { build } from "rolldown";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { startNotebookServer } from "../servers/notebook.ts";
+import { useServer } from "../servers/use-server.ts";
 
 type Step = (
   url: string,
@@ -32,34 +32,25 @@ const kinds: [string, step: "stepOnCore" | "stepOnProvider", globals: object][] 
   ],
 ];
 
-let notebook: NotebookServer;
-let proxy: FaultyProxy;
+const notebook = useServer(startNotebookServer);
 let program: string;
-
 beforeAll(async () => {
-  const [bundle] = await Promise.all([
-    build({
-      input: fileURLToPath(new URL("../fixtures/next-edge-steps.ts", import.meta.url)),
-      platform: "browser",
-      resolve: { conditionNames: ["@durable-mcp/source", "edge-light", "browser", "import"] },
-      output: { format: "iife" },
-      write: false,
-      logLevel: "silent",
-    }),
-    startNotebookServer().then((server) => (notebook = server)),
-  ]);
+  const bundle = await build({
+    input: fileURLToPath(new URL("../fixtures/next-edge-steps.ts", import.meta.url)),
+    platform: "browser",
+    resolve: { conditionNames: ["@durable-mcp/source", "edge-light", "browser", "import"] },
+    output: { format: "iife" },
+    write: false,
+    logLevel: "silent",
+  });
   program = bundle.output[0].code;
-  proxy = await createFaultyProxy({ target: notebook.url });
-});
-afterAll(async () => {
-  await proxy?.close();
-  await notebook?.stop();
 });
 
 describe("on the edge-runtime package", () => {
   it.each(kinds)(
     "keeps one session over two processes and recovers it, with %s (S56, S59)",
     async (_, name, globals) => {
+      const { server, proxy } = notebook;
       const step: Step = async (...args) => {
         const runtime = new EdgeRuntime({ extend: (context) => Object.assign(context, globals) });
         runtime.evaluate(program);
@@ -73,7 +64,7 @@ describe("on the edge-runtime package", () => {
       const second = await step(proxy.url, first.saved, [list, list]);
       expect(JSON.stringify(second.results)).toContain("from the edge");
       expect(proxy.requests.splice(0)).toHaveLength(2);
-      await notebook.forget();
+      await server.forget();
       const third = await step(proxy.url, second.saved, [list]);
       expect(JSON.stringify(third.results)).not.toContain("from the edge");
       expect(JSON.stringify(third.saved)).toContain('"session"');

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
 import { share } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
-import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
+import { startNotebookServer } from "../servers/notebook.ts";
+import { useServer } from "../servers/use-server.ts";
 
-let server: NotebookServer;
-beforeAll(async () => {
-  server = await startNotebookServer();
-}, 30_000);
-afterAll(() => server?.stop());
+const notebook = useServer(startNotebookServer);
 
 test.each(share(clientNames, 2))(
   "%s never repeats a request id within a session, whatever the process (S16, S17)",
-  { timeout: 30_000 },
   async (client) => {
     const calls = Array.from({ length: 3 }, () => ({ tool: "whoami", args: {} }));
-    const step = { client, url: server.url, list: true, calls };
+    const step = { client, url: notebook.server.url, list: true, calls };
     const first = await runStep(step);
     const second = await runStep({ ...step, snapshot: first.snapshot });
     const third = await runStep({ ...step, snapshot: first.snapshot });

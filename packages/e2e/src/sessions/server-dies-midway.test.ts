@@ -1,12 +1,11 @@
-import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
 import { isMatrix, withClients } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
-import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
+import { startNotebookServer } from "../servers/notebook.ts";
+import { useServer } from "../servers/use-server.ts";
 
-const timeout = 30_000;
 const die = { tool: "die_midway", args: { afterMs: 100 } };
 
 const dialects = [
@@ -17,21 +16,12 @@ const dialects = [
 describe.each(withClients(dialects))(
   "a server with $answers answers that dies while a tool runs",
   ({ json, clients }) => {
-    let server: NotebookServer;
-    let proxy: FaultyProxy;
-    beforeAll(async () => {
-      server = await startNotebookServer({ json });
-      proxy = await createFaultyProxy({ target: server.url });
-    }, timeout);
-    afterAll(async () => {
-      await proxy?.close();
-      await server?.stop();
-    });
+    const notebook = useServer(() => startNotebookServer({ json }));
 
     test.each(isMatrix ? clientNames : clients.slice(0, 1))(
       "fails the call of %s, which neither hangs nor is sent again; the next step recovers (S31, S59)",
-      { timeout },
       async (client) => {
+        const { server, proxy } = notebook;
         const step = { client, url: proxy.url, list: true };
         const first = await runStep({ ...step, calls: [die], callTimeoutMs: 10_000 });
         expect(first.error).toBeUndefined();

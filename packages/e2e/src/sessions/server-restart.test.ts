@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
-import type { TestServer } from "../servers/server-process.ts";
+import { useServer } from "../servers/use-server.ts";
 import { withClients } from "../matrix/pairs.ts";
 import { serversWithoutBrowser } from "../stateful/stateful-servers.ts";
 import { expectOneNewSession, type RestartedServer, restartUnder } from "./restarted-server.ts";
@@ -7,20 +7,15 @@ import { expectOneNewSession, type RestartedServer, restartUnder } from "./resta
 describe.each(withClients(serversWithoutBrowser, { count: 2, third: 2 }))(
   "after a restart of $name",
   (stateful) => {
-    let server: TestServer;
+    const used = useServer(stateful.start);
     let restarted: RestartedServer;
     beforeAll(async () => {
-      server = await stateful.start();
-      restarted = await restartUnder(stateful, server, stateful.clients);
-    }, 90_000);
-    afterAll(async () => {
-      await restarted?.[Symbol.asyncDispose]();
-      await server?.stop();
+      restarted = await restartUnder(stateful, used.server, stateful.clients);
     });
+    afterAll(() => restarted?.[Symbol.asyncDispose]());
 
     test.each(stateful.clients)(
       "%s starts one new session for all calls in flight (S5, S58, S59)",
-      { timeout: 60_000 },
       async (client) => {
         await expectOneNewSession(restarted, client);
       },

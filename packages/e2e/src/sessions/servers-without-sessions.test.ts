@@ -1,27 +1,25 @@
-import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import { isMatrix } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
 import { startSdkV2ModernOnlyServer, startSdkV2StatelessServer } from "../servers/sdk-v2.ts";
-import type { TestServer } from "../servers/server-process.ts";
+import { useServer } from "../servers/use-server.ts";
 
 const probingClients: ClientName[] = ["@ai-sdk/mcp 2", "@modelcontextprotocol/client 2 (auto)"];
 const otherClients = clientNames.filter((name) => !probingClients.includes(name));
 /** In `npm test` one of each. */
 const some = (clients: ClientName[]) => (isMatrix ? clients : clients.slice(0, 1));
 const calls = [{ tool: "echo", args: { text: "hello" } }];
-const timeout = 30_000;
 
 describe("a server of both eras that gives no session", () => {
-  const { proxied } = useServer(startSdkV2StatelessServer);
+  const used = useServer(startSdkV2StatelessServer);
 
   test.each([...some(probingClients), ...some(otherClients)])(
     "%s works over three processes and keeps no session, but its handshake (S52)",
-    { timeout },
     async (client) => {
-      const proxy = await proxied();
+      const { proxy } = used;
+      proxy.requests.splice(0);
       let snapshot: unknown;
       for (let step = 1; step <= 3; step += 1) {
         const run = await runStep({ client, url: proxy.url, list: true, snapshot, calls });
@@ -42,13 +40,13 @@ describe("a server of both eras that gives no session", () => {
 });
 
 describe("a server that only speaks the new era", () => {
-  const { proxied } = useServer(startSdkV2ModernOnlyServer);
+  const used = useServer(startSdkV2ModernOnlyServer);
 
   test.each(some(probingClients))(
     "%s works without a session and remembers it (M5, M12)",
-    { timeout },
     async (client) => {
-      const proxy = await proxied();
+      const { proxy } = used;
+      proxy.requests.splice(0);
       const first = await runStep({ client, url: proxy.url, list: true, calls });
       expect(first.error).toBeUndefined();
       expect(first.results.map((result) => result.text)).toEqual(["hello"]);
@@ -77,31 +75,11 @@ describe("a server that only speaks the new era", () => {
 
   test.each(some(otherClients))(
     "%s, which never probes, fails and says why (M5)",
-    { timeout },
     async (client) => {
-      const run = await runStep({ client, url: (await proxied()).url, calls });
+      const run = await runStep({ client, url: used.server.url, calls });
       expect(run.results).toEqual([]);
       expect(`${String(run.error?.code)} ${run.error?.message}`).toMatch(/-32022|2026-07-28/);
       expect(sessionIdOf(run.snapshot) === undefined).toBe(true);
     },
   );
 });
-
-function useServer(start: () => Promise<TestServer>): { proxied: () => Promise<FaultyProxy> } {
-  let server: TestServer;
-  const proxies: FaultyProxy[] = [];
-  beforeAll(async () => {
-    server = await start();
-  }, timeout);
-  afterAll(async () => {
-    await Promise.all(proxies.map((proxy) => proxy.close()));
-    await server?.stop();
-  });
-  return {
-    proxied: async () => {
-      const proxy = await createFaultyProxy({ target: server.url });
-      proxies.push(proxy);
-      return proxy;
-    },
-  };
-}

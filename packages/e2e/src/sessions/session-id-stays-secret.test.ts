@@ -1,80 +1,55 @@
-import { type FaultyProxy, createFaultyProxy } from "@durable-mcp/testing";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
 import { pairs, share } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
-import type { StepRun } from "../steps/step-protocol.ts";
+import type { StepInput, StepRun } from "../steps/step-protocol.ts";
 import { assertNoSessionId, sessionIdOf } from "../steps/session-id-canary.ts";
-import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
-
-const timeout = 30_000;
+import { startNotebookServer } from "../servers/notebook.ts";
+import { useServer } from "../servers/use-server.ts";
 
 // Every `runStep` in this package looks for the id; this file adds the cases that invite a leak.
 describe("the session id", () => {
-  let server: NotebookServer;
-  let proxy: FaultyProxy;
-  beforeAll(async () => {
-    server = await startNotebookServer();
-    proxy = await createFaultyProxy({ target: server.url });
-  }, timeout);
-  afterAll(async () => {
-    await proxy?.close();
-    await server?.stop();
-  });
+  const notebook = useServer(startNotebookServer);
 
   const refusals = pairs([400, 403, 500], clientNames);
 
   describe.each(share(clientNames, 2))("with %s", (client) => {
+    const stepWith = (more: Partial<StepInput>) =>
+      runStep({ client, url: notebook.server.url, list: true, ...more });
     let first: StepRun;
     beforeAll(async () => {
-      first = await runStep({ client, url: proxy.url, list: true });
-    }, timeout);
+      first = await stepWith({});
+    });
 
     test.each(refusals.filter(([, name]) => name === client).map(([status]) => status))(
       "is not in the error when the server's refusal (%i) repeats it (S55)",
-      { timeout },
       async (status) => {
         const calls = [{ tool: "refuse", args: { status } }];
-        const run = await runStep({
-          client,
-          url: proxy.url,
-          list: true,
-          snapshot: first.snapshot,
-          calls,
-        });
+        const run = await stepWith({ snapshot: first.snapshot, calls });
         expect(run.results[0]?.error).toBeDefined();
         expect(sessionIdOf(run.snapshot) === sessionIdOf(first.snapshot)).toBe(true);
         assertNoSessionId(run, [first.snapshot]);
       },
     );
 
-    test(
-      "is not in an event or error when the server forgets it and says so (S55, S58)",
-      { timeout },
-      async ({ onTestFinished }) => {
-        const folder = mkdtempSync(join(tmpdir(), "durable-mcp-secret-"));
-        onTestFinished(() => rmSync(folder, { recursive: true }));
-        const savePath = join(folder, "second.json");
-        // A second loss in a row: the new session is refused as well.
-        const calls = [{ tool: "refuse", args: { status: 404 } }];
-        const run = await runStep({
-          client,
-          url: proxy.url,
-          list: true,
-          snapshot: first.snapshot,
-          calls,
-          savePath,
-        });
-        expect(run.results[0]?.error).toBeDefined();
-        expect(run.events.length).toBeGreaterThan(0);
-        const second: unknown = JSON.parse(readFileSync(savePath, "utf8"));
-        expect(sessionIdOf(second) === sessionIdOf(first.snapshot)).toBe(false);
-        assertNoSessionId(run, [first.snapshot, second]);
-      },
-    );
+    test("is not in an event or error when the server forgets it and says so (S55, S58)", async ({
+      onTestFinished,
+    }) => {
+      const folder = mkdtempSync(join(tmpdir(), "durable-mcp-secret-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const savePath = join(folder, "second.json");
+      // A second loss in a row: the new session is refused as well.
+      const calls = [{ tool: "refuse", args: { status: 404 } }];
+      const run = await stepWith({ snapshot: first.snapshot, calls, savePath });
+      expect(run.results[0]?.error).toBeDefined();
+      expect(run.events.length).toBeGreaterThan(0);
+      const second: unknown = JSON.parse(readFileSync(savePath, "utf8"));
+      expect(sessionIdOf(second) === sessionIdOf(first.snapshot)).toBe(false);
+      assertNoSessionId(run, [first.snapshot, second]);
+    });
   });
 
   test("is found by the check when a step shows it", () => {

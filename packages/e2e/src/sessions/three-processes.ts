@@ -1,5 +1,5 @@
-import { createFaultyProxy } from "@durable-mcp/testing";
-import { expect, onTestFinished } from "vitest";
+import type { FaultyProxy } from "@durable-mcp/testing";
+import { expect } from "vitest";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { StatefulServer } from "../stateful/stateful-servers.ts";
@@ -9,12 +9,11 @@ import { sessionIdOf } from "../steps/session-id-canary.ts";
 /** Four processes, one after the other: the first makes state, two see it, the last only lists. */
 export async function expectOneSessionOverProcesses(
   stateful: StatefulServer,
-  url: string,
+  proxy: FaultyProxy,
   client: ClientName,
 ): Promise<void> {
-  // Not `await using`: the check of the imports cannot parse it.
-  const proxy = await createFaultyProxy({ target: url });
-  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  proxy.requests.splice(0);
+  const session = proxy.sessions + 1;
   const tag = `tag-${clientNames.indexOf(client)}`;
   const step = { client, url: proxy.url, list: true };
 
@@ -30,8 +29,8 @@ export async function expectOneSessionOverProcesses(
     "POST tools/list",
     ...made.map(() => "POST tools/call"),
   ]);
-  const sessions = fresh.map(({ session }) => session);
-  expect(sessions).toEqual([undefined, ...sessions.slice(1).map(() => 1)]);
+  const sessions = fresh.map((request) => request.session);
+  expect(sessions).toEqual([undefined, ...sessions.slice(1).map(() => session)]);
 
   let snapshot = first.snapshot;
   for (const call of stateful.seeState(tag)) {
@@ -43,7 +42,7 @@ export async function expectOneSessionOverProcesses(
     const [request, ...others] = proxy.requests.splice(0);
     const { tool } = call;
     expect(request).toMatchObject({ httpMethod: "POST", rpcMethod: "tools/call", tool });
-    expect(request).toMatchObject({ session: 1, status: 200 });
+    expect(request).toMatchObject({ session, status: 200 });
     expect(request!.headers.has("mcp-protocol-version")).toBe(true);
     expect(others).toEqual([]);
     expect(sessionIdOf(later.snapshot) === sessionIdOf(first.snapshot)).toBe(true);

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { ClientName } from "../clients/index.ts";
 import { isMatrix, withClients } from "../matrix/pairs.ts";
 import { overlappingCalls } from "../stateful/overlapping-calls.ts";
 import { runStep, runStepsAtOnce } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
-import type { TestServer } from "../servers/server-process.ts";
+import { useServer } from "../servers/use-server.ts";
 import { type StatefulServer, serversWithoutBrowser } from "../stateful/stateful-servers.ts";
 import type { StepInput } from "../steps/step-protocol.ts";
 
 const callsPerProcess = isMatrix ? 100 : 25;
-const testTimeoutMs = 60_000;
 
 const serversWithSlowTools = serversWithoutBrowser.filter((server) => server.slowCall);
 
@@ -40,40 +39,33 @@ const passedThrough: ClientName[] = [
 describe.each(withClients(serversWithSlowTools, { count: 1, third: 1 }))(
   "two processes at once on one session of $name",
   (stateful) => {
-    let server: TestServer;
-    beforeAll(async () => {
-      server = await stateful.start();
-    }, 30_000);
-    afterAll(() => server?.stop());
+    const used = useServer(stateful.start);
 
     test.concurrent.each(stateful.clients)(
       `%s: ${callsPerProcess} overlapping calls each get their own answers (S17, S44, S45)`,
-      { timeout: testTimeoutMs },
       async (client) => {
-        expect(await wrongAnswersOfTwoProcesses(stateful, { client, url: server.url })).toEqual([]);
+        expect(
+          await wrongAnswersOfTwoProcesses(stateful, { client, url: used.server.url }),
+        ).toEqual([]);
       },
     );
 
     // Without this, the test above might pass because the answers never overlap.
     test.concurrent.each(
       passedThrough.filter((name) => isMatrix || stateful.clients.includes(name)),
-    )(
-      "%s: answers cross or hang when request ids are passed through",
-      { timeout: testTimeoutMs },
-      async (client) => {
-        const step: StepInput = {
-          client,
-          url: server.url,
-          sessionFetch: "pass-through",
-          callTimeoutMs: 4_000,
-        };
-        const wrong = await wrongAnswersOfTwoProcesses(stateful, step);
-        const hung = wrong.filter((line) => line.endsWith("hung")).length;
-        console.log(
-          `${stateful.name}, ${client}: ${hung} hung, ${wrong.length - hung} crossed or failed`,
-        );
-        expect(wrong.length).toBeGreaterThan(0);
-      },
-    );
+    )("%s: answers cross or hang when request ids are passed through", async (client) => {
+      const step: StepInput = {
+        client,
+        url: used.server.url,
+        sessionFetch: "pass-through",
+        callTimeoutMs: 4_000,
+      };
+      const wrong = await wrongAnswersOfTwoProcesses(stateful, step);
+      const hung = wrong.filter((line) => line.endsWith("hung")).length;
+      console.log(
+        `${stateful.name}, ${client}: ${hung} hung, ${wrong.length - hung} crossed or failed`,
+      );
+      expect(wrong.length).toBeGreaterThan(0);
+    });
   },
 );

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { waitForPort } from "../../../examples/src/programs/wait-for-port.ts";
 import { plainEnvironment } from "./run-command.ts";
 
 /** A stateful server on the official SDK: each MCP session has a cart of its own, in memory. */
@@ -41,17 +40,4 @@ export async function serve(
     throw error;
   }
   return { [Symbol.asyncDispose]: stop };
-}
-
-async function waitForPort(port: number): Promise<void> {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(50)) {
-    const socket = connect(port, "127.0.0.1");
-    const isOpen = await once(socket, "connect").then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isOpen) return;
-  }
-  throw new Error("The server did not listen within 20 seconds.");
 }

@@ -1,7 +1,8 @@
 import { startEverythingServer } from "../servers/everything.ts";
 import { startMemoryBehindProxy } from "../servers/memory-behind-proxy.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
-import { findChromium, startPlaywrightServer } from "../servers/playwright.ts";
+import { findChromium } from "../../../examples/src/programs/find-chromium.ts";
+import { startPlaywrightServer } from "../servers/playwright.ts";
 import { startSdkExampleServer } from "../servers/sdk-example.ts";
 import { startSdkV2RoutedServer } from "../servers/sdk-v2.ts";
 import type { TestServer } from "../servers/server-process.ts";

@@ -1,17 +1,12 @@
 import { processesWith } from "../processes/marked-processes.ts";
 import { describe, expect, test } from "vitest";
-import { callForText, callTool, openFixture, openHostile } from "./stdio-fixture.ts";
-
-async function start(options: Parameters<typeof openFixture>[0] = {}) {
-  const fixture = openHostile([], options);
-  return { ...fixture, tools: await fixture.registry.tools({ onUnavailable: "throw" }) };
-}
+import { callForText, callTool, openHostile, startHostile } from "./stdio-fixture.ts";
 
 const echo = { text: "a" };
 
 describe("a server whose process goes on and that", () => {
   test("closes its stdout, is ended at once", async () => {
-    await using fixture = await start();
+    await using fixture = await startHostile();
     await expect(callTool(fixture.tools, "close_stdout")).rejects.toMatchObject({
       code: "OUTCOME_UNKNOWN",
       message: expect.stringContaining("the server closed its stdout and was ended"),
@@ -21,7 +16,7 @@ describe("a server whose process goes on and that", () => {
   });
 
   test("closes its stdin, is ended with the next call", async () => {
-    await using fixture = await start();
+    await using fixture = await startHostile();
     await callTool(fixture.tools, "close_stdin");
     await expect(callTool(fixture.tools, "echo_between", echo)).rejects.toMatchObject({
       code: "OUTCOME_UNKNOWN",
@@ -30,7 +25,7 @@ describe("a server whose process goes on and that", () => {
   });
 
   test("asks without end, is answered a thousand questions at a time", async () => {
-    await using fixture = await start();
+    await using fixture = await startHostile();
     expect(await callForText(fixture.tools, "ask_often", { times: 20_000 })).toBe("asked");
     expect(fixture.events).toContainEqual({
       type: "line-dropped",
@@ -41,7 +36,7 @@ describe("a server whose process goes on and that", () => {
   });
 
   test("is stopped, is ended by dispose", async () => {
-    const fixture = await start();
+    const fixture = await startHostile();
     const waiting = Promise.allSettled([callTool(fixture.tools, "stop_itself")]);
     await fixture.registry.dispose();
     expect(await waiting).toMatchObject([{ reason: { code: "OUTCOME_UNKNOWN" } }]);
@@ -49,7 +44,7 @@ describe("a server whose process goes on and that", () => {
 });
 
 test("a process that holds the stdout of an ended server holds up no call", async () => {
-  await using fixture = await start();
+  await using fixture = await startHostile();
   const seconds = 20 + Math.random();
   const begin = performance.now();
   await expect(callTool(fixture.tools, "end_and_leave", { seconds })).rejects.toMatchObject({
@@ -71,7 +66,7 @@ test("functions of env have as long as the handshake", async () => {
 });
 
 test("arguments that are no JSON are not waited for", async () => {
-  await using fixture = await start();
+  await using fixture = await startHostile();
   await expect(callTool(fixture.tools, "echo_between", { text: 1n })).rejects.toThrow("BigInt");
   expect(await callForText(fixture.tools, "echo_between", echo)).toBe("a");
 });

@@ -2,41 +2,38 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import { brokenAnswers, strayLines } from "./hostile-lines.ts";
-import { callForText, callTool, openHostile } from "./stdio-fixture.ts";
+import { callForText, callTool, openHostile, startHostile } from "./stdio-fixture.ts";
 
 // An error thrown in a listener would end a program. Here it fails the run of the tests.
 describe("lines that are no messages", () => {
   test("change nothing for the calls around them, whatever they are", async () => {
-    await using fixture = openHostile();
-    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+    await using fixture = await startHostile();
     const kinds = Object.keys(strayLines);
     for (const kind of kinds) {
       const input = { text: kind, strays: [[kind], []] };
-      expect(await callForText(tools, "echo_between", input)).toBe(kind);
+      expect(await callForText(fixture.tools, "echo_between", input)).toBe(kind);
     }
     expect(Object.prototype).not.toHaveProperty("polluted");
   });
 
   test.each([1, 2, 3])("in any order, with calls at once (seed %d)", async (seed) => {
-    await using fixture = openHostile();
-    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+    await using fixture = await startHostile();
     const random = randomFromSeed(seed);
     const dice = (below: number) => Math.floor(random() * below);
     const kinds = Object.keys(strayLines).filter((kind) => !kind.includes("million"));
     const some = () => Array.from({ length: dice(3) }, () => kinds[dice(kinds.length)]);
     const texts = Array.from({ length: 60 }, (_, index) => `${seed}-${index}`);
     const answers = texts.map((text) =>
-      callForText(tools, "echo_between", { text, strays: [some(), some()] }),
+      callForText(fixture.tools, "echo_between", { text, strays: [some(), some()] }),
     );
     expect(await Promise.all(answers)).toEqual(texts);
   });
 
   test("are an event once for each reason, without their content", async () => {
-    await using fixture = openHostile();
-    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+    await using fixture = await startHostile();
     fixture.takeEvents();
     const strays = ["a banner", "a text", "for nobody: a deep error", "a deep notification"];
-    await callTool(tools, "echo_between", { text: "", strays: [strays, []] });
+    await callTool(fixture.tools, "echo_between", { text: "", strays: [strays, []] });
     expect(fixture.takeEvents()).toEqual([
       { type: "line-dropped", connection: "fixture", reason: "not-a-message" },
       { type: "line-dropped", connection: "fixture", reason: "too-complex" },
@@ -48,8 +45,8 @@ describe("an answer that nobody can use", () => {
   test.each(Object.keys(brokenAnswers))(
     "fails its call at once, and no other: %s",
     async (kind) => {
-      await using fixture = openHostile();
-      const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+      await using fixture = await startHostile();
+      const { tools } = fixture;
       const broken = Promise.allSettled([callTool(tools, "answer_broken", { kind })]);
       expect(await callForText(tools, "echo_between", { text: "a", strays: [] })).toBe("a");
       const [outcome] = await broken;

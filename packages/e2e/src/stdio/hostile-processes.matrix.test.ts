@@ -6,7 +6,7 @@ import {
   callTool,
   hostileCommand,
   openFixture,
-  openHostile,
+  startHostile,
 } from "./stdio-fixture.ts";
 
 const states = () =>
@@ -15,9 +15,8 @@ const states = () =>
 test.skipIf(process.platform !== "linux")(
   "a server that stops its supervisor is ended by the program",
   async () => {
-    const fixture = openHostile();
-    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
-    await callTool(tools, "stop_supervisor");
+    const fixture = await startHostile();
+    await callTool(fixture.tools, "stop_supervisor");
     expect(states()).not.toEqual([]);
     const begin = performance.now();
     await fixture.registry.dispose();
@@ -27,13 +26,8 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-async function start(options: Parameters<typeof openHostile>[1] = {}) {
-  const fixture = openHostile([], options);
-  return { ...fixture, tools: await fixture.registry.tools({ onUnavailable: "throw" }) };
-}
-
 test("a server that does not read its stdin is sent no more than 64 MiB", async () => {
-  await using fixture = await start({ timeouts: { callMs: 3_000 } });
+  await using fixture = await startHostile({ timeouts: { callMs: 3_000 } });
   await callTool(fixture.tools, "stop_reading");
   const text = "x".repeat(8 * 1024 * 1024);
   const calls = await Promise.allSettled(
@@ -45,7 +39,7 @@ test("a server that does not read its stdin is sent no more than 64 MiB", async 
 });
 
 test("a line of 200 MiB, and as much on stderr, are not held", async () => {
-  await using fixture = await start();
+  await using fixture = await startHostile();
   const before = process.memoryUsage().rss;
   const mebibytes = 200;
   expect(await callForText(fixture.tools, "print_long_line", { mebibytes })).toBe("printed");

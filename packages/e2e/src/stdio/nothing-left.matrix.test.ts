@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { assert, describe, expect, test, vi } from "vitest";
 import { programArguments } from "../processes/programs.ts";
 import { processesWith } from "../processes/marked-processes.ts";
-import { callTool, openFixture, processCount, stdioFixture } from "./stdio-fixture.ts";
+import { callTool, hidden, openFixture, processCount, stdioFixture } from "./stdio-fixture.ts";
 
 const program = new URL("./stdio-program.ts", import.meta.url);
 
@@ -108,7 +108,7 @@ describe.skipIf(process.platform !== "linux")("nothing of a server is left", () 
           ...programArguments(program),
           command,
           // So that the program itself is not counted.
-          JSON.stringify(args).replace(marker, () => escaped(marker)),
+          hidden(args, marker),
           ending,
         ],
         { stdio: ["ignore", "pipe", "ignore"] },
@@ -125,14 +125,6 @@ describe.skipIf(process.platform !== "linux")("nothing of a server is left", () 
     },
   );
 });
-
-/** The same text for `JSON.parse`, and another to look at. */
-function escaped(text: string): string {
-  return text.replaceAll(
-    /./g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
 
 /** The supervisors that a process started. */
 function supervisorsOf(parent: number): number[] {

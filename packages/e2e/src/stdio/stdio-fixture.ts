@@ -29,6 +29,15 @@ export function stdioFixture(manner = "", wrapper: "none" | "sh" | "sh -c" = "no
   };
 }
 
+/** Arguments as JSON in which the marker is not found, for a program that is not to be counted itself. */
+export function hidden(args: readonly string[], marker: string): string {
+  const escaped = Array.from(
+    marker,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return JSON.stringify(args).replaceAll(marker, () => escaped.join(""));
+}
+
 /** A run with a fixture server as `fixture`, and what it reports. */
 export function openFixture(
   options: Partial<McpStdioConnectionOptions> & { manner?: string } = {},
@@ -82,6 +91,12 @@ export function openHostile(
   options: Parameters<typeof openFixture>[0] = {},
 ) {
   return openFixture({ ...hostileCommand(argument), ...options });
+}
+
+/** The same, once the server has listed its tools. */
+export async function startHostile(options: Parameters<typeof openFixture>[0] = {}) {
+  const fixture = openHostile([], options);
+  return { ...fixture, tools: await fixture.registry.tools({ onUnavailable: "throw" }) };
 }
 
 /** Calls a tool as the agent loop does. */

@@ -4,10 +4,6 @@ import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { redisUnavailable, startRedis } from "../../../stores/test/redis-server.ts";
 import { jsonLines, runDemo } from "../../test/run-demo.ts";
 
-for (const reason of [postgresUnavailable, redisUnavailable]) {
-  if (reason !== undefined) console.warn(`skipped: ${reason}`);
-}
-
 const demo = new URL("demo.ts", import.meta.url);
 
 test("shows people a table of less than 100 columns, without session ids", async () => {
@@ -17,24 +13,27 @@ test("shows people a table of less than 100 columns, without session ids", async
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThan(100);
 });
 
-test.skipIf(redisUnavailable)("keeps the session in Redis as well", async () => {
-  const server = await startRedis();
-  try {
-    const store = `redis://127.0.0.1:${server.port}`;
-    const lines = jsonLines(await runDemo(demo, ["--json", "--store", store]));
-    expect(lines).toHaveLength(5);
-  } finally {
-    await server.remove();
-  }
-});
+const databases = [
+  {
+    ...{ name: "Redis", reason: redisUnavailable, start: startRedis },
+    urlOf: (port: number) => `redis://127.0.0.1:${port}`,
+  },
+  {
+    ...{ name: "PostgreSQL", reason: postgresUnavailable, start: startPostgres },
+    urlOf: (port: number) => `postgres://${postgresUser}@127.0.0.1:${port}/postgres`,
+  },
+];
 
-test.skipIf(postgresUnavailable)("keeps the session in PostgreSQL as well", async () => {
-  const server = await startPostgres();
-  try {
-    const store = `postgres://${postgresUser}@127.0.0.1:${server.port}/postgres`;
-    const lines = jsonLines(await runDemo(demo, ["--json", "--store", store]));
-    expect(lines).toHaveLength(5);
-  } finally {
-    await server.remove();
-  }
-});
+test.for(databases)(
+  "keeps the session in $name as well",
+  async ({ reason, start, urlOf }, context) => {
+    context.skip(reason !== undefined, reason);
+    const server = await start();
+    try {
+      const args = ["--json", "--store", urlOf(server.port)];
+      expect(jsonLines(await runDemo(demo, args))).toHaveLength(5);
+    } finally {
+      await server.remove();
+    }
+  },
+);

@@ -28,7 +28,7 @@ test.skipIf(postgresUnavailable)(
     });
     const [first, second, third, fourth] = new Set(lines.map(({ pid }) => pid));
     expect(shown).toEqual([
-      [first, "open: 4 tools"],
+      [first, "open: 3 tools"],
       [first, "model: add_item(apples)"],
       [first, "add_item(apples): The cart holds apples."],
       [first, "model: add_item(bread)"],
@@ -41,7 +41,7 @@ test.skipIf(postgresUnavailable)(
       [third, "add_item(milk): The cart holds apples, bread, milk."],
       [third, "model: The cart holds apples, bread, milk."],
       // The next run in the chat.
-      [fourth, "open: 4 tools"],
+      [fourth, "open: 3 tools"],
       [fourth, "model: remove_item(bread)"],
       [fourth, "remove_item(bread): The cart holds apples, milk."],
       [fourth, "model: The cart holds apples, milk."],

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
-import { type CountingProxy, startCountingProxy } from "../servers/counting-proxy.ts";
+import { startCountingProxy } from "../servers/counting-proxy.ts";
 
 const mastra = fileURLToPath(new URL("../../mastra/", import.meta.url));
 const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
@@ -18,7 +18,7 @@ if (status !== 0) console.warn("skipped: Mastra could not be installed");
 
 const folder = mkdtempSync(join(tmpdir(), "durable-mcp-migrating-"));
 let server: ChildProcess;
-let proxy: CountingProxy;
+let proxy: Awaited<ReturnType<typeof startCountingProxy>>;
 
 beforeAll(async () => {
   const port = await findFreePort();

@@ -1,13 +1,11 @@
 /**
  * `npm run demo:person`: an agent orders, the shop asks a person twice, and each of the three processes ends. Then
- * the same with the AI SDK alone. `-- --json` is for programs, `-- --store postgres://…` or `redis://…` keeps the
- * call there instead of in a SQLite file. `-- --events FILE` writes an event log, which `durable-mcp timeline FILE` draws.
+ * the same with the AI SDK alone. `-- --json` is for programs. `-- --events FILE` writes an event log, which
+ * `durable-mcp timeline FILE` draws.
  */
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { openStore } from "../programs/open-store.ts";
 import { runToJson } from "../programs/run-to-json.ts";
 import { endProgram } from "../programs/start-program.ts";
 import { startServer } from "../programs/start-server.ts";
@@ -16,17 +14,14 @@ import { startCountingProxy } from "../servers/counting-proxy.ts";
 import type { PersonReport } from "./person-report.ts";
 
 const folder = createTemporaryFolder();
-const {
-  json,
-  store: place = join(folder, "calls.db"),
-  events = "",
-} = parseArgs({
-  options: { json: { type: "boolean" }, store: { type: "string" }, events: { type: "string" } },
+const place = join(folder, "calls.db");
+const { json, events = "" } = parseArgs({
+  options: { json: { type: "boolean" }, events: { type: "string" } },
 }).values;
 
 const server = await startServer(new URL("../servers/delivery-server.ts", import.meta.url));
 const proxy = await startCountingProxy(server.url);
-const chatId = `demo ${randomUUID()}`;
+const chatId = "demo";
 
 interface StepResult extends PersonReport {
   with: "durable-mcp" | "ai-sdk";
@@ -71,7 +66,6 @@ const asked = await runStep("ai-sdk", 1, alone(1));
 const askedAgain = await runStep("ai-sdk", 2, alone(2));
 await proxy.close();
 await endProgram(server.child, "SIGTERM");
-await forgetSession();
 
 const inBrief = ({ waiting, round, calls }: StepResult) => ({ waiting, round, calls });
 assert.deepEqual([ordered, answered, finished].map(inBrief), [
@@ -116,13 +110,4 @@ function show({ lines, ...result }: StepResult): void {
     const [number, process] = isFirst ? [String(step), String(pid)] : ["", ""];
     row(number, process, what, call, isFirst ? sent : "");
   }
-}
-
-/** A given store stays as it was. */
-async function forgetSession(): Promise<void> {
-  const { store, close } = await openStore(place);
-  const prefix = JSON.stringify(["default", chatId]).slice(0, -1);
-  const { records } = await store.list({ prefix, limit: 10 });
-  for (const { key } of records) await store.delete(key);
-  await close();
 }

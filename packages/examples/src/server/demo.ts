@@ -1,22 +1,15 @@
 /**
  * `npm run demo:server`: one cart, filled by three clients of two protocol eras, through two replicas of one server. One
- * replica is killed in the middle of a call, the other one is drained, as in a deploy. `-- --json` is for programs,
- * `-- --store postgres://…` or `redis://…` keeps sessions and cart there instead of in a SQLite file.
+ * replica is killed in the middle of a call, the other one is drained, as in a deploy. `-- --json` is for programs.
  */
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { openStore } from "../programs/open-store.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
 import { connectClients } from "./cart-clients.ts";
 import { type CartReport, fillCart, findFaults } from "./cart-report.ts";
 import { openReplicas, type Replica } from "./replicas.ts";
 
-const { json, store: given } = parseArgs({
-  options: { json: { type: "boolean" }, store: { type: "string" } },
-}).values;
-const place = given ?? join(createTemporaryFolder(), "carts.db");
-const database = place.startsWith("redis") ? "Redis" : "PostgreSQL";
+const { json } = parseArgs({ options: { json: { type: "boolean" } } }).values;
 const startedAt = Date.now();
 const say = (line: string) => json || console.log(line);
 
@@ -26,11 +19,10 @@ function tell(what: string): void {
 }
 
 say(`
-Three clients fill the cart of one user, through two replicas of one server on one ${given ? database : "SQLite file"}.
+Three clients fill the cart of one user, through two replicas of one server on one SQLite file.
 Each request goes to the next replica.
 `);
-const name = `demo ${randomUUID()}`;
-const replicas = await openReplicas(place, name);
+const replicas = await openReplicas(join(createTemporaryFolder(), "carts.db"));
 const first = [await replicas.start(), await replicas.start()];
 tell(`Replicas ${first.map(({ pid }) => pid).join(" and ")} serve.`);
 const clients = await connectClients(replicas.url);
@@ -59,7 +51,6 @@ for (const [index, client] of clients.entries()) {
   await client.close();
 }
 await replicas.end();
-await forgetAll();
 report();
 
 /** Each client adds eight items, while something happens to the replica in which the sixth call has begun. */
@@ -112,13 +103,4 @@ Calls that died with the killed replica: ${count("unknown")}. Their clients were
 ${done} of them had been carried out. The drained replica lost no call, and no client had to start anew.`;
   say(`\n${faults.length === 0 ? verdict : faults.join("\n")}\n`);
   if (faults.length > 0) process.exitCode = 1;
-}
-
-/** A given store stays as it was. */
-async function forgetAll(): Promise<void> {
-  const { store, close } = await openStore(place);
-  const prefix = `${JSON.stringify(["durable-mcp-server", name]).slice(0, -1)},`;
-  const { records } = await store.list({ prefix, limit: 1_000 });
-  for (const { key } of records) await store.delete(key);
-  await close();
 }

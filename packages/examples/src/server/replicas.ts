@@ -25,7 +25,7 @@ export interface Replicas {
   end(): Promise<void>;
 }
 
-export async function openReplicas(place: string, name: string): Promise<Replicas> {
+export async function openReplicas(place: string): Promise<Replicas> {
   const program = new URL("../servers/shared-cart-server.ts", import.meta.url);
   const all: Replica[] = [];
   const ports: number[] = [];
@@ -34,7 +34,7 @@ export async function openReplicas(place: string, name: string): Promise<Replica
 
   async function start(): Promise<Replica> {
     const port = await findFreePort();
-    const child = startProgram(program, [String(port), place, name], {
+    const child = startProgram(program, [String(port), place], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const replica = { pid: child.pid!, port, child };

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClientMetadata, Provider } from "oidc-provider";
+import { createTokenStore } from "../../../e2e/src/authorization/token-store.ts";
 import { serveConsentPages } from "./consent-pages.ts";
-import { keepInMemory } from "./keep-in-memory.ts";
 
 /** What has happened at an authorization server. */
 interface AuthorizationCounts {
@@ -96,7 +96,7 @@ function createProvider(
     ...{ redirect_uris: [], response_types: [], grant_types: [] },
   };
   return new Provider(issuer, {
-    adapter: keepInMemory(),
+    adapter: createTokenStore({ isForgiving: false }).adapter,
     clients: [shop as ClientMetadata],
     clientDefaults: { id_token_signed_response_alg: "ES256" },
     cookies: { keys: [randomUUID()] },

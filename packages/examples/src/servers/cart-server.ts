@@ -4,11 +4,9 @@
  *     node cart-server.ts <port>
  */
 import { randomUUID } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import type { ServerNotification } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 
 const port = Number(process.argv[2]);
@@ -45,7 +43,7 @@ async function openSession(): Promise<StreamableHTTPServerTransport> {
 
 function createCart(): McpServer {
   const cart = new Set<string>();
-  const contents = () => text(describe(cart));
+  const contents = () => ({ content: [{ type: "text" as const, text: describe(cart) }] });
   const server = new McpServer({ name: "cart", version: "1.0.0" });
 
   server.registerTool(
@@ -65,38 +63,7 @@ function createCart(): McpServer {
     },
   );
   server.registerTool("list_items", { description: "Lists the items in the cart." }, contents);
-  server.registerTool(
-    "ship_items",
-    { description: "Ships what is in the cart. Takes a while for each item." },
-    async ({ ["_meta"]: meta, sendNotification }) => {
-      const items = [...cart];
-      for (const [index, item] of items.entries()) {
-        const message = `packing ${item}`;
-        const report = { progress: index, total: items.length, message };
-        await reportProgress(meta?.progressToken, report, sendNotification);
-        await wait(500);
-        cart.delete(item);
-      }
-      return text(
-        items.length === 0 ? "There is nothing to ship." : `Shipped ${items.join(", ")}.`,
-      );
-    },
-  );
   return server;
-}
-
-function text(said: string) {
-  return { content: [{ type: "text" as const, text: said }] };
-}
-
-/** Only whoever wants to know sends a token. */
-async function reportProgress(
-  progressToken: string | number | undefined,
-  report: { progress: number; total: number; message: string },
-  send: (notification: ServerNotification) => Promise<void>,
-): Promise<void> {
-  if (progressToken === undefined) return;
-  await send({ method: "notifications/progress", params: { progressToken, ...report } });
 }
 
 function describe(cart: Set<string>): string {

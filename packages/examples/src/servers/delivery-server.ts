@@ -1,5 +1,5 @@
 /**
- * An MCP server without sessions (revision 2026-07-28) whose tools ask a person. What it has to remember between two
+ * An MCP server without sessions (revision 2026-07-28) whose tool asks a person. What it has to remember between two
  * rounds is in the signed `requestState`, which comes back with the answer.
  *
  *     node delivery-server.ts <port>
@@ -7,38 +7,115 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { createMcpHandler } from "@modelcontextprotocol/server";
-import { createDelivery } from "./delivery-tools.ts";
+import {
+  acceptedContent,
+  type CallToolResult,
+  createMcpHandler,
+  createRequestStateCodec,
+  inputRequired,
+  type InputRequests,
+  inputResponse,
+  McpServer,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
 
-const port = Number(process.argv[2]);
-/** The pages with the terms on which a person has agreed. */
-const agreed = new Set<string>();
-const handler = createMcpHandler(
-  createDelivery({
-    stateKey: randomBytes(32),
-    termsUrl: (page) => `http://127.0.0.1:${port}/terms/${page}`,
-    hasAgreed: (page) => agreed.has(page),
-  }),
-  { legacy: "reject" },
-);
+/** What a `requestState` says: how far a call is. */
+interface Progress {
+  step: "confirm" | "delivery";
+}
 
-const serve = toNodeHandler({
-  fetch: async (request: Request) => {
-    const page = /^\/terms\/([\w-]+)$/.exec(new URL(request.url).pathname)?.[1];
-    if (page === undefined) return await handler.fetch(request);
-    if (request.method === "POST") agreed.add(page);
-    return new Response(termsPage(agreed.has(page)), { headers: { "content-type": "text/html" } });
-  },
+const states = createRequestStateCodec<Progress>({
+  // Replicas of a server have the same.
+  key: randomBytes(32),
+  // A person may take a day to answer. The SDK's default is ten minutes.
+  ttlSeconds: 86_400,
 });
+const confirmation = z.object({ ok: z.boolean() });
+const delivery = z.object({ time: z.string() });
+
+/** Two rounds: whether, and when. */
+async function order(item: string, context: ServerContext) {
+  const { inputResponses } = context.mcpReq;
+  const { step } = context.mcpReq.requestState<Progress>() ?? {};
+  const notOrdered = say(`Your ${item} was not ordered.`);
+  if (isRefused(context, "confirm") || isRefused(context, "delivery")) return notOrdered;
+  if (step === "delivery") {
+    const time = acceptedContent(inputResponses, "delivery", delivery)?.time;
+    if (time !== undefined) return say(`Your ${item} comes at ${time}.`);
+  }
+  if (step === "confirm") {
+    const confirmed = acceptedContent(inputResponses, "confirm", confirmation);
+    if (confirmed?.ok === false) return notOrdered;
+    if (confirmed?.ok) return await ask("delivery", { delivery: askForDelivery(item) });
+  }
+  return await ask("confirm", { confirm: askToConfirm(item) });
+}
+
+async function ask(step: Progress["step"], inputRequests: InputRequests) {
+  return inputRequired({ inputRequests, requestState: await states.mint({ step }) });
+}
+
+const askToConfirm = (item: string) =>
+  inputRequired.elicit({
+    message: `Order ${item} for 4.80 €?`,
+    requestedSchema: {
+      type: "object",
+      properties: { ok: { type: "boolean", title: "Yes, order it" } },
+      required: ["ok"],
+    },
+  });
+
+const askForDelivery = (item: string) =>
+  inputRequired.elicit({
+    message: `When shall ${item} come?`,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        time: {
+          type: "string",
+          title: "Time",
+          oneOf: [
+            { const: "09:00", title: "9 in the morning" },
+            { const: "12:00", title: "Noon" },
+            { const: "18:00", title: "6 in the evening" },
+          ],
+        },
+      },
+      required: ["time"],
+    },
+  });
+
+/** Whether a person said no, or closed the question. */
+function isRefused({ mcpReq }: ServerContext, key: string): boolean {
+  const response = inputResponse(mcpReq.inputResponses, key);
+  return response.kind === "elicit" && response.action !== "accept";
+}
+
+function say(text: string): CallToolResult {
+  return { content: [{ type: "text", text }] };
+}
+
+/** The server of one request: it keeps nothing between two of them. */
+function createDelivery(): McpServer {
+  const server = new McpServer(
+    { name: "delivery", version: "1.0.0" },
+    { requestState: { verify: (state, context) => states.verify(state, context) } },
+  );
+  server.registerTool(
+    "order",
+    {
+      description: "Orders one item. The shop asks the user whether, and when it shall come.",
+      inputSchema: z.object({ item: z.string() }),
+    },
+    ({ item }, context) => order(item, context),
+  );
+  return server;
+}
+
+const serve = toNodeHandler(createMcpHandler(createDelivery, { legacy: "reject" }));
 // Its parameter type leaves out the `undefined` that node's own type has.
 createServer((request, response) => void serve(request as never, response)).listen(
-  port,
+  Number(process.argv[2]),
   "127.0.0.1",
 );
-
-function termsPage(hasAgreed: boolean): string {
-  const rest = hasAgreed
-    ? "<p>You have agreed. Go back to the chat, and say that you are done.</p>"
-    : '<form method="post"><button>I agree</button></form>';
-  return `<!doctype html><title>Terms</title><h1>Terms of the tea club</h1><p>Drink tea.</p>${rest}`;
-}

@@ -2,7 +2,7 @@
  * A replica of an MCP server whose users have a cart each, in the store. Clients of both eras find the same cart, at
  * whichever replica they ask.
  *
- *     node shared-cart-server.ts <port> <path of a SQLite file, or the URL of a PostgreSQL or Redis server> [<name>]
+ *     node shared-cart-server.ts <port> <path of a SQLite file, or the URL of a PostgreSQL or Redis server>
  *
  * It prints a line when a call has begun.
  */
@@ -19,10 +19,9 @@ interface Cart {
   items: string[];
 }
 
-const [, , port, place = "", name] = process.argv;
+const [, , port, place = ""] = process.argv;
 const handler = createSessionHandler<Cart>({
   store: (await openStore(place)).store,
-  name, // tells servers that share a store apart
   principal: principalOf,
   stateScope: "principal", // one cart for each user, in all of its sessions and without one
   stateless: createMcpHandler, // serves revision 2026-07-28, which has no sessions

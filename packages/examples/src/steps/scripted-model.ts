@@ -1,12 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LanguageModel } from "ai";
 import type { Turn } from "./turn.ts";
 
 type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: "v4" }>;
 type GenerateResult = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
 type GenerateOptions = Parameters<LanguageModelV4["doGenerate"]>[0];
-type StreamResult = Awaited<ReturnType<LanguageModelV4["doStream"]>>;
-type StreamPart = StreamResult["stream"] extends ReadableStream<infer PART> ? PART : never;
 type Prompt = GenerateOptions["prompt"];
 
 /**
@@ -39,39 +36,8 @@ export function createScriptedModel(turn: Turn | ((prompt: string) => Turn)): La
     modelId: "scripted",
     supportedUrls: {},
     doGenerate: async (options) => decide(options),
-    doStream: async (options) => {
-      const parts = streamParts(decide(options));
-      const stream = new ReadableStream<StreamPart>({
-        async pull(controller) {
-          const { done, value } = await parts.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        },
-      });
-      return { stream };
-    },
+    doStream: () => Promise.reject(new Error("The demos do not stream.")),
   };
-}
-
-/** The same as a stream, a text in words at the pace of a fast speaker. */
-async function* streamParts({
-  content,
-  finishReason,
-  usage,
-}: GenerateResult): AsyncGenerator<StreamPart, void> {
-  yield { type: "stream-start", warnings: [] };
-  for (const part of content) {
-    if (part.type === "tool-call") yield part;
-    if (part.type !== "text") continue;
-    const id = crypto.randomUUID();
-    yield { type: "text-start", id };
-    for (const delta of part.text.split(/(?<= )/)) {
-      await sleep(30);
-      yield { type: "text-delta", id, delta };
-    }
-    yield { type: "text-end", id };
-  }
-  yield { type: "finish", finishReason, usage };
 }
 
 function lastUserText(prompt: Prompt): string {

@@ -10,8 +10,8 @@ import {
   type LockedServer,
   startLockedServer,
 } from "../../../e2e/src/authorization/locked-server.ts";
-import { createScriptedUser } from "../../../e2e/src/authorization/scripted-user.ts";
 import { createOAuth } from "../../../oauth/src/create-oauth.ts";
+import { signInByHand } from "../../../oauth/test/scripted-user.ts";
 import { sealed, setStepSettings, stored } from "../../test/app/connections.ts";
 import { alice, textOf, useTestApp } from "../../test/test-app.ts";
 
@@ -60,8 +60,8 @@ test.each([
       const [door] = await waiting();
       const { startUrl } = door as { startUrl: string };
       const start = await oauth.handler(new Request(startUrl), owner);
-      const user = createScriptedUser({ login: sessionId });
-      const callback = await user.signIn(start.headers.get("location")!, redirectUrl);
+      const location = new URL(start.headers.get("location")!);
+      const callback = await signInByHand(location, redirectUrl, "consent", sessionId);
       const { headers } = await oauth.handler(new Request(callback), owner);
       expect(headers.get("location")).toContain(`/chat/${sessionId}`);
     }

@@ -1,5 +1,10 @@
-import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
-import type { ListedTool } from "../../clients/own-client.ts";
+import {
+  type AnsweredCall,
+  type InputResponses,
+  type WaitingCall,
+  waitingCallOf,
+} from "@durable-mcp/core/waiting";
+import { type ListedTool, textOf } from "../../clients/own-client.ts";
 
 /** What became of a call: the text of its answer, or the server asks a person and the call waits. */
 export type Called = { readonly text: string } | { readonly waiting: WaitingCall };
@@ -24,3 +29,16 @@ interface LegClientOptions {
 }
 
 export type OpenLegClient = (options: LegClientOptions) => Promise<LegClient>;
+
+/** What a client made of a call: its result, or the placeholder of one that waits. */
+export function calledOf(raw: unknown): Called {
+  const waiting = waitingCallOf(raw);
+  return waiting ? { waiting } : { text: textOf(raw) };
+}
+
+/** What became of a call after an answer. */
+export function answeredOf({ call, result }: AnsweredCall): Called {
+  if (call.state === "waiting") return { waiting: call };
+  if (call.state !== "settled") throw new Error(`the answered call is ${call.state}`);
+  return { text: textOf(result) };
+}

@@ -1,8 +1,7 @@
 import { createSessionFetch, createSessionSlot } from "@durable-mcp/core";
 import { answerWaitingCall, createWaitingCalls } from "@durable-mcp/core/waiting";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
-import { answeredOf, calledOf } from "./called.ts";
-import type { OpenLegClient } from "./leg-client.ts";
+import { answeredOf, calledOf, type OpenLegClient } from "./leg-client.ts";
 import {
   askable,
   connectOwnClient,

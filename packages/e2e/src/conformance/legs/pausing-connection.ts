@@ -1,9 +1,8 @@
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import type { ToolSet } from "ai";
-import { calledOf } from "./called.ts";
 import { openConversation } from "./conversation.ts";
-import type { OpenLegClient } from "./leg-client.ts";
+import { calledOf, type OpenLegClient } from "./leg-client.ts";
 import { readFirst } from "../../clients/own-client.ts";
 
 /**

@@ -7,10 +7,10 @@
  */
 import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
-import { type ClientName, loadClient } from "../clients/index.ts";
+import { type ClientName, loadClient } from "../any-client.ts";
 import type { ScenarioContext } from "./authorization.ts";
 import { openClientSession, type ClientSession, type SavedState } from "./client-session.ts";
-import type { Mode } from "./modes.ts";
+import type { Mode } from "../scenarios.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
 import { startAgain } from "./start-again.ts";
 

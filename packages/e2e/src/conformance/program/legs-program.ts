@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { type LegClientName, loadLegClient } from "../legs/index.ts";
+import { type LegClientName, loadLegClient } from "../any-client.ts";
 import { type LegContext, scenarioLegs } from "../legs/scenario-legs.ts";
 import { startAgain } from "./start-again.ts";
 

@@ -1,6 +1,6 @@
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import type { ToolSet } from "ai";
-import { calledOf } from "../legs/called.ts";
+import { calledOf } from "../legs/leg-client.ts";
 import { openConversation } from "../legs/conversation.ts";
 import type { OpenSignInClient } from "./sign-in-client.ts";
 

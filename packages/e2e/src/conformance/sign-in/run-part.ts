@@ -6,7 +6,7 @@ import {
   type ScenarioApplication,
   type SignInContext,
 } from "./create-scenario-oauth.ts";
-import { loadSignInClient, type SignInClientName } from "./index.ts";
+import { loadSignInClient, type SignInClientName } from "../any-client.ts";
 import type { SignInClient } from "./sign-in-client.ts";
 
 /** What one process does. */
