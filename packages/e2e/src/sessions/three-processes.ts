@@ -13,7 +13,6 @@ export async function expectOneSessionOverProcesses(
   client: ClientName,
 ): Promise<void> {
   proxy.requests.splice(0);
-  const session = proxy.sessions + 1;
   const tag = `tag-${clientNames.indexOf(client)}`;
   const step = { client, url: proxy.url, list: true };
 
@@ -30,6 +29,8 @@ export async function expectOneSessionOverProcesses(
     ...made.map(() => "POST tools/call"),
   ]);
   const sessions = fresh.map((request) => request.session);
+  const session = sessions[1];
+  expect(session).toBeTypeOf("number");
   expect(sessions).toEqual([undefined, ...sessions.slice(1).map(() => session)]);
 
   let snapshot = first.snapshot;

@@ -60,7 +60,7 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
       if (isServing) paused.delete(url);
       else paused.add(url);
     },
-    breakAnswers: front.breakAnswers,
+    breakAnswers: () => front.breakAnswers(),
     close: front.close,
   };
 }

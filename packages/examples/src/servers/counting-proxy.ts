@@ -8,7 +8,8 @@ export async function startCountingProxy(targetUrl: string) {
     close: () => proxy.close(),
     /** The requests so far, by JSON-RPC method; others by HTTP method. */
     get counts(): Record<string, number> {
-      const counts = [...Map.groupBy(proxy.log, String)].map(([name, all]) => [name, all.length]);
+      const methods = proxy.requests.map(({ rpcMethod, httpMethod }) => rpcMethod ?? httpMethod);
+      const counts = [...Map.groupBy(methods, String)].map(([name, all]) => [name, all.length]);
       return Object.fromEntries(counts) as Record<string, number>;
     },
   };
