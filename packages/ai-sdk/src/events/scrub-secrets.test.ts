@@ -27,6 +27,7 @@ describe("scrubSecrets", () => {
       [`Basic ${btoa("bob:hunter2-hunter2")}`],
       "bob may not use [redacted]",
     ],
+    ["a short key", "wrong: abc123", ["abc123"], "wrong: [redacted]"],
     ["no short values", "tenant 1 of 1", ["1", ""], "tenant 1 of 1"],
     ["no short words", "the door is open", ["open the"], "the door is open"],
   ])("takes out %s", (_, text, values, expected) => {

@@ -130,6 +130,9 @@ test("the server's own error is the end of the call, and a server that is away i
   );
   const messages = await parkCalls(app, [{ tool: "work__look", input: { item: "tea" } }]);
   await app.signIn();
+  const fetch = () => Promise.reject(new TypeError("fetch failed"));
+  const unreachable = app.sessions({ connections: { work: app.connection({ fetch }) } });
+  expect((await app.step(messages, [], unreachable)).messages).toEqual(messages);
   isAway = true;
   expect((await app.step(messages)).messages).toEqual(messages);
   expect(callsOf(await app.waiting())).toMatchObject([{ state: "waiting" }]);
