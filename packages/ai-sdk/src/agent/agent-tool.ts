@@ -21,7 +21,7 @@ import { beginAgent, currentToolCall, pathOf } from "../tools/tool-call-scope.ts
 import { loadWaiting } from "../waiting/stored-calls.ts";
 import { keepAgents, withAgentName } from "../waiting/sub-agents.ts";
 import { type Messages, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
-import { inRun, withPlaceholders } from "./bind-tools.ts";
+import { inRun, withPlaceholders } from "../run/bind-tools.ts";
 
 /** An agent of AI SDK 6 or 7, or of this package, with any tools and options. */
 interface AnyAgent {

@@ -13,7 +13,7 @@ import {
   splitSessions,
 } from "./agent-sessions.ts";
 import { tellUnmatched } from "./active-tools.ts";
-import { bindTools } from "./bind-tools.ts";
+import { bindTools } from "../run/bind-tools.ts";
 import { currentScope } from "../run/run-scope.ts";
 import {
   silentStep,

@@ -75,10 +75,11 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     const after = await sessionsOf().run(chatId, use, async (run) => {
       const own = (await run.tools()) as ToolSet;
       const tools = { ...own, ...makeTools(own, inner) };
-      const { messages, goesOn } = await run.waiting.resume(before, { tools });
-      if (!goesOn) return messages;
+      const resumed = await run.waiting.resume(before, { tools });
+      const { messages } = resumed;
+      if (!resumed.goesOn) return messages;
       const stop = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 10 });
-      const result = await ai.generateText({ model, tools, messages, ...stop });
+      const result = await ai.generateText({ model, tools: resumed.tools, messages, ...stop });
       return [...messages, ...(result.responseMessages ?? result.response.messages)];
     });
     return { messages: asJson(after), model, inner, told: toolResults(model) };
@@ -246,14 +247,14 @@ describe.each(majors)("agentTool with AI SDK $major", ({ ai }) => {
     expect(effects()).toBe(2);
   });
 
+  const bare: MakeTools = (tools, inner) => ({
+    delegate: ai.tool({
+      inputSchema: z.object({ prompt: z.string() }),
+      execute: async ({ prompt }) => (await loopAgent(inner, tools).generate({ prompt })).text,
+    }),
+  });
+
   test("without agentTool the call is taken back, and an error names the tool", async () => {
-    if (ai === majors[0]!.ai) return;
-    const bare: MakeTools = (tools, inner) => ({
-      delegate: ai.tool({
-        inputSchema: z.object({ prompt: z.string() }),
-        execute: async ({ prompt }) => (await loopAgent(inner, tools).generate({ prompt })).text,
-      }),
-    });
     const { told } = await step(start, [delegate, "I see."], [order, "never"], bare);
     expect(told).toEqual([
       expect.stringMatching(/^error-text: .*tools\.delegate.*order.*agentTool/),

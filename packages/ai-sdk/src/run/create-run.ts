@@ -9,6 +9,7 @@ import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { createRunWaiting } from "../waiting/create-run-waiting.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
+import { bindTools } from "./bind-tools.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
@@ -41,7 +42,9 @@ export function createRun(
   const { lookUp, tools, forgetFirst, internals } = useConnections(connections, lifetime);
   const { find, collect } = internals;
   const entered = createOverlappingRuns(parts);
-  const { waiting, stored, repeats } = createRunWaiting(parts, find);
+  const { waiting, stored, repeats } = createRunWaiting(parts, find, (own) =>
+    bindTools(scope, own),
+  );
   const management = createManagement(connections, lifetime, lookUp);
 
   const run: ConnectionRun = {

@@ -48,7 +48,16 @@ export function createLentRun(
       ...forward((current) => current.named, namedMethods),
       run: (name, use, options) => enter(({ named }) => named.run(name, use, options)),
     },
-    waiting: forward((current) => current.waiting, waitingMethods),
+    waiting: {
+      ...forward((current) => current.waiting, waitingMethods),
+      async resume(messages, { tools, ...options }) {
+        const resumed = await lend((current) =>
+          current.waiting.resume(messages, { tools, ...options }),
+        );
+        // They outlive the run of the time.
+        return { ...resumed, tools };
+      },
+    },
     ...forward((current) => current, ownMethods),
     tools: async (options) =>
       await lend(async (current) => {
@@ -73,7 +82,7 @@ export function createLentRun(
 
 type Method = (...args: unknown[]) => unknown;
 const namedMethods = ["create", "find", "list", "end"] as const;
-const waitingMethods = ["list", "find", "answer", "withdraw", "resume"] as const;
+const waitingMethods = ["list", "find", "answer", "withdraw"] as const;
 const ownMethods = [
   ...(["instructions", "call", "info", "status"] as const),
   ...(["restart", "clearTools", "ready"] as const),

@@ -12,7 +12,7 @@ import { offeredTools } from "./offered-tools.ts";
 import { modelSchema } from "./provided-arguments.ts";
 import { acceptWaiting, plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import { createToolApproval, whileAllowed } from "./tool-approval.ts";
-import { around, followToolCalls, pathAround, waitBelow } from "./tool-call-scope.ts";
+import { around, followToolCalls, markWaiting, pathAround, waitBelow } from "./tool-call-scope.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
@@ -93,7 +93,7 @@ function createTool(
     ...(toModelOutput && { toModelOutput }),
     ...waiting,
   };
-  return withReplay({ ...tool, ...own }, replay);
+  return withReplay(markWaiting({ ...tool, ...own }), replay);
 }
 
 /** The client of the connection, and its tools by the server's names. */

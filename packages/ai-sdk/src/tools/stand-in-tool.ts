@@ -5,7 +5,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import type { Execute } from "./connection-tools.ts";
-import { followToolCalls, pathAround, waitBelow } from "./tool-call-scope.ts";
+import { followToolCalls, pathAround, waitBelow, markWaiting } from "./tool-call-scope.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The name of the stand-in, after the connection's prefix. */
@@ -56,7 +56,7 @@ export async function standInTool(
         ? waitingModelOutput(output as WaitingResult)
         : plainModelOutput(output),
   } as Tool;
-  return { [standIn.toolName]: tool };
+  return { [standIn.toolName]: markWaiting(tool) };
 }
 
 /** For the model, where no call can wait. */

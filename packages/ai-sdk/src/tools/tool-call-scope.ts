@@ -129,6 +129,15 @@ export function beginAgent() {
   };
 }
 
+/** The member of a connection's own tool, whose calls say themselves that they wait. */
+const waitsKey = Symbol("durable-mcp.waits");
+
+export const markWaiting = <TOOL extends object>(tool: TOOL): TOOL => ({
+  ...tool,
+  [waitsKey]: true,
+});
+export const sayThatTheyWait = (tool: object): boolean => waitsKey in tool;
+
 /** The part of Node's `diagnostics_channel` that is used. */
 interface DiagnosticsChannel {
   tracingChannel?(name: string): {

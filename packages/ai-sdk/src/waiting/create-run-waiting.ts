@@ -23,7 +23,10 @@ import type { WaitingSource } from "./waiting-source.ts";
 
 const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
 
-/** @param find finds a connection for a use */
+/**
+ * @param find finds a connection for a use
+ * @param bind gives tools for an agent of the run
+ */
 export function createRunWaiting(
   {
     connections,
@@ -35,6 +38,7 @@ export function createRunWaiting(
     readonly waiting?: WaitingSource | undefined;
   },
   find: (name: string) => LiveConnection,
+  bind: <TOOLS extends ToolSet>(tools: TOOLS) => TOOLS,
 ) {
   const own = (name: string) => connections.find((each) => each.name === name);
   const findOpen = (name: string) => own(name) && find(name);
@@ -89,12 +93,12 @@ export function createRunWaiting(
       for (const call of stillWaiting)
         inTool?.agents?.waiting.push({ call, withdraw: () => stored!.withdraw(call.id) });
       const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";
-      const landing: UserMessage[] = isLanding
-        ? [{ role: "user", content: landingText(over) }]
-        : [];
+      const note = { role: "user", content: landingText(over) } as const;
+      const landing: UserMessage[] = isLanding ? [note] : [];
       const isOfPage = Array.isArray(ownField(resumed.messages.at(-1), "parts"));
       return {
         ...resumed,
+        tools: bind(tools),
         messages: isOfPage ? resumed.messages : [...resumed.messages, ...(landing as never[])],
         landing,
         goesOn: stillWaiting.length === 0 || (mode !== "hold" && (hasWritten || isLanding)),

@@ -67,10 +67,10 @@ export interface RunWaiting {
    *   @default "reply"
    * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`; the error of `approval`
    */
-  resume<MESSAGE>(
+  resume<MESSAGE, TOOLS extends ToolSet = ToolSet>(
     messages: readonly MESSAGE[],
-    options: { readonly tools: ToolSet; readonly whileWaiting?: WhileWaiting | undefined },
-  ): Promise<ResumedMessages<MESSAGE>>;
+    options: { readonly tools: TOOLS; readonly whileWaiting?: WhileWaiting | undefined },
+  ): Promise<ResumedMessages<MESSAGE, TOOLS>>;
 }
 
 /** Options of `answer`. */
@@ -87,7 +87,12 @@ export interface UserMessage {
 }
 
 /** Messages with the results of calls that have waited in their places. */
-export interface ResumedMessages<MESSAGE> {
+export interface ResumedMessages<MESSAGE, TOOLS extends ToolSet = ToolSet> {
+  /**
+   * The same tools, for the agent of the step. The application's own find the run, and none of them loses a call that
+   * waits in an agent below it.
+   */
+  readonly tools: TOOLS;
   /** Copies of those that changed, and the others as they were. */
   readonly messages: MESSAGE[];
   /**

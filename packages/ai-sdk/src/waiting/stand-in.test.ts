@@ -121,6 +121,8 @@ test.each([{}, { input: "pause" } as const])(
   },
 );
 
+const fetch = () => Promise.reject(new TypeError("fetch failed"));
+
 test("the server's own error is the end of the call, and a server that is away is not", async () => {
   const error = { code: -32_000, message: "No tea." };
   let isAway = false;
@@ -130,7 +132,6 @@ test("the server's own error is the end of the call, and a server that is away i
   );
   const messages = await parkCalls(app, [{ tool: "work__look", input: { item: "tea" } }]);
   await app.signIn();
-  const fetch = () => Promise.reject(new TypeError("fetch failed"));
   const unreachable = app.sessions({ connections: { work: app.connection({ fetch }) } });
   expect((await app.step(messages, [], unreachable)).messages).toEqual(messages);
   isAway = true;

@@ -2,8 +2,9 @@ import type { Tool, ToolSet } from "ai";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
-import { enterScope, type RunScope } from "../run/run-scope.ts";
-import { runInternalsOf } from "../run/use-connections.ts";
+import { enterScope, type RunScope } from "./run-scope.ts";
+import { runInternalsOf } from "./use-connections.ts";
+import { sayThatTheyWait } from "../tools/tool-call-scope.ts";
 import { acceptWaiting, plainModelOutput, waitingModelOutput } from "../tools/model-output.ts";
 import type { StoredCalls } from "../waiting/stored-calls.ts";
 import { keepAgents } from "../waiting/sub-agents.ts";
@@ -12,13 +13,14 @@ type Execute = (input: unknown, use: { readonly toolCallId: string }) => unknown
 
 /**
  * Tools whose code finds the run, wherever the agent loop calls it, because the reader of a stream need
- * not have begun in the run. While a call of an agent in a tool waits, its result is a placeholder.
+ * not have begun in the run. While a call of an agent in a tool waits, its result is a placeholder. The connections'
+ * own tools stay as they are.
  */
 export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, tools: TOOLS): TOOLS {
   if (scope === undefined) return tools;
   const entries = Object.entries(tools).map(([toolName, tool]) => {
     const { execute } = tool as { execute?: Execute };
-    if (execute === undefined) return [toolName, tool] as const;
+    if (execute === undefined || sayThatTheyWait(tool)) return [toolName, tool] as const;
     const bound: Execute = (input, use) => {
       const call = { toolName, toolCallId: use.toolCallId, input, ...inRun(scope) };
       const result = enterScope(scope, () =>
