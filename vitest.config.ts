@@ -104,6 +104,7 @@ const atNight = [
   "src/killed-{answers,sign-ins,step}.matrix.test.ts",
   "src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
   "src/durable/two-openers.matrix.test.ts",
+  "src/sub-agents/three-processes.matrix.test.ts",
   "src/run/{losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
   "src/{soak,compatibility}/**",
   "src/sessions/{browser.matrix,server-dies-midway}.test.ts",

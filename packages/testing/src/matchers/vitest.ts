@@ -1,4 +1,5 @@
 import { AssertionError } from "node:assert";
+import type { Matcher } from "vitest";
 import { expectDone, expectSent } from "./expect-sent.ts";
 
 /**
@@ -8,7 +9,10 @@ import { expectDone, expectSent } from "./expect-sent.ts";
  * expect(await runStep(step)).toHaveSent({ calls: 1, requests: 1 });
  * expect(server).toHaveDone({ order: 1 });
  */
-export const matchers = { toHaveSent: matcherOf(expectSent), toHaveDone: matcherOf(expectDone) };
+export const matchers = {
+  toHaveSent: matcherOf(expectSent),
+  toHaveDone: matcherOf(expectDone),
+} satisfies Record<string, Matcher>;
 
 function matcherOf<SUBJECT, EXPECTED>(check: (subject: SUBJECT, expected: EXPECTED) => void) {
   return (subject: SUBJECT, expected: EXPECTED) => {

@@ -31,7 +31,7 @@ export async function startStep<INPUT, OUTPUT>(
 export async function runStep<INPUT, OUTPUT>(
   step: string | URL | StepFunction<INPUT, OUTPUT>,
   options: StepOptions<INPUT> = {},
-) {
+): ReturnType<Step<OUTPUT>["finish"]> {
   const started = await startStep(step, options);
   return await started.finish();
 }

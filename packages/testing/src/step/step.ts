@@ -34,7 +34,7 @@ export interface StepOptions<INPUT> {
 }
 
 /** What a step has sent; with `printed`, what its process wrote to stdout and stderr. */
-interface StoppedStep {
+export interface StoppedStep {
   readonly sent: readonly SentRequest[];
   readonly printed: string;
 }
