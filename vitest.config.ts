@@ -105,7 +105,7 @@ const atNight = [
   "src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
   "src/durable/two-openers.matrix.test.ts",
   "src/sub-agents/three-processes.matrix.test.ts",
-  "src/run/{losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
+  "src/run/{killed-sign-ins,losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
   "src/{soak,compatibility}/**",
   "src/sessions/{browser.matrix,server-dies-midway}.test.ts",
   `src/sessions/{${promises.join(",")}}.test.ts`,

@@ -66,7 +66,9 @@ export interface AgentToolOptions<INPUT> {
 
 /** The application's own place for the messages of sub-agents. */
 export interface AgentHistory {
+  /** Gives back what was saved last. */
   load(key: string): Promise<ModelMessage[]>;
+  /** Saves the messages in the place of those from before. */
   save(key: string, messages: ModelMessage[]): Promise<void>;
 }
 

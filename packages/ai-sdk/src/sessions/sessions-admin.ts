@@ -80,12 +80,14 @@ export interface DurableSessionsAdmin {
    *   `STORE_FAILED`; the error of `authorize`
    */
   status(of: string | SharedId, selection?: OperatorSelection): Promise<Owned<SessionStatus>[]>;
+  /** As of the sessions. */
   restart(of: string | SharedId, selection?: OperatorSelection): Promise<Owned<EndedSession>[]>;
   /** As of the sessions. @returns whether each was `cleared` */
   clearTools(
     of: string | SharedId,
     selection?: OperatorSelection,
   ): Promise<Owned<SlotName & { readonly cleared: boolean }>[]>;
+  /** As of the sessions. */
   end(of: string | SharedId, selection?: OperatorSelection): Promise<Owned<EndedSession>[]>;
   /**
    * Removes sessions that nobody used for `idleForMs`; without it, named ones that nobody used for their own

@@ -9,10 +9,10 @@ import { expectDone, expectSent } from "./expect-sent.ts";
  * expect(await runStep(step)).toHaveSent({ calls: 1, requests: 1 });
  * expect(server).toHaveDone({ order: 1 });
  */
-export const matchers = {
+export const matchers: Readonly<Record<"toHaveSent" | "toHaveDone", Matcher>> = {
   toHaveSent: matcherOf(expectSent),
   toHaveDone: matcherOf(expectDone),
-} satisfies Record<string, Matcher>;
+};
 
 function matcherOf<SUBJECT, EXPECTED>(check: (subject: SUBJECT, expected: EXPECTED) => void) {
   return (subject: SUBJECT, expected: EXPECTED) => {

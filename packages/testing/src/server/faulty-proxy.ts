@@ -23,8 +23,8 @@ export type FaultyProxy = Awaited<ReturnType<typeof createFaultyProxy>>;
  * const proxy = await createFaultyProxy({ target: "http://localhost:8931/mcp" });
  * proxy.hang({ times: 1 });
  */
-export async function createFaultyProxy({ target }: { readonly target: string | URL }) {
-  return await createFaults(new URL(target));
+export async function createFaultyProxy(options: { readonly target: string | URL }) {
+  return await createFaults(new URL(options.target));
 }
 
 /** Answers a request before all faults, or lets it pass with `undefined`. */
@@ -74,8 +74,8 @@ export async function createFaults(server: Server) {
      *
      * @param options.dialect how it refuses them from now on. @default "not-found"
      */
-    forgetSessions({ dialect = "not-found" }: { dialect?: acts.LostSessionDialect } = {}): void {
-      forgotten = { upTo: ids.length, dialect };
+    forgetSessions(options: { dialect?: acts.LostSessionDialect } = {}): void {
+      forgotten = { upTo: ids.length, dialect: options.dialect ?? "not-found" };
     },
     /** Breaks all connections, and forgets all sessions, at the same address. */
     async restart(options?: { dialect?: acts.LostSessionDialect }): Promise<void> {
@@ -85,6 +85,7 @@ export async function createFaults(server: Server) {
     },
     /** Refuses connections and breaks those that are open, until `up`. */
     down: () => setOpen(false),
+    /** Takes connections again. */
     up: () => setOpen(true),
     /** Never answers. */
     hang: (options?: FaultOptions) => meet(() => new Promise(() => undefined), options),
@@ -101,8 +102,8 @@ export async function createFaults(server: Server) {
      *
      * @param options.quietly whether the stream ends as if all were well instead. @default false
      */
-    cutStreams: ({ quietly = false, ...options }: FaultOptions & { quietly?: boolean } = {}) =>
-      meet(acts.cut(quietly), options),
+    cutStreams: (options: FaultOptions & { quietly?: boolean } = {}) =>
+      meet(acts.cut(options.quietly ?? false), options),
     /** Sends answers byte by byte. */
     splitStreams: (options?: FaultOptions) => meet(acts.split, options),
     /** Carries requests out, and answers beside the protocol. */
@@ -134,7 +135,9 @@ export async function createFaults(server: Server) {
     },
     /** Ends all faults; what is forgotten stays forgotten. */
     heal: () => planned.clear(),
+    /** Ends it. */
     close: () => setOpen(false),
+    /** The same as `close`, for `await using`. */
     [Symbol.asyncDispose]: () => setOpen(false),
   };
   return faulty;

@@ -86,8 +86,8 @@ export async function createFaultyServer({ now = Date.now, ...options }: FaultyS
      *
      * @param options.accessTokenSeconds how long an access token is good. @default 3600
      */
-    requireSignIn({ accessTokenSeconds = 3_600 } = {}) {
-      const signIn = createSignIn(faults.origin, now, accessTokenSeconds);
+    requireSignIn(options: { accessTokenSeconds?: number } = {}) {
+      const signIn = createSignIn(faults.origin, now, options.accessTokenSeconds ?? 3_600);
       faults.setGuard(signIn.guard);
       return signIn;
     },
