@@ -76,8 +76,8 @@ export type FaultyServer = Awaited<ReturnType<typeof createFaultyServer>>;
  * const server = await createFaultyServer({ tools: { add: ({ item }) => `${item} added` } });
  * server.forgetSessions();
  */
-export async function createFaultyServer({ now = Date.now, ...options }: FaultyServerOptions) {
-  const { fetch, ...mcp } = createMcp(options);
+export async function createFaultyServer({ now = Date.now, ...own }: FaultyServerOptions) {
+  const { fetch, ...mcp } = createMcp(own);
   const faults = await createFaults(fetch);
   return Object.assign(faults, mcp, {
     /**
