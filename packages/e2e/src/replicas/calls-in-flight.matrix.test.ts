@@ -20,10 +20,15 @@ async function runOn(kind: StoreKind, how: "kill" | "drain"): Promise<CallsInFli
 
 // More calls, on each store: `npm run lab -- kill-calls --store postgres`.
 test("calls in flight at a killed replica end in their own answer or say that it is unknown", async () => {
-  const run = await runOn("sqlite", "kill");
-  expect(run).toMatchObject(clean);
-  expect(run.answered).toBeGreaterThan(0);
-  expect(run.answeredElsewhere).toBeGreaterThan(0);
+  let elsewhere = 0;
+  // On a busy machine a replica may be killed between two calls, and shows nothing then.
+  for (let left = 3; left > 0 && elsewhere === 0; left -= 1) {
+    const run = await runOn("sqlite", "kill");
+    expect(run).toMatchObject(clean);
+    expect(run.answered).toBeGreaterThan(0);
+    elsewhere = run.answeredElsewhere;
+  }
+  expect(elsewhere).toBeGreaterThan(0);
 });
 
 test("a deploy and broken connections lose no answer of a client that comes back", async () => {

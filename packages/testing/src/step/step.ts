@@ -34,7 +34,7 @@ export interface StepOptions<INPUT> {
 }
 
 /** What a step has sent; with `printed`, what its process wrote to stdout and stderr. */
-export interface StoppedStep {
+interface StoppedStep {
   readonly sent: readonly SentRequest[];
   readonly printed: string;
 }
