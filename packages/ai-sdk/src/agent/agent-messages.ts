@@ -1,5 +1,4 @@
 import type { AgentInTool } from "../tools/tool-call-scope.ts";
-import { lastSpeaker } from "../waiting/placeholders.ts";
 import { silentStep, stepWith } from "../waiting/stop-when-waiting.ts";
 
 export type Messages = readonly Readonly<Record<string, unknown>>[];
@@ -19,15 +18,30 @@ export function goingOn<PARAMETERS extends { prompt?: unknown; messages?: unknow
     return { parameters: { ...parameters, prepareStep: () => silentStep }, messages };
   if (inTool?.history === undefined) return { parameters, messages };
   const goesOn = (parts: object) => ({ ...others, ...parts }) as unknown as PARAMETERS;
-  if (lastSpeaker(messages) !== "model") return { parameters: goesOn({ messages }), messages };
+  const answer = answerIn(messages);
+  if (answer === undefined) return { parameters: goesOn({ messages }), messages };
   const before = messages.slice(0, -1);
-  const said = stepWith(textOf(messages.at(-1)!), { unified: "stop", raw: undefined });
+  const said = stepWith(answer, { unified: "stop", raw: undefined });
   return { parameters: goesOn({ messages: before, prepareStep: () => said }), messages: before };
 }
 
-function textOf({ content }: Messages[number]): string {
+/** The text with which the messages of an agent end; `undefined` if it has to go on. */
+export function answerIn(messages: Messages): string | undefined {
+  const last = messages.at(-1);
+  if (last === undefined || !isOnlySaid(last)) return undefined;
+  const { content } = last;
   if (!Array.isArray(content)) return String(content);
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** The messages without what a model has said of a placeholder: it is over when the result is there. */
+export function withoutComment(messages: Messages): Messages {
+  return messages.slice(0, messages.findLastIndex((message) => !isOnlySaid(message)) + 1);
+}
+
+function isOnlySaid({ role, content }: Messages[number]): boolean {
+  const calls = Array.isArray(content) && content.some(({ type }) => type === "tool-call");
+  return role === "assistant" && !calls;
 }
 
 /** AI SDK 6 and 7 have them in different places. */

@@ -20,7 +20,13 @@ import {
 import { beginAgent, currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
 import { loadWaiting } from "../waiting/stored-calls.ts";
 import { keepAgents, withAgentName } from "../waiting/sub-agents.ts";
-import { type Messages, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
+import {
+  answerIn,
+  type Messages,
+  messagesOfStream,
+  responseMessagesOf,
+  withoutComment,
+} from "./agent-messages.ts";
 import { inRun, withPlaceholders } from "../run/bind-tools.ts";
 
 /** An agent of AI SDK 6 or 7, or of this package, with any tools and options. */
@@ -58,8 +64,9 @@ export interface AgentToolOptions<INPUT> {
   readonly stream?: boolean | undefined;
   /**
    * Keeps the messages of a sub-agent while a call of it waits, under a key that names the tool call, the agent session
-   * and the principal. A durable
-   * agent's are always kept beside the waiting call. @default beside the waiting call, up to 500,000 characters
+   * and the principal. A durable agent's are always kept beside the waiting call.
+   *
+   * @default beside the waiting call, up to 500,000 characters
    */
   readonly history?: AgentHistory | undefined;
 }
@@ -219,22 +226,4 @@ async function keyOf(input: unknown): Promise<string> {
   const call = currentToolCall()!;
   const identity = { ...agentCall, input, toolCallId: call.toolCallId, path: pathOf(call) };
   return await callId({ ...identity, scope: owner }, 0);
-}
-
-/** The text with which the messages of an agent end; `undefined` if it has to go on. */
-function answerIn(messages: Messages): string | undefined {
-  const { role, content } = messages.at(-1) ?? {};
-  if (role !== "assistant" || !Array.isArray(content)) return undefined;
-  if (content.some(({ type }) => type === "tool-call")) return undefined;
-  return content.flatMap(({ type, text }) => (type === "text" ? [text] : [])).join("");
-}
-
-/** What a model has said of a placeholder is over when the result is there. */
-function withoutComment(messages: Messages): Messages {
-  const last = messages.findLastIndex(
-    ({ role, content }) =>
-      role !== "assistant" ||
-      (Array.isArray(content) && content.some(({ type }) => type === "tool-call")),
-  );
-  return messages.slice(0, last + 1);
 }

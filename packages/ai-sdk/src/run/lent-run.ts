@@ -50,12 +50,10 @@ export function createLentRun(
     },
     waiting: {
       ...forward((current) => current.waiting, waitingMethods),
-      async resume(messages, { tools, ...options }) {
-        const resumed = await lend((current) =>
-          current.waiting.resume(messages, { tools, ...options }),
-        );
+      async resume(messages, options) {
+        const resumed = await lend((current) => current.waiting.resume(messages, options));
         // They outlive the run of the time.
-        return { ...resumed, tools };
+        return { ...resumed, tools: options.tools };
       },
     },
     ...forward((current) => current, ownMethods),

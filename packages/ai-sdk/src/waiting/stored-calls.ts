@@ -49,7 +49,9 @@ export function createStoredCalls(options: StoredCallsOptions) {
 
   return {
     /** Names the agent session and the principal. */
-    owner: JSON.stringify([agent, sessionId, principal && principalParts(principal)]),
+    get owner() {
+      return JSON.stringify([agent, sessionId, principal && principalParts(principal)]);
+    },
     withdraw,
     /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
     contextOf: async (of: Pick<WaitingCall, "connection">): Promise<WaitingContext> =>

@@ -9,7 +9,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describeRequest, type McpRequest, type Message, parseMessage } from "../message.ts";
 
-/** A request that reached the server, as it came; never a session id. */
+/** A request that reached the server, as it came: its headers have session ids and tokens. */
 export interface SeenRequest extends McpRequest {
   /** Which of the server's sessions it named: 1 for the first that was made. `undefined` for none, or an unknown one. */
   readonly session: number | undefined;

@@ -52,7 +52,7 @@ export interface Step<OUTPUT> {
    * @throws {Error} if it ended before it was there
    */
   kill(stop?: StopOptions): Promise<StoppedStep>;
-  /** The same, but it stands still (SIGSTOP) until `resume`. Not on Windows. */
+  /** The same, but it stands still (SIGSTOP) until `resume`, once. Not on Windows. */
   freeze(stop: StopOptions): Promise<StoppedStep>;
   /** Lets it go on that is frozen; `finish` has its end. */
   resume(): void;
