@@ -148,7 +148,7 @@ function createContext(
   const now = checkedClock(options.now);
   const pinned = isStateless && pinMs !== undefined && { maxAgeMs: pinMs };
   const toolList = { ...options.toolList, ...pinned };
-  const waiting = options.waiting?.wrap(base) ?? base;
+  const waiting = options.waiting?.wrap(base, options.slot) ?? base;
   return {
     ...options,
     url,

@@ -33,10 +33,11 @@ export function createBoundedStore(
       ),
     );
   return {
+    ...(store.encrypted && { encrypted: true }),
     get: (key) => read("get", () => store.get(key)),
     list: (query) => read("list", () => store.list(query)),
     put: (key, value, ifRevision, options) =>
-      write("put", () => store.put(key, value, ifRevision, { ...options, at: now() })),
+      write("put", () => store.put(key, value, ifRevision, { at: now(), ...options })),
     touch: (...args) => write("touch", () => store.touch(...args)),
     delete: (...args) => write("delete", () => store.delete(...args)),
     ...(store.batch && { batch: (writes) => write("batch", () => store.batch!(writes)) }),

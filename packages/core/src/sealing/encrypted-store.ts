@@ -125,6 +125,7 @@ function createEncryptedStore(
   };
 
   return {
+    encrypted: true,
     async get(key) {
       const outer = await outerKey(key);
       return await openStored(outer, await store.get(outer));

@@ -77,8 +77,8 @@ export interface SessionFetchOptions {
    */
   onSession?: OnSession | undefined;
   /**
-   * Lets calls wait for a person: from `createWaitingCalls`. A server that speaks both a revision with sessions
-   * and one without then keeps no session, because only calls without a session can wait. @default none do
+   * Lets calls wait beyond the step: from `createWaitingCalls`. A server that speaks both a revision with sessions
+   * and one without then keeps no session, because each of its questions can wait there. @default none do
    */
   waiting?: WaitingFeature | undefined;
   /**
@@ -119,7 +119,7 @@ export type OnStart = (start: SessionStart) => void | Promise<void>;
 /** Wraps the fetch beneath a session fetch. */
 export interface WaitingFeature {
   /** @internal */
-  readonly wrap: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch;
+  readonly wrap: (fetch: typeof globalThis.fetch, slot: SessionSlot) => typeof globalThis.fetch;
 }
 
 /** Keeps what a server allows to keep; from `createServerMemory`. */

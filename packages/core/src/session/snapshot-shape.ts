@@ -148,11 +148,11 @@ export const anySnapshot: Shape = (value) => {
   return shape ? shape(value) : ["kind"];
 };
 
-/** Whether a later release wrote a value: this one only knows version 1. */
-export function isNewerFormat(value: unknown): boolean {
+/** Whether a later release wrote a value: this one knows no later version than `newest`. */
+export function isNewerFormat(value: unknown, newest = 1): boolean {
   if (!isRecord(value) || !Object.hasOwn(value, "version")) return false;
   const { version } = value;
-  return Number.isSafeInteger(version) && (version as number) > 1;
+  return Number.isSafeInteger(version) && (version as number) > newest;
 }
 
 /** @param what begins the sentence: `"The session snapshot"` */

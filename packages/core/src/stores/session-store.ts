@@ -106,6 +106,11 @@ export interface StorePage {
  * `testSessionStore` of `@durable-mcp/testing/store` is the suite that every store passes.
  */
 export interface SessionStore {
+  /**
+   * Whether nobody reads a value, and a principal in it, who has access to the store: as of `encryptStore`.
+   * @default false
+   */
+  readonly encrypted?: true | undefined;
   /** Reads a value; `undefined` if there is none, or it has expired. */
   get(key: string): Promise<StoredValue | undefined>;
   /** Stores `value` if the stored revision is `ifRevision`; `null` means that nothing is stored. */

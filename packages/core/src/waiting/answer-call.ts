@@ -1,11 +1,12 @@
 import { wait } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import { answerHeld } from "./held-call.ts";
 import { checkInputResponses } from "./check-input-responses.ts";
 import { sendClaimed, type Sent } from "./claim.ts";
 import { readCall } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import { type LegOptions, sendLeg } from "./send-leg.ts";
-import { askedElsewhere, needsSignIn, notWaiting, waitsBelow } from "./waiting-failure.ts";
+import { askedElsewhere, notAsked, notWaiting } from "./waiting-failure.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { waitingKinds } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
@@ -38,7 +39,7 @@ export async function answerCall(
   if (call.state === "expired") return call;
   const isOpen = call.state === "waiting" || call.state === "answering";
   if (!waitingKinds[call.kind].takesAnswers && isOpen)
-    throw call.kind === "agent" ? waitsBelow(call) : needsSignIn(call);
+    throw notAsked(call);
   const isRound = round === undefined || round === call.round;
   if (call.state !== "waiting" || !isRound) throw notWaiting(call.state);
   const isExpired = call.expiresAt <= context.now();
@@ -96,6 +97,7 @@ async function answerClaimed(
   leg: LegOptions,
 ): Promise<Sent> {
   return await sendClaimed(context, stored, async ({ call }) => {
+    if (call.held) return await answerHeld(call, responses ?? {}, leg);
     const outcome = await sendLeg(call, responses, leg);
     const isOver = outcome.type === "expired" && responses !== undefined;
     return isOver && context.limits.onExpired === "ask-again"

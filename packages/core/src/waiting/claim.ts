@@ -10,6 +10,8 @@ import type { AgentsWaiting } from "./park-call.ts";
 import {
   asks,
   claims,
+  goesOn,
+  isHeld,
   isKeepable,
   over,
   scrubAnswer,
@@ -45,18 +47,23 @@ export async function sendClaimed(
   stored: StoredCall,
   send: (claimed: StoredCall) => Promise<ClaimedOutcome>,
 ): Promise<Sent> {
-  const { calls, claimMs, now } = context;
   const claimed = await claim(context, stored);
-  const signs = setInterval(() => {
-    // Without a sign of life the outcome counts as unknown, which the end of the leg corrects.
-    calls.touch(claimed.call.id, now()).catch(() => undefined);
-  }, claimMs / 3);
-  detach(signs);
+  const stopSigns = showLife(context, claimed.call.id);
   try {
     return await note(context, claimed, await send(claimed));
   } finally {
-    clearInterval(signs);
+    stopSigns();
   }
+}
+
+/** Shows that the process of a claim lives, until the returned function is called. */
+export function showLife({ calls, claimMs, now }: WaitingContext, id: string): () => void {
+  const signs = setInterval(() => {
+    // Without a sign of life the outcome counts as unknown, which the end of the leg corrects.
+    calls.touch(id, now()).catch(() => undefined);
+  }, claimMs / 3);
+  detach(signs);
+  return () => clearInterval(signs);
 }
 
 /** Settles a call that is never sent, unless another process has changed it. @throws {McpSessionError} `STORE_FAILED` */
@@ -121,6 +128,8 @@ async function note(
     }
     case "settles":
       return { call: await keepAnswer(context, claimed, outcome.answer) };
+    case "goes-on":
+      return await end(unlessTooOld(context, goesOn(call, outcome, context.now())));
     case "expired":
       return await end(over(call, "expired"));
     case "waits-on": {
@@ -131,14 +140,35 @@ async function note(
     case "kept":
       return { call: (await readCall(context, call.id)).call };
     default: {
-      const isUnknown = outcome.type === "unknown" && !mayRunTwice(context, call);
+      const { held } = call;
+      const isUnknown = outcome.type === "unknown" && (held || !mayRunTwice(context, call));
       if (isUnknown) return await end(over(call, "outcome-unknown"));
+      const { error } = outcome;
+      if (held && isHeld(call)) {
+        const later = goesOn(call, { held, pollMs: pauseAfterFailureMs }, context.now());
+        return { ...(await end(unlessTooOld(context, later))), failure: { error } };
+      }
       return { ...(await end(unclaims(call))), failure: { error: outcome.error } };
     }
   }
 }
 
-async function keepAnswer(context: WaitingContext, claimed: StoredCall, given: WaitingAnswer) {
+/** After what time a call is looked at again whose server could not be asked, in milliseconds. */
+export const pauseAfterFailureMs = 5_000;
+
+/** A call that its server keeps, as long as it may wait. Whether it is carried out some day is unknown. */
+function unlessTooOld({ now }: WaitingContext, call: WaitingRecord): WaitingRecord {
+  const { held, expiresAt } = call;
+  const endsAt = held?.type === "task" ? (held.endsAt ?? expiresAt) : expiresAt;
+  return Math.min(expiresAt, endsAt) <= now() ? over(call, "outcome-unknown") : call;
+}
+
+/** Keeps what the server has answered to a claimed call. */
+export async function keepAnswer(
+  context: WaitingContext,
+  claimed: StoredCall,
+  given: WaitingAnswer,
+): Promise<WaitingRecord> {
   const answer = scrubAnswer(given, claimed.call, context.scrub);
   try {
     return await keep(context, claimed, settles(claimed.call, answer));

@@ -4,7 +4,7 @@ import { textDigest } from "../base/text-digest.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { type WaitingKind, waitingKinds } from "./waiting-call.ts";
-import { over, shows, unclaims } from "./waiting-life.ts";
+import { goesOn, isHeld, over, shows, unclaims } from "./waiting-life.ts";
 import type { ShownRound, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
@@ -148,16 +148,19 @@ async function overdue(
   const { calls, claimMs, limits, now } = context;
   if (call.state === "waiting") {
     // It is over when what it waits for is.
-    if (call.kind === "agent") return undefined;
+    if (call.kind === "agent" || isHeld(call)) return undefined;
     const asksAgain = waitingKinds[call.kind].takesAnswers && limits.onExpired === "ask-again";
-    const isOver = call.expiresAt <= now() && !asksAgain;
-    return isOver ? over(call, "expired") : undefined;
+    const isOver = call.expiresAt <= now() && (!asksAgain || call.held);
+    // What its server does with a question that it keeps is unknown.
+    return isOver ? over(call, call.held ? "outcome-unknown" : "expired") : undefined;
   }
   if (call.state !== "answering") return undefined;
   const signs = [call.claim?.at, await calls.lastUse(stored)];
   // A clock that is ahead gives no claim a longer life.
   const isAlive = signs.some((at) => at !== undefined && Math.abs(now() - at) <= claimMs);
   if (isAlive) return undefined;
+  // Its server keeps it: whether it has the answers, a look tells.
+  if (call.held) return goesOn(call, { held: call.held, pollMs: 0 }, now());
   return mayRunTwice(context, call) ? unclaims(call) : over(call, "outcome-unknown");
 }
 

@@ -25,8 +25,17 @@ export {
   type AnsweredCall,
   answerWaitingCall,
   type AnswerWaitingCallOptions,
+  checkWaitingCalls,
+  type CheckWaitingCallsOptions,
   createWaitingCalls,
   type WaitingCalls,
   type WaitingCallsOptions,
 } from "./waiting-calls.ts";
-export type { ClaimLeg, WaitingEvent, WaitingLimits } from "./waiting-context.ts";
+export type {
+  CannotWaitEvent,
+  ClaimLeg,
+  WaitingCallEvent,
+  WaitingEvent,
+  WaitingLimits,
+  WaitsFor,
+} from "./waiting-context.ts";

@@ -17,7 +17,10 @@ export {
   waitingFailure,
   waitsBelow,
 } from "./waiting-failure.ts";
-export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
+export type { CallNotes } from "./call-in-step.ts";
+export { createWaitingFetch } from "./waiting-fetch.ts";
+export { checkEncrypted, dropDue, listDue, readDue } from "./due-calls.ts";
+export { isDue, lookAt } from "./held-call.ts";
 export { delivers, isRepeated } from "./waiting-life.ts";
 export {
   describeWaiting,

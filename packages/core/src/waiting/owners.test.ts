@@ -113,7 +113,7 @@ describe("a record that somebody has changed", () => {
   test("by a later release is left to that release", async () => {
     const { answer, waiting, id, server } = await startChanged((record) => ({
       ...record,
-      version: 2,
+      version: 3,
     }));
     await expect(waiting.list()).rejects.toMatchObject({ code: "STATE_INVALID" });
     await expect(answer(id)).rejects.toMatchObject({ code: "STATE_INVALID" });

@@ -8,21 +8,22 @@ import {
   failed,
   type Failed,
   outcomeUnknown,
-  taskMade,
 } from "../session/session-errors.ts";
-import { isTask } from "../session/task-answer.ts";
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 import { answerIn, letGo, readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type InputResponses, isSafeQuestion } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { withoutMarks } from "./waiting-call.ts";
-import { areRequests, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
+import { taskIn } from "./task-result.ts";
+import { areRequests, type Held, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
 
 /** The outcome of a leg. */
 export type LegOutcome =
   | { readonly type: "asks"; readonly question: Question }
   | { readonly type: "settles"; readonly answer: WaitingAnswer }
+  /** The server works on, and keeps the call. It is asked again after `pollMs` milliseconds. */
+  | { readonly type: "goes-on"; readonly held: Held; readonly pollMs: number }
   /** The server no longer takes the `requestState`. Nothing was carried out. */
   | { readonly type: "expired" }
   /** It was certainly not carried out. */
@@ -34,6 +35,8 @@ export interface LegOptions {
   /** Adds the connection's headers and token. */
   readonly fetch: typeof globalThis.fetch;
   readonly signal?: AbortSignal | undefined;
+  /** Notes how a call can be found again, before the server says more. */
+  readonly onHeld?: ((held: Held) => Promise<void>) | undefined;
 }
 
 /**
@@ -69,7 +72,7 @@ export async function sendLeg(
     const text = ok ? "" : await abortable(readRefusal(response), signal);
     const isOfGate = gateStatuses.has(status) || refusesUnprocessed({ status, body: text });
     const answer = ok ? await abortable(readAnswer(response, id), signal) : answerIn(text, id);
-    const outcome = answer && !isOfGate ? outcomeOf(answer, refused) : undefined;
+    const outcome = answer && !isOfGate ? outcomeOf(answer) : undefined;
     if (outcome !== undefined) return outcome;
     return ok || mayHaveRun(status, answered)
       ? { type: "unknown", error: outcomeUnknown(refused, undefined) }
@@ -95,9 +98,9 @@ function legHeaders(recorded: Readonly<Record<string, string>>): Headers {
 }
 
 /** With these statuses something refuses that stands before the server's methods. */
-const gateStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503]);
+export const gateStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 
-function legRefused(request: Failed): McpSessionError {
+export function legRefused(request: Failed): McpSessionError {
   const why =
     "the server refused to take the answers, and nothing was carried out. The questions still wait; answer again.";
   const reason = request.status === 401 ? "authorization-required" : "refused";
@@ -114,7 +117,7 @@ function mayHaveRun(status: number, headers: Headers): boolean {
 }
 
 /** `undefined` for what is neither a question nor a complete result nor an error. */
-function outcomeOf({ result, error }: JsonRpcResponse, leg: Failed): LegOutcome | undefined {
+function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
   if (isRecord(error)) {
     const { code, message, data } = error;
     if (typeof code !== "number") return undefined;
@@ -124,11 +127,8 @@ function outcomeOf({ result, error }: JsonRpcResponse, leg: Failed): LegOutcome 
   }
   const question = questionOf(result);
   if (question !== undefined) return { type: "asks", question };
-  if (isTask(result)) {
-    // The call was accepted, and nobody is to answer again.
-    const { code, message } = taskMade(leg);
-    return { type: "settles", answer: { error: { code: -32_603, message, data: { code } } } };
-  }
+  const task = taskIn(result);
+  if (task !== undefined) return { type: "goes-on", held: task, pollMs: task.intervalMs };
   const complete = completeResult(result);
   return complete && { type: "settles", answer: { result: withoutMarks(complete) } };
 }

@@ -2,7 +2,7 @@ import { isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
 
 /** Why a call waits, as records say it. */
-export type WaitingKind = "input" | "authorization" | "agent";
+export type WaitingKind = "input" | "authorization" | "agent" | "task" | "stream";
 
 /**
  * Why a call waits.
@@ -12,7 +12,12 @@ export type WaitingKind = "input" | "authorization" | "agent";
  * - `sub-agent`: a call of a sub-agent waits in a tool of the application. Only placeholders are of this type: what
  *   waits is listed with its `path`.
  */
-export type WaitingType = "question" | "call-waits-for-sign-in" | "sub-agent";
+export type WaitingType =
+  | "question"
+  | "call-waits-for-sign-in"
+  | "sub-agent"
+  | "task"
+  | "stream";
 
 /** What is particular to the calls of a kind. */
 interface KindOfWaiting {
@@ -45,6 +50,20 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     leg: "the step that made the call after the sign-in",
     expired: "the user did not sign in",
   },
+  task: {
+    type: "task",
+    takesAnswers: false,
+    waitsFor: (connection) => `connection ${connection} works on it, as a task. It has not failed.`,
+    leg: "the step that looked at the task",
+    expired: "the task did not end",
+  },
+  stream: {
+    type: "stream",
+    takesAnswers: false,
+    waitsFor: (connection) => `connection ${connection} works on it. It has not failed.`,
+    leg: "the step that waited for the answer",
+    expired: "the answer did not come",
+  },
   agent: {
     type: "sub-agent",
     takesAnswers: false,
@@ -59,7 +78,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
  * The state of a waiting call.
  *
  * - `waiting`: the questions of its round have no answer yet.
- * - `answering`: a process has claimed it, and sends the answers.
+ * - `answering`: a process has claimed it, and sends the answers, or looks how it is.
  * - `settled`: the server has answered, with a result or with an error.
  * - `expired`: the questions are too old, for the server or for the application.
  * - `outcome-unknown`: answers were perhaps sent, and nobody knows whether the call was carried out.
@@ -84,7 +103,7 @@ export interface AgentToolCall {
   readonly toolCallId: string;
 }
 
-/** A call that waits for a person. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
+/** A call that waits beyond its step. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
 export interface WaitingCall {
   /** Names the call within its agent session and principal. */
   readonly id: string;
@@ -108,8 +127,14 @@ export interface WaitingCall {
   readonly requests: Readonly<Record<string, InputRequest>>;
   /** When the questions of this round came, or when the call began to wait for a sign-in. */
   readonly askedAt: number;
-  /** When the questions, or the call, expire. The server may forget questions earlier. */
+  /** When the questions, or the call, expire. The server may forget them earlier. */
   readonly expiresAt?: number | undefined;
+  /** Of a task: `working`, `input_required`, `completed`, `failed` or `cancelled`, as the server said last. */
+  readonly status?: string | undefined;
+  /** Of a task: what its server says of the status, for people, at most 1,000 characters. */
+  readonly statusMessage?: string | undefined;
+  /** Of a task or stream: nobody looks at it before. */
+  readonly pollAfter?: number | undefined;
 }
 
 /** A connection that waits until its user has signed in. It holds no secret. */

@@ -17,6 +17,7 @@ import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { timeLimited } from "../base/bounded-wait.ts";
 import { answerCall } from "./answer-call.ts";
 import { readCall, upToDate } from "./current-call.ts";
+import { isDue, lookAt } from "./held-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import type { WaitingCall } from "./waiting-call.ts";
 import {
@@ -72,7 +73,7 @@ export interface WaitingCalls extends WaitingFeature {
   /** One call, whatever its state, with the server's result or error if it is settled; `undefined` for an unknown id. */
   find(id: string): Promise<AnsweredCall | undefined>;
   /**
-   * Takes a call back. The server is not told: it keeps nothing of the call.
+   * Takes a call back. The server is not told.
    *
    * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered or is over
    */
@@ -91,9 +92,10 @@ export interface AnsweredCall {
 const contexts = new WeakMap<WaitingCalls, WaitingContext & { readonly url: URL }>();
 
 /**
- * Lets the calls of a client wait for a person. When a server of revision 2026-07-28 answers a call with questions,
- * they are kept in the store, and the client gets a result that `waitingCallOf` recognizes. Any process answers
- * later, with `answerWaitingCall`.
+ * Lets the calls of a client wait beyond their step: for a person whom the server asks, for a task that it makes, for
+ * an answer on a stream that can be resumed. They are kept in the store, and the client gets a result that
+ * `waitingCallOf` recognizes. Any process answers later, with `answerWaitingCall`, and looks, with
+ * `checkWaitingCalls`.
  *
  * @example
  * const waiting = createWaitingCalls({ store, sessionId: chatId, principal, connection: "shop", url });
@@ -107,17 +109,14 @@ const contexts = new WeakMap<WaitingCalls, WaitingContext & { readonly url: URL 
 export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
   checkOptions(options, checks);
   const { store, sessionId, principal, connection, agent = "default", onEvent } = options;
-  const { maxAgeMs, onExpired, safeTools, onWaiting } = options;
   checkStore(store, "store");
   checkText(sessionId, "sessionId");
   checkText(connection, "connection");
   principalParts(principal);
   const url = parseEndpointUrl(options.url);
   const now = checkedClock(options.now);
-  const context = createWaitingContext(
-    createWaitingStore(store, { agent, sessionId, principal }, now),
-    { maxAgeMs, onExpired, safeTools, onWaiting, onEvent, now },
-  );
+  const calls = createWaitingStore(store, { agent, sessionId, principal }, now);
+  const context = createWaitingContext(calls, { ...options, onEvent, now });
   const isOwn = (call: WaitingRecord) => call.connection === connection && call.url === url.href;
   const readOwn = async (id: string) => {
     const stored = await context.calls.read(id);
@@ -139,7 +138,7 @@ export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
       if ((await readOwn(id)) === undefined) throw notWaiting(undefined);
       return describeWaiting(await withdrawCall(context, id));
     },
-    wrap: (fetch) => createWaitingFetch(context, fetch, { url, connection }),
+    wrap: (fetch, slot) => createWaitingFetch(context, fetch, { url, connection, slot }),
   };
   contexts.set(waiting, { ...context, url });
   return waiting;
@@ -191,6 +190,31 @@ export async function answerWaitingCall(
   );
 }
 
+/** Options of `checkWaitingCalls`. */
+export type CheckWaitingCallsOptions = Pick<AnswerWaitingCallOptions, "fetch" | "abortSignal">;
+
+/**
+ * Looks at each call that is due, in any process: a task, or a stream that can be resumed. Each look is a request or
+ * two, under a claim, and never before `pollAfter` of the call.
+ *
+ * @returns the calls that were looked at, as they are then
+ * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`
+ */
+export async function checkWaitingCalls(
+  waiting: WaitingCalls,
+  options: CheckWaitingCallsOptions = {},
+): Promise<WaitingCall[]> {
+  checkOptions(options, { fetch: checkFunction, abortSignal: checkedLater });
+  const { fetch = globalThis.fetch, abortSignal: signal } = options;
+  const context = contexts.get(waiting);
+  if (context === undefined) throw notOurs();
+  const { url, now, calls } = context;
+  const stored = await calls.list();
+  const due = stored.filter(({ call }) => call.url === url.href && isDue(call, now()));
+  const looked = await Promise.all(due.map((each) => lookAt(context, each, { fetch, signal })));
+  return looked.map(({ call }) => describeWaiting(call));
+}
+
 /** A call as an application sees it, with its end. */
 export function answered(call: WaitingRecord): AnsweredCall {
   return { call: describeWaiting(call), ...call.answer };
@@ -206,7 +230,7 @@ export async function withdrawCall(context: WaitingContext, id: string): Promise
   if (stored.call.state !== "waiting") throw notWaiting(stored.call.state);
   const next = over(stored.call, "withdrawn");
   if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
-  await tellWaiting(context, next);
+  await tellWaiting(context, next, stored.call);
   return next;
 }
 

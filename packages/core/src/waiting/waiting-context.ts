@@ -1,15 +1,26 @@
 import {
   checkFunction,
   checkText,
+  invalidOption,
   checkWhole,
   type OptionChecks,
   oneOf,
 } from "../base/check-option.ts";
+import type { Principal } from "../session/principal.ts";
 import { within } from "../base/bounded-wait.ts";
 import { guarded } from "../base/observe.ts";
 import { describeWaiting, type WaitingRecord } from "./waiting-record.ts";
 import type { WaitingCall, WaitingState } from "./waiting-call.ts";
 import type { WaitingStore } from "./waiting-store.ts";
+
+/**
+ * What a call waits for beyond its step.
+ *
+ * - `person`: the answers to a question of the server, of revision 2026-07-28 or on a stream that can be resumed.
+ * - `task`: a task that the server makes of it.
+ * - `stream`: an answer on a stream that another process can resume. A server of revision 2026-07-28 has none.
+ */
+export type WaitsFor = "person" | "task" | "stream";
 
 /** How calls wait. */
 export interface WaitingLimits {
@@ -26,6 +37,26 @@ export interface WaitingLimits {
    * wait again. @default none
    */
   readonly safeTools?: readonly string[] | undefined;
+  /** What calls may wait for beyond their step. @default ["person", "task", "stream"] */
+  readonly for?: readonly WaitsFor[] | undefined;
+  /**
+   * How long a task or a slow answer is waited for within the step, in milliseconds. A step that has an end leaves it
+   * before that. @default 20000
+   */
+  readonly afterMs?: number | undefined;
+  /**
+   * When a call gets its record. `"late"`: when it begins to wait, so that a fast call costs no write; if the process
+   * is killed before, the outcome is unknown. `"first"`: before it is sent, so that a step that is killed and run again
+   * finds it, by its tool call id, tool, arguments and place in the history. @default "late"
+   */
+  readonly record?: "late" | "first" | undefined;
+  /** Gets each call that has waited and is over, to start the next step. It is called as `onWaiting` is. */
+  readonly onSettled?:
+    | ((
+        call: WaitingCall,
+        of: { readonly sessionId: string; readonly principal: Principal },
+      ) => void | Promise<void>)
+    | undefined;
   /**
    * Gets each call whose server asks something, for a mail or a push message. The call waits for it, as long as the
    * end of a run may take (10 seconds by default). Its errors are dropped, with a warning on the console.
@@ -33,8 +64,22 @@ export interface WaitingLimits {
   readonly onWaiting?: ((call: WaitingCall) => void | Promise<void>) | undefined;
 }
 
-/** Tells of a waiting call, without its id. */
-export interface WaitingEvent {
+/** Tells of a call that waits, or that would have to, without its id. */
+export type WaitingEvent = WaitingCallEvent | CannotWaitEvent;
+
+/**
+ * A call takes longer than a step waits, and its server gives no means to leave it: it makes no task of it (revision
+ * 2026-07-28), or its stream has no event ids. The call goes on to its time limit, and ends with its process.
+ */
+export interface CannotWaitEvent {
+  readonly type: "call-cannot-wait";
+  /** The server's name of the tool or prompt, or the resource's URI. */
+  readonly tool: string;
+  readonly reason: "no-task" | "no-event-id";
+}
+
+/** Tells of the new state of a waiting call, without its id. */
+export interface WaitingCallEvent {
   readonly type: "waiting-call";
   /** The server's name of the tool or prompt, or the resource's URI. */
   readonly tool: string;
@@ -53,6 +98,15 @@ export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
       checkText(tool, `${field}[${index}]`);
   },
   onWaiting: checkFunction,
+  for(value, field) {
+    const all = ["person", "task", "stream"];
+    const isList = Array.isArray(value) && value.length > 0;
+    if (!isList || !value.every((each) => all.includes(each as string)))
+      throw invalidOption(field, 'must be a list of "person", "task" and "stream"');
+  },
+  afterMs: (value, field) => checkWhole(value, field, 0),
+  record: oneOf("late", "first"),
+  onSettled: checkFunction,
 };
 
 /**
@@ -72,9 +126,18 @@ export interface WaitingContext {
   /** How long the end of a leg may take: to keep its outcome, and to tell `onWaiting`. In milliseconds. */
   readonly closeTimeoutMs: number;
   readonly emit: (event: WaitingEvent) => void;
+  /** When the calls of the step have to be left, in milliseconds since 1970-01-01 UTC. @default never */
+  readonly leaveAt?: number | undefined;
+  /** Has the end of the step wait for work that nobody else waits for. */
+  readonly track?: ((work: Promise<unknown>) => void) | undefined;
   /** Takes what a connection sends for itself, such as its token, out of a server's errors. */
   readonly scrub?: ((text: string) => string) | undefined;
   readonly now: () => number;
+}
+
+/** Whether the calls of a connection may wait for this. */
+export function isFor({ limits }: WaitingContext, what: WaitsFor): boolean {
+  return limits.for?.includes(what) ?? true;
 }
 
 /** The parts of a context that have a default. */
@@ -109,27 +172,37 @@ export function createWaitingContext(
   };
 }
 
-/**
- * Tells of the state that a call has now; of new questions, to `onWaiting` too.
- *
- * @param before the call until now; `undefined` for a new one
- */
+/** Tells of the state that a call has now. @param before the call until now; `undefined` for a new one */
 export async function tellWaiting(
-  { emit, closeTimeoutMs, limits: { onWaiting } }: WaitingContext,
+  context: WaitingContext,
   record: WaitingRecord,
   before?: WaitingRecord,
 ): Promise<void> {
+  const { emit, calls, limits } = context;
   const call = describeWaiting(record);
   const { tool, round, state } = call;
-  emit({ type: "waiting-call", tool, round, state });
-  // After an answer that was not sent, the same questions wait again.
-  const isNew = state === "waiting" && round !== before?.round;
+  // After an answer that was not sent, the same questions wait again, and after a look the same call does.
+  const isNew = round !== before?.round;
+  const isLooked = before?.state === "answering" && before.kind === record.kind && !isNew;
+  if (!isLooked || state !== "waiting" || before.held === undefined)
+    emit({ type: "waiting-call", tool, round, state });
   // Some servers only want another request, which needs no person.
-  const isAsked = isNew && Object.keys(call.requests).length > 0;
-  if (!isAsked || onWaiting === undefined) return;
-  const telling = (async () => onWaiting(call))();
-  if (await within(closeTimeoutMs, telling).catch(() => false)) return;
+  const isAsked = state === "waiting" && isNew && Object.keys(call.requests).length > 0;
+  if (isAsked) await telling(context, "onWaiting", async () => limits.onWaiting?.(call));
+  const isOver = before !== undefined && !["waiting", "answering", "withdrawn"].includes(state);
+  const { sessionId, principal } = calls.of;
+  const of = { sessionId, principal };
+  if (isOver) await telling(context, "onSettled", async () => limits.onSettled?.(call, of));
+}
+
+/** Has a function of the application run, for as long as the end of a leg may take. */
+async function telling(
+  { closeTimeoutMs }: WaitingContext,
+  name: "onWaiting" | "onSettled",
+  tell: () => Promise<void>,
+): Promise<void> {
+  if (await within(closeTimeoutMs, tell()).catch(() => false)) return;
   console.warn(
-    `onWaiting failed, or took longer than ${closeTimeoutMs} ms. The call waits all the same; show it with the list of waiting calls.`,
+    `${name} failed, or took longer than ${closeTimeoutMs} ms. The call is kept all the same; the list of waiting calls, or find, has it.`,
   );
 }

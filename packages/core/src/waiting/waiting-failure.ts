@@ -94,6 +94,19 @@ export function needsSignIn(
   );
 }
 
+/** A call that takes no answer. */
+export function notAsked(call: WaitingRecord): McpSessionError {
+  if (call.kind === "agent") return waitsBelow(call);
+  return call.kind === "authorization" ? needsSignIn(call) : worksOn(call);
+}
+
+/** A call that its server works on. */
+function worksOn({ connection, state }: WaitingRecord): McpSessionError {
+  const message =
+    "The server works on the call, and asks nothing. It takes no answer; look at it with check. Nothing was sent.";
+  return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
+}
+
 /** A tool call that goes on when a call of its sub-agent has its result. */
 export function waitsBelow({ connection, state }: WaitingRecord): McpSessionError {
   const message =

@@ -1,74 +1,73 @@
+import { startLimit } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
+import type { SessionSlot } from "../session/session-slot.ts";
 import { isRequest, type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
-import { editAnswer } from "../wire/read-answer.ts";
 import {
   bodyText,
   isSameEndpoint,
+  type OutgoingRequest,
   readOutgoingRequest,
   requestUrl,
 } from "../wire/server-endpoint.ts";
-import { goOn } from "./answer-call.ts";
-import { keep } from "./claim.ts";
-import {
-  beginCall,
-  callId,
-  type CallIdentity,
-  createCall,
-  findTurn,
-  isNamed,
-  upToDate,
-} from "./current-call.ts";
-import { completeResult, questionOf } from "./send-leg.ts";
-import { waitingFailure } from "./waiting-failure.ts";
-import {
-  type AskingMethod,
-  askingMethods,
-  placeholderResult,
-  type WaitingCall,
-  withoutMarks,
-} from "./waiting-call.ts";
-import type { WaitingContext } from "./waiting-context.ts";
-import { asks, type Question } from "./waiting-life.ts";
-import { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
-import type { StoredCall } from "./waiting-store.ts";
+import { answerWithPlaceholder } from "./answer-edits.ts";
+import { beginInStep, type CallNotes } from "./call-in-step.ts";
+import { createServerTasks } from "./server-tasks.ts";
+import { createSessionCalls } from "./session-calls.ts";
+import { tasksExtension } from "./task-result.ts";
+import { askingMethods } from "./waiting-call.ts";
+import { isFor, type WaitingContext } from "./waiting-context.ts";
 
 type Fetch = typeof globalThis.fetch;
-
-/** What the caller of a client knows of a call, and the client does not. */
-export interface CallNotes {
-  readonly toolCallId?: string | undefined;
-  /** The tool calls of agents around it, the root's first. @default none */
-  readonly path?: WaitingRecord["path"] | undefined;
-  /** What else tells the call apart, such as the task of a graph that runs again. */
-  readonly scope?: string | undefined;
-  /** The input as the model gave it. @default the arguments of the request */
-  readonly input?: unknown;
-  /** The record of a call that waited for a sign-in, and is now sent: it is not looked up, and gets the questions. */
-  readonly claimed?: StoredCall | undefined;
-  /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
-  readonly onCall?: ((call: WaitingRecord) => void) | undefined;
-  /** Gets the call whose placeholder the client gets. What the client makes of it may be the server's. */
-  readonly onWaiting?: ((call: WaitingCall) => void) | undefined;
-  /** Gets the error of a call whose client only gets its words. */
-  readonly onFailure?: ((error: unknown) => void) | undefined;
-}
 
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const mayAsk = (method: string) => (askingMethods as readonly string[]).includes(method);
 
+interface WaitingFetchParts {
+  readonly url: URL;
+  readonly connection: string;
+  /** Has what was kept of the server. @default what it says to the client */
+  readonly slot?: SessionSlot | undefined;
+}
+
 /**
- * The fetch of one client on a connection that pauses. It declares in each request that a person can be asked.
- * When the server asks, it keeps the questions, and the client gets a result that says that the call waits.
- * Requests of revisions with sessions pass unchanged.
+ * The fetch of one client on a connection whose calls may wait beyond the step. It declares that a person can be asked,
+ * and makes tasks of calls where the server can. It keeps questions, the tasks that last, and streams that another
+ * process can resume; the client gets a result that says that the call waits.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 export function createWaitingFetch(
   context: WaitingContext,
   fetch: Fetch,
-  { url, connection }: { readonly url: URL; readonly connection: string },
+  { url, connection, slot }: WaitingFetchParts,
 ) {
+  const tasks = createServerTasks(slot);
+  const sessionCalls = createSessionCalls(context);
+
+  const callStateless = async (
+    message: JsonRpcRequest,
+    { headers, signal }: OutgoingRequest,
+    send: () => Promise<Response>,
+    notes: CallNotes,
+  ): Promise<Response> => {
+    const { id } = message;
+    const leg = { fetch: withHeaders(fetch, headers), signal };
+    const call = await beginInStep(context, { url, connection, message, headers, leg, notes });
+    if (call.isKnown) return Response.json({ jsonrpc: "2.0", id, ...(await call.goOn()) });
+    // The end of its stream would cancel it.
+    const stop = startLimit(call.until - context.now(), () => call.cannotWait("no-task"), true);
+    const response = await call.sent(send()).catch((error: unknown) => {
+      stop();
+      throw error;
+    });
+    return answerWithPlaceholder(response, id, {
+      stop,
+      take: call.take,
+      isKept: call.isFirst,
+      fail: notes.onFailure,
+    });
+  };
+
   return async (
     input: Parameters<Fetch>[0],
     init?: RequestInit,
@@ -77,46 +76,30 @@ export function createWaitingFetch(
     if (!isSameEndpoint(requestUrl(input), url)) return await fetch(input, init);
     const request = await readOutgoingRequest(input, init);
     const own = readRequest(bodyText(request));
-    if (own === undefined) return await fetch(input, init);
-    if (revisionIn(own) === undefined) {
-      const response = await fetch(input, init);
-      return mayAsk(own.method) ? answerWithPlaceholder(response, own.id) : response;
+    if (own === undefined) {
+      const withheld = sessionCalls.withhold(request);
+      return withheld ?? (await sessionCalls.resume(request, () => fetch(input, init)));
     }
-    const message = declaring(own);
-    const send = async () => await fetch(input, { ...init, body: JSON.stringify(message) });
-    const { params = {} } = message;
-    const isAnswered =
-      Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
-    if (!mayAsk(message.method)) return await send();
-    // A client that answers by itself has the state, and is responsible for it.
-    if (isAnswered) return answerWithPlaceholder(await send(), message.id);
-
-    const { headers, signal } = request;
-    const identity = identityOf(connection, message, notes);
-    const begun = await beginCall(context, "input", identity, {
-      url,
-      request: repeatable(message, headers),
-    });
-    const leg = { fetch: withHeaders(fetch, headers), signal };
-    const { claimed } = notes;
-    const { id, known } = claimed
-      ? { ...claimed.call, known: undefined }
-      : await findCall(context, identity);
-    // Of one that has waited for a sign-in the path and the repeats stay.
-    const first = claimed ? { ...claimed.call, request: begun.request } : { ...begun, id };
-    if (known !== undefined) {
-      const answer = answerOf(await goOn(context, known, leg), notes);
-      return Response.json({ jsonrpc: "2.0", id: message.id, ...answer });
+    const isTask = isFor(context, "task") && tasks.takes(own);
+    const message = declaring(own, context, isTask);
+    const { id, method, params = {} } = message;
+    const send = async () => {
+      if (message === own) return await fetch(input, init);
+      return await fetch(input, { ...init, body: JSON.stringify(message) });
+    };
+    if (!mayAsk(method)) return tasks.observe(own, await send());
+    if (revisionIn(own) !== undefined) {
+      const isAnswered =
+        Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
+      // A client that answers by itself has the state, and is responsible for it.
+      if (!isAnswered) return await callStateless(message, request, send, notes);
+    } else if (method === "tools/call" && own.params?.["task"] === undefined) {
+      const leg = { fetch: withHeaders(fetch, request.headers), signal: request.signal };
+      const { headers } = request;
+      const call = await beginInStep(context, { url, connection, message: own, headers, leg, notes });
+      return await sessionCalls.call(call, own, request, { send, fail: notes.onFailure });
     }
-    return answerWithPlaceholder(await send(), message.id, async (question) => {
-      try {
-        const asked = await keepQuestion(context, first, question, claimed);
-        return answerOf(await goOn(context, asked, leg), notes);
-      } catch (error) {
-        notes.onFailure?.(error);
-        throw error;
-      }
-    });
+    return answerWithPlaceholder(await send(), id);
   };
 }
 
@@ -134,102 +117,31 @@ function readRequest(body: string | undefined): JsonRpcRequest | undefined {
   return message !== undefined && isRequest(message) ? message : undefined;
 }
 
-/** The request with the capability to be asked, in forms and at URLs. */
-function declaring(message: JsonRpcRequest): JsonRpcRequest {
-  const { params = {} } = message;
-  const meta = params["_meta"] as Record<string, unknown>;
-  const capabilities = isRecord(meta[capabilitiesKey]) ? meta[capabilitiesKey] : {};
-  const elicitation = { form: {}, url: {} };
-  const own = { ...meta, [capabilitiesKey]: { ...capabilities, elicitation } };
-  return { ...message, params: { ...params, _meta: own } };
-}
-
-/** The members of `_meta` that are for one request. */
-const ofOneRequest = new Set(["progressToken", "traceparent", "tracestate", "baggage"]);
-/** The headers that describe the request to what stands before the server. */
-const describing = /^(?:mcp-protocol-version|mcp-method|mcp-name|mcp-param-.*)$/;
-
-/** The request of a call, as each of its legs repeats it. */
-function repeatable({ method, params = {} }: JsonRpcRequest, headers: Headers) {
-  const meta = Object.entries(params["_meta"] as object).filter(([key]) => !ofOneRequest.has(key));
-  return {
-    method: method as AskingMethod,
-    params: { ...params, _meta: Object.fromEntries(meta) as object },
-    headers: Object.fromEntries([...headers].filter(([name]) => describing.test(name))),
-  };
-}
-
-function identityOf(
-  connection: string,
-  { method, params = {} }: JsonRpcRequest,
-  { toolCallId, path, scope, input = params["arguments"] ?? {} }: CallNotes,
-): CallIdentity {
-  const tool = String(params[method === "resources/read" ? "uri" : "name"]);
-  return { connection, method, tool, input, toolCallId, path, scope };
-}
-
-/** The id of a call, and its record if an earlier run of the step was asked for it and nobody has its result. */
-async function findCall(context: WaitingContext, identity: CallIdentity) {
-  if (!isNamed(identity)) return { id: await callId(identity, 0) };
-  const { id, stored } = await findTurn(context, identity, (each) => context.calls.read(each));
-  return { id, known: stored && (await upToDate(context, stored)).call };
-}
-
-/** The record is there before the client learns of the question. */
-async function keepQuestion(
-  context: WaitingContext,
-  first: WaitingRecord,
-  question: Question,
-  claimed: StoredCall | undefined,
-): Promise<WaitingRecord> {
-  const { limits, now } = context;
-  const asked = asks(first, question, { now: now(), maxAgeMs: limits.maxAgeMs });
-  if (claimed !== undefined) return await keep(context, claimed, asked);
-  if (asked.state === "settled") return asked;
-  return (await createCall(context, asked)).call;
-}
-
-/** What a client gets for a call that was asked something: its result, its failure, or the placeholder. */
-function answerOf(call: WaitingRecord, notes: CallNotes): WaitingAnswer {
-  notes.onCall?.(call);
-  if (call.answer !== undefined) return call.answer;
-  if (call.state !== "waiting" && call.state !== "answering") throw waitingFailure(call);
-  const shown = describeWaiting(call);
-  notes.onWaiting?.(shown);
-  return { result: placeholderResult(shown) };
-}
+const elicitation = { form: {}, url: {} };
 
 /**
- * The server's answer to one request, with what `take` gives in the place of questions. A result that does not
- * say that it is complete says so then. Without `take` questions are the client's. No result of a server says that a
- * call waits; all else passes as it comes.
+ * The request with what its client can do here: be asked, in forms and at URLs, and follow a task. The same object
+ * where nothing is added.
  */
-function answerWithPlaceholder(
-  response: Response,
-  id: JsonRpcRequest["id"],
-  take?: (question: Question) => Promise<WaitingAnswer>,
-): Response {
-  return editAnswer(response, async (text) => {
-    const message = parseMessage(text);
-    if (message === undefined || "method" in message || message.id !== id) return text;
-    const { result } = message;
-    const print = (answer: object) => JSON.stringify({ jsonrpc: "2.0", id, ...answer });
-    try {
-      const question = take && questionOf(result);
-      if (question !== undefined) return print(await take!(question));
-      const own = withoutMarks(result);
-      const isUntyped = take !== undefined && own?.["resultType"] === undefined;
-      const whole = (isUntyped && completeResult(own)) || own;
-      return whole === result ? text : print({ result: whole });
-    } catch (error) {
-      return print({ error: asRpcError(error) });
-    }
-  });
-}
-
-/** After response headers a failure is an answer, with our code in its data. */
-function asRpcError(error: unknown) {
-  const isOurs = McpSessionError.isInstance(error);
-  const { message } = isOurs ? error : { message: "The server's question could not be kept." };
-  return { code: -32_603, message, data: isOurs ? { code: error.code } : {} };
+function declaring(
+  message: JsonRpcRequest,
+  context: WaitingContext,
+  isTask: boolean,
+): JsonRpcRequest {
+  const { method, params = {} } = message;
+  const isAsked = isFor(context, "person") && { elicitation };
+  const withParams = (own: object) => ({ ...message, params: { ...params, ...own } });
+  if (revisionIn(message) === undefined) {
+    const capabilities = params["capabilities"] as object | undefined;
+    if (method === "initialize" && isAsked)
+      return withParams({ capabilities: { ...capabilities, ...isAsked } });
+    // A task lives as long as the call may wait, if the server likes.
+    return isTask ? withParams({ task: { ttl: context.limits.maxAgeMs } }) : message;
+  }
+  if (!isAsked && !isTask) return message;
+  const meta = params["_meta"] as Record<string, unknown>;
+  const given = isRecord(meta[capabilitiesKey]) ? meta[capabilitiesKey] : {};
+  const extensions = { ...(given["extensions"] as object | undefined), [tasksExtension]: {} };
+  const capabilities = { ...given, ...isAsked, ...(isTask && { extensions }) };
+  return withParams({ _meta: { ...meta, [capabilitiesKey]: capabilities } });
 }

@@ -2,7 +2,13 @@ import { isPrintable, isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { createScrubber, scrubJson } from "../base/scrub-text.ts";
 import type { InputRequest } from "./input-request.ts";
-import type { ShownRound, WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+import {
+  type Held,
+  newestVersion,
+  type ShownRound,
+  type WaitingAnswer,
+  type WaitingRecord,
+} from "./waiting-record.ts";
 
 /*
  * The life of a waiting call: every change of its state.
@@ -11,6 +17,7 @@ import type { ShownRound, WaitingAnswer, WaitingRecord } from "./waiting-record.
  *     waiting → expired | withdrawn
  *
  * A call that waits for a sign-in is claimed in the same way, and sent for the first time. Its server may ask then.
+ * So is one that its server keeps, as a task or a stream, to look at it or to answer it.
  */
 
 /** A call whose JSON is longer, in characters, is not kept with questions. The rest is for its result. */
@@ -22,6 +29,8 @@ const maxSettledLength = 950_000;
 export interface Question {
   readonly requests: Readonly<Record<string, InputRequest>>;
   readonly requestState?: string | undefined;
+  /** What the server keeps of the call that asks. @default nothing: the call is sent again with the answers */
+  readonly held?: Held | undefined;
 }
 
 /**
@@ -30,10 +39,10 @@ export interface Question {
  */
 export function asks(
   before: WaitingRecord,
-  { requests, requestState }: Question,
+  { requests, requestState, held }: Question,
   { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
 ): WaitingRecord {
-  const { claim: _claim, requestState: _state, ...call } = before;
+  const { claim: _claim, requestState: _state, pollAfter: _pollAfter, ...call } = before;
   const asked: WaitingRecord = {
     ...call,
     kind: "input",
@@ -42,12 +51,32 @@ export function asks(
     leg: randomToken(),
     requests,
     ...(requestState !== undefined && { requestState }),
+    ...(held !== undefined && { version: newestVersion, held, due: call.due ?? randomToken() }),
     askedAt: now,
     expiresAt: now + maxAgeMs,
   };
   if (isKeepable(asked)) return asked;
   const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${maxAskedLength} characters that can wait. It was not carried out.`;
   return settles(before, { error: { code: -32_603, message } });
+}
+
+/** The server goes on with the call, and keeps it. The questions so far have their answers. */
+export function goesOn(
+  before: WaitingRecord,
+  { held, pollMs }: { readonly held: Held; readonly pollMs: number },
+  now: number,
+): WaitingRecord {
+  const { claim: _claim, requestState: _state, ...call } = before;
+  return {
+    ...call,
+    ...{ version: newestVersion, kind: held.type, state: "waiting", leg: randomToken() },
+    ...{ requests: {}, held, pollAfter: now + pollMs, due: call.due ?? randomToken() },
+  };
+}
+
+/** Whether a call waits for its server, which keeps it. */
+export function isHeld({ kind, held }: Pick<WaitingRecord, "kind" | "held">): boolean {
+  return held?.type === kind;
 }
 
 /** A process claims the call, and sends a leg. */
@@ -88,7 +117,7 @@ export function over(
   before: WaitingRecord,
   state: "settled" | "expired" | "outcome-unknown" | "withdrawn",
 ): WaitingRecord {
-  const { requestState: _, histories: _histories, ...call } = before;
+  const { requestState: _, histories: _histories, held: _held, pollAfter: _after, ...call } = before;
   return { ...call, state };
 }
 

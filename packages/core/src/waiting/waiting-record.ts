@@ -45,8 +45,38 @@ const shownRound = z.strictObject({
 });
 export type ShownRound = Readonly<z.infer<typeof shownRound>>;
 
+const task = z.strictObject({
+  type: z.literal("task"),
+  taskId: z.string(),
+  status: z.string(),
+  /** The server's text. */
+  statusMessage: z.optional(z.string()),
+  /** The server is asked again after this time, in milliseconds. */
+  intervalMs: z.number(),
+  /** When the server may forget the task. */
+  endsAt: z.optional(z.number()),
+  /** The keys of questions that have an answer. */
+  answered: z.optional(z.array(z.string())),
+  /** Of the stream on which a session's task asks: its last event. */
+  eventId: z.optional(z.string()),
+});
+const stream = z.strictObject({
+  type: z.literal("stream"),
+  /** The request that the stream answers. */
+  requestId: z.union([z.string(), z.number()]),
+  /** The last event that was read. */
+  eventId: z.string(),
+});
+export type HeldTask = Readonly<z.infer<typeof task>>;
+export type HeldStream = Readonly<z.infer<typeof stream>>;
+/** What the server keeps of a call, so that any process goes on with it. */
+export type Held = HeldTask | HeldStream;
+
+/** The newest format. Calls that their server keeps have it, so that older releases leave them alone. */
+export const newestVersion = 2;
+
 const fields = {
-  version: z.literal(1),
+  version: z.literal([1, newestVersion]),
   kind: z.enum(Object.keys(waitingKinds) as WaitingKind[]),
   id: z.string(),
   state: z.enum(["waiting", "answering", "settled", "expired", "outcome-unknown", "withdrawn"]),
@@ -64,7 +94,10 @@ const fields = {
     method: z.enum(askingMethods),
     /** Without the fields of one leg: answers, `requestState`, progress token and trace context. */
     params: record,
-    /** The headers that describe the request: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`. */
+    /**
+     * The headers that describe the request: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`; and
+     * `Mcp-Session-Id` of a call that its server keeps.
+     */
     headers: z.record(z.string(), z.string()),
   }),
   round: z.int(),
@@ -72,6 +105,11 @@ const fields = {
   leg: z.string(),
   requests: z.custom<Requests>(areRequests),
   requestState: z.optional(z.string()),
+  held: z.optional(z.union([task, stream])),
+  /** Not looked at before. */
+  pollAfter: z.optional(z.number()),
+  /** Names its entry among the calls that can be looked at. */
+  due: z.optional(z.string()),
   askedAt: z.number(),
   expiresAt: z.number(),
   /** Where a graph has shown the questions of a round: at which of the interrupts of its task. */
@@ -93,7 +131,7 @@ const fields = {
   nextTurn: z.optional(z.int().check(z.minimum(1))),
 };
 
-/** A waiting call in a store. `requestState` is as secret as a session id. */
+/** A waiting call in a store. `requestState`, `held` and the headers are as secret as a session id. */
 export type WaitingRecord = Readonly<z.infer<z.ZodMiniObject<typeof fields>>>;
 
 /** A record keeps fields that only later releases know. */
@@ -112,11 +150,15 @@ export function describeWaiting(stored: WaitingRecord): WaitingCall {
     stored;
   const { method, params } = request;
   const { type } = waitingKinds[kind];
+  const { held, pollAfter } = stored;
+  const status = held?.type === "task" && { status: held.status, statusMessage: held.statusMessage };
   return {
     ...{ id, type, state, connection, server: new URL(url).origin, method },
     tool: String(params[method === "resources/read" ? "uri" : "name"]),
     ...(toolCallId !== undefined && { toolCallId }),
     ...(path !== undefined && { path }),
     ...{ round, requests: stored.requests, askedAt, expiresAt },
+    ...status,
+    ...(type === held?.type && { pollAfter }),
   };
 }

@@ -2,8 +2,9 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { principalParts } from "../session/principal.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
+import { createDueIndex } from "./due-calls.ts";
 import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
-import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
+import { newestVersion, parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
 /** A record and its revision. */
 export interface StoredCall {
@@ -22,6 +23,7 @@ const pageSize = 1_000;
 
 /** @param now the time of each write. @default the store's */
 export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: () => number) {
+  const due = createDueIndex(store, of);
   const owner = JSON.stringify(principalParts(of.principal));
   const prefix = waitingPrefix(of.agent, of.sessionId);
   const put = async (call: WaitingRecord, ifRevision: string | null) => {
@@ -31,6 +33,7 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: 
   };
 
   return {
+    of,
     async read(id: string): Promise<StoredCall | undefined> {
       // Ids come from browsers, and a store refuses a longer key.
       if (typeof id !== "string" || id.length > maxIdLength) return undefined;
@@ -38,6 +41,7 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: 
     },
     /** @returns the stored record, or another process's in its place */
     async create(call: WaitingRecord): Promise<StoredCall> {
+      await due?.prepare(call);
       const result = await put(call, null);
       if (result.ok) return { call, revision: result.revision };
       const current = accept(result.current, call.id);
@@ -45,9 +49,18 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: 
       throw unreadable();
     },
     /** @returns `undefined` if another process changed the record */
-    async replace({ revision }: StoredCall, next: WaitingRecord): Promise<StoredCall | undefined> {
+    async replace(
+      { call, revision }: StoredCall,
+      next: WaitingRecord,
+    ): Promise<StoredCall | undefined> {
+      await due?.prepare(next, call);
       const result = await put(next, revision);
-      return result.ok ? { call: next, revision: result.revision } : undefined;
+      if (!result.ok) return undefined;
+      await due?.follow(next, call).catch(() => undefined);
+      return { call: next, revision: result.revision };
+    },
+    async remove({ call, revision }: StoredCall): Promise<void> {
+      await store.delete(waitingKey(of, call.id), revision);
     },
     async touch(id: string, at: number): Promise<void> {
       await store.touch(waitingKey(of, id), at);
@@ -90,7 +103,7 @@ function unreadable() {
 /** @throws {McpSessionError} `STATE_INVALID` for a record of a later release */
 function accept(stored: StoredValue | undefined, id: string | undefined): StoredCall | undefined {
   if (stored === undefined) return undefined;
-  if (isNewerFormat(stored.value)) throw newerFormat("The record of a waiting call");
+  if (isNewerFormat(stored.value, newestVersion)) throw newerFormat("The record of a waiting call");
   const call = parseWaitingRecord(stored.value);
   return call && call.id === id ? { call, revision: stored.revision } : undefined;
 }

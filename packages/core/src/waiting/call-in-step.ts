@@ -1,0 +1,238 @@
+import { wait } from "../base/bounded-wait.ts";
+import { randomToken } from "../base/random-token.ts";
+import { connectionBroke } from "../session/session-errors.ts";
+import type { JsonRpcRequest } from "../wire/json-rpc.ts";
+import { goOn } from "./answer-call.ts";
+import { keep, keepAnswer, showLife } from "./claim.ts";
+import {
+  beginCall,
+  callId,
+  type CallIdentity,
+  createCall,
+  findTurn,
+  isNamed,
+  upToDate,
+} from "./current-call.ts";
+import { cancelHeld, follow, lookAt } from "./held-call.ts";
+import type { LegOptions, LegOutcome } from "./send-leg.ts";
+import { type AskingMethod, placeholderResult, type WaitingCall } from "./waiting-call.ts";
+import type { WaitingContext } from "./waiting-context.ts";
+import { waitingFailure } from "./waiting-failure.ts";
+import { asks, claims, goesOn, isHeld, over } from "./waiting-life.ts";
+import {
+  describeWaiting,
+  type Held,
+  newestVersion,
+  type WaitingAnswer,
+  type WaitingRecord,
+} from "./waiting-record.ts";
+import type { StoredCall } from "./waiting-store.ts";
+
+/** What the caller of a client knows of a call, and the client does not. */
+export interface CallNotes {
+  readonly toolCallId?: string | undefined;
+  /** The tool calls of agents around it, the root's first. @default none */
+  readonly path?: WaitingRecord["path"] | undefined;
+  /** What else tells the call apart, such as the task of a graph that runs again. */
+  readonly scope?: string | undefined;
+  /** Where the call stands in its history, which tells it apart where a record is written before it is sent. */
+  readonly place?: number | undefined;
+  /** The input as the model gave it. @default the arguments of the request */
+  readonly input?: unknown;
+  /** After what time its caller gives it up, in milliseconds. @default never */
+  readonly limitMs?: number | undefined;
+  /** Aborts when a person stops the call. Whatever else ends it leaves it to its server, if that keeps it. */
+  readonly stop?: AbortSignal | undefined;
+  /** The record of a call that waited for a sign-in, and is now sent: it is not looked up, and gets the questions. */
+  readonly claimed?: StoredCall | undefined;
+  /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
+  readonly onCall?: ((call: WaitingRecord) => void) | undefined;
+  /** Gets the call whose placeholder the client gets. What the client makes of it may be the server's. */
+  readonly onWaiting?: ((call: WaitingCall) => void) | undefined;
+  /** Gets the error of a call whose client only gets its words. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
+}
+
+/** A call in the step that makes it, until its client has an answer or a placeholder. */
+export type CallInStep = Awaited<ReturnType<typeof beginInStep>>;
+
+interface CallParts {
+  readonly url: URL;
+  readonly connection: string;
+  readonly message: JsonRpcRequest;
+  readonly headers: Headers;
+  readonly leg: LegOptions;
+  readonly notes: CallNotes;
+}
+
+/** How long a slow answer is waited for within the step, in milliseconds. */
+const defaultAfterMs = 20_000;
+
+/** Finds a call that an earlier run of its step has made, or begins it. */
+// oxlint-disable-next-line max-lines-per-function -- one call: its record, its time and its end belong together
+export async function beginInStep(context: WaitingContext, parts: CallParts) {
+  const { url, connection, message, headers, leg, notes } = parts;
+  const { limits, now, leaveAt = Infinity } = context;
+  const { limitMs = Infinity, stop } = notes;
+  const isFirst = limits.record === "first" && message.method === "tools/call" && !notes.claimed;
+  const identity = identityOf(connection, message, notes, isFirst);
+  const { afterMs = defaultAfterMs } = limits;
+  // Its caller shall get the placeholder before it gives the call up.
+  const until = Math.min(now() + Math.min(afterMs, 0.9 * limitMs), leaveAt);
+  const { id, known } = notes.claimed
+    ? { ...notes.claimed.call, known: undefined }
+    : await findCall(context, identity);
+
+  const begin = async (): Promise<WaitingRecord> => {
+    const request = repeatable(message, headers);
+    // Of one that has waited for a sign-in the path and the repeats stay.
+    if (notes.claimed) return { ...notes.claimed.call, request };
+    return { ...(await beginCall(context, "input", identity, { url, request })), id };
+  };
+  /** The record that was written before the call is sent. */
+  let first: StoredCall | undefined;
+  let stopSigns: (() => void) | undefined;
+  if (isFirst && isNamed(identity) && known === undefined) {
+    const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
+    first = await createCall(context, claims(own, randomToken(), now()));
+    stopSigns = showLife(context, id);
+  }
+  const keepAs = async (next: WaitingRecord): Promise<WaitingRecord> => {
+    stopSigns?.();
+    const claimed = first ?? notes.claimed;
+    if (claimed) return await keep(context, claimed, next);
+    return next.state === "settled" ? next : (await createCall(context, next)).call;
+  };
+  const noteHeld = async (held: Held): Promise<void> => {
+    if (!first || first.call.held?.type === held.type) return;
+    const request = repeatable(message, headers);
+    first = (await context.calls.replace(first, { ...first.call, request, held })) ?? first;
+  };
+  const forget = async () => {
+    stopSigns?.();
+    await context.calls.remove(first!);
+  };
+  const park = async (held: Held, pollMs: number, before?: WaitingRecord) => {
+    const call = before ?? (await begin());
+    return answerOf(await keepAs(goesOn(call, { held, pollMs }, now())), notes);
+  };
+  const take = async (outcome: LegOutcome, before?: WaitingRecord): Promise<WaitingAnswer> => {
+    switch (outcome.type) {
+      case "asks": {
+        const call = before ?? (await begin());
+        const at = { now: now(), maxAgeMs: limits.maxAgeMs };
+        const asked = await keepAs(asks(call, outcome.question, at));
+        return answerOf(await goOn(context, asked, leg), notes);
+      }
+      case "settles":
+        stopSigns?.();
+        if (first) await keepAnswer(context, first, outcome.answer);
+        return outcome.answer;
+      case "goes-on": {
+        await noteHeld(outcome.held);
+        const begun = goesOn(before ?? (await begin()), outcome, now());
+        const followed = await follow(context, begun, until, leg);
+        const { call } = followed;
+        if (followed.outcome) return await take(followed.outcome, call);
+        if (stop?.aborted) {
+          await cancelHeld(call, leg);
+          throw stop.reason;
+        }
+        return await park(call.held!, Math.max(0, call.pollAfter! - now()), call);
+      }
+      default: {
+        const lost = over(before ?? (await begin()), "outcome-unknown");
+        if (first) await keepAs(lost);
+        throw waitingFailure(lost);
+      }
+    }
+  };
+  return {
+    until,
+    isKnown: known !== undefined,
+    /** Whether a record was written before the call is sent. */
+    isFirst: first !== undefined,
+    /** The answer to the call. A record that was written first goes again, if the call was refused. */
+    async sent(sending: Promise<Response>): Promise<Response> {
+      try {
+        const response = await sending;
+        if (first && !response.ok && response.status < 500) await forget();
+        return response;
+      } catch (cause) {
+        const failure = connectionBroke({ method: message.method, url, cause });
+        if (first && (failure as { code?: unknown }).code === "CONNECTION_UNAVAILABLE") await forget();
+        throw cause;
+      }
+    },
+    /** Notes, in a record that was written first, how another process finds the call. */
+    noteHeld,
+    /** Leaves the call to its server. @returns what its client gets */
+    park,
+    /** Keeps what the server has said, where it is not over, and follows a task. @returns what its client gets */
+    take,
+    /** What a client gets for a call that an earlier run has made. */
+    async goOn(): Promise<WaitingAnswer> {
+      let call = await goOn(context, known!, leg);
+      while (call.state === "waiting" && isHeld(call)) {
+        const pauseMs = Math.max(0, call.pollAfter! - now());
+        if (now() + pauseMs >= until || leg.signal?.aborted) break;
+        await wait(pauseMs, leg.signal).catch(() => undefined);
+        const stored = await context.calls.read(id);
+        if (stored === undefined) break;
+        ({ call } = await lookAt(context, stored, leg));
+      }
+      return answerOf(call, notes);
+    },
+    /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */
+    cannotWait(reason: "no-task" | "no-event-id") {
+      context.emit({ type: "call-cannot-wait", tool: identity.tool, reason });
+    },
+    isStopped: () => stop?.aborted === true,
+  };
+}
+
+/** The members of `_meta` that are for one request. */
+const ofOneRequest = new Set(["progressToken", "traceparent", "tracestate", "baggage"]);
+/** The headers that describe the request to what stands before the server, and name its session. */
+const describing = /^(?:mcp-protocol-version|mcp-session-id|mcp-method|mcp-name|mcp-param-.*)$/;
+
+/** The request of a call, as each of its legs repeats it. */
+function repeatable({ method, params = {} }: JsonRpcRequest, headers: Headers) {
+  const { _meta: given, ...own } = params;
+  const meta = Object.entries(given ?? {}).filter(([key]) => !ofOneRequest.has(key));
+  return {
+    method: method as AskingMethod,
+    params: { ...own, ...(given !== undefined && { _meta: Object.fromEntries(meta) as object }) },
+    headers: Object.fromEntries([...headers].filter(([name]) => describing.test(name))),
+  };
+}
+
+function identityOf(
+  connection: string,
+  { method, params = {} }: JsonRpcRequest,
+  { toolCallId, path, place, ...notes }: CallNotes,
+  isFirst: boolean,
+): CallIdentity {
+  const { input = params["arguments"] ?? {} } = notes;
+  const tool = String(params[method === "resources/read" ? "uri" : "name"]);
+  const isPlaced = isFirst && notes.scope === undefined && place !== undefined;
+  const scope = isPlaced ? `at ${place}` : notes.scope;
+  return { connection, method, tool, input, toolCallId, path, scope };
+}
+
+/** The id of a call, and its record if an earlier run of the step has made it and nobody has its result. */
+async function findCall(context: WaitingContext, identity: CallIdentity) {
+  if (!isNamed(identity)) return { id: await callId(identity, 0) };
+  const { id, stored } = await findTurn(context, identity, (each) => context.calls.read(each));
+  return { id, known: stored && (await upToDate(context, stored)).call };
+}
+
+/** What a client gets for a call that has waited, or waits: its result, its failure, or the placeholder. */
+function answerOf(call: WaitingRecord, notes: CallNotes): WaitingAnswer {
+  notes.onCall?.(call);
+  if (call.answer !== undefined) return call.answer;
+  if (call.state !== "waiting" && call.state !== "answering") throw waitingFailure(call);
+  const shown = describeWaiting(call);
+  notes.onWaiting?.(shown);
+  return { result: placeholderResult(shown) };
+}

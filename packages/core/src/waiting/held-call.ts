@@ -1,0 +1,115 @@
+import { wait, within } from "../base/bounded-wait.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { pauseAfterFailureMs, sendClaimed } from "./claim.ts";
+import { upToDate } from "./current-call.ts";
+import type { InputResponses } from "./input-request.ts";
+import type { LegOptions, LegOutcome } from "./send-leg.ts";
+import { streamWay } from "./stream.ts";
+import { taskWay } from "./task.ts";
+import type { WaitingContext } from "./waiting-context.ts";
+import { goesOn, isHeld } from "./waiting-life.ts";
+import type { Held, WaitingRecord } from "./waiting-record.ts";
+import type { StoredCall } from "./waiting-store.ts";
+
+/** How a call goes on that its server keeps. Nothing here rejects. */
+export interface HeldWay<HELD extends Held> {
+  /** Sees how the call is. It changes nothing at the server. */
+  look(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<LegOutcome>;
+  /** Answers all of its questions, each at most once. */
+  answer(
+    call: WaitingRecord,
+    held: HELD,
+    responses: InputResponses,
+    leg: LegOptions,
+  ): Promise<LegOutcome>;
+  /** Asks the server to stop. Best effort. */
+  cancel(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<void>;
+}
+
+const ways: { readonly [TYPE in Held["type"]]: HeldWay<Extract<Held, { type: TYPE }>> } = {
+  task: taskWay,
+  stream: streamWay,
+};
+const wayOf = ({ type }: Held): HeldWay<Held> => ways[type] as HeldWay<Held>;
+
+/** Sees how a call is that its server keeps. Never rejects. */
+const look = (call: WaitingRecord, leg: LegOptions) =>
+  wayOf(call.held!).look(call, call.held!, leg);
+
+/** Answers the questions of a call that its server keeps. Never rejects. */
+export const answerHeld = (call: WaitingRecord, responses: InputResponses, leg: LegOptions) =>
+  wayOf(call.held!).answer(call, call.held!, responses, leg);
+
+/** How long the server is waited for that is asked to stop, in milliseconds. */
+const cancelMs = 5_000;
+
+/** Asks the server of a call to stop. Best effort, and in bounded time. */
+export async function cancelHeld(call: WaitingRecord, { fetch }: LegOptions): Promise<void> {
+  const { held } = call;
+  if (held === undefined) return;
+  const signal = AbortSignal.timeout(cancelMs);
+  await within(cancelMs, wayOf(held).cancel(call, held, { fetch, signal })).catch(() => undefined);
+}
+
+/** Whether a call is to be looked at now. */
+export function isDue({ pollAfter = 0, ...call }: WaitingRecord, now: number): boolean {
+  return call.state === "waiting" && isHeld(call) && pollAfter <= now;
+}
+
+/**
+ * Looks at a call that is due, under a claim.
+ *
+ * @returns the call as it is then; the same if it is not due, or another process looks
+ * @throws {McpSessionError} `STORE_FAILED`
+ */
+export async function lookAt(
+  context: WaitingContext,
+  found: StoredCall,
+  leg: LegOptions,
+): Promise<StoredCall> {
+  const { calls, now } = context;
+  const stored = await upToDate(context, found);
+  if (!isDue(stored.call, now())) return stored;
+  try {
+    await sendClaimed(context, stored, async (claimed) => {
+      const onHeld = async (held: Held) =>
+        void (await calls.replace(claimed, { ...claimed.call, held }));
+      return await look(claimed.call, { ...leg, onHeld });
+    });
+  } catch (error) {
+    if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
+  }
+  return (await calls.read(stored.call.id)) ?? stored;
+}
+
+/**
+ * Follows a call in the step that has made it, without a record, until its server has something else to say, or the
+ * time is up. Never rejects.
+ *
+ * @returns the call as it is then, and what the server has said; no outcome if the time is up
+ */
+export async function follow(
+  { now }: Pick<WaitingContext, "now">,
+  first: WaitingRecord,
+  until: number,
+  leg: LegOptions,
+): Promise<{ readonly call: WaitingRecord; readonly outcome?: LegOutcome }> {
+  let call = first;
+  for (;;) {
+    const pauseMs = Math.max(0, (call.pollAfter ?? 0) - now());
+    // A look takes time, too.
+    if (now() + pauseMs >= until) return { call };
+    const isLeft = await wait(pauseMs, leg.signal).then(
+      () => false,
+      () => true,
+    );
+    if (isLeft) return { call };
+    const outcome = await look(call, leg);
+    // The end of the step interrupts a look, and says nothing of the call.
+    if (leg.signal?.aborted) return { call };
+    if (outcome.type === "not-sent") {
+      call = goesOn(call, { held: call.held!, pollMs: pauseAfterFailureMs }, now());
+    } else if (outcome.type === "goes-on") call = goesOn(call, outcome, now());
+    else return { call, outcome };
+  }
+}

@@ -1,0 +1,193 @@
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
+import { randomToken } from "../base/random-token.ts";
+import { refusesUnprocessed } from "../session/lost-session.ts";
+import { connectionBroke, type Failed, outcomeUnknown } from "../session/session-errors.ts";
+import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
+import {
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcResponse,
+  parseMessages,
+} from "../wire/json-rpc.ts";
+import { answerIn, isEventStream, letGo, MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
+import { readAnswer, readRefusal } from "../wire/read-answer.ts";
+import { sendToEndpoint } from "../wire/server-endpoint.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { isSafeQuestion } from "./input-request.ts";
+import { gateStatuses, legRefused, type LegOptions, type LegOutcome } from "./send-leg.ts";
+import type { Question } from "./waiting-life.ts";
+import { areRequests, type WaitingRecord } from "./waiting-record.ts";
+
+/** A request about a call that its server keeps: it goes to the call's own URL, and on its own session. */
+interface AboutCall {
+  readonly httpMethod?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The JSON-RPC message, without its `jsonrpc`. */
+  readonly message?: object;
+}
+
+/** Why a request about a call has no answer: `unsure` if nobody knows whether the server has got it. */
+type Missing =
+  | Extract<LegOutcome, { readonly type: "not-sent" | "unknown" }>
+  | { readonly type: "unsure"; readonly error: unknown };
+
+/** An answer of the server with its HTTP status below 300, or the reason why there is none. */
+type Sent = { readonly response: Response } | { readonly outcome: Missing };
+
+/** A look changes nothing, so one that was perhaps not made is made again. */
+export function laterIfUnsure(outcome: Missing): LegOutcome {
+  return outcome.type === "unsure" ? { type: "not-sent", error: outcome.error } : outcome;
+}
+
+/** The headers of a call that all requests about it repeat. */
+const ofCall = new Set(["mcp-session-id", "mcp-protocol-version"]);
+
+/** What a look may take, in milliseconds. */
+const limitMs = 30_000;
+
+/** Sends a request about a held call. Never rejects. */
+export async function sendAbout(
+  { url: endpoint, request }: WaitingRecord,
+  { httpMethod = "POST", headers: own, message }: AboutCall,
+  { fetch, signal }: LegOptions,
+): Promise<Sent> {
+  const url = new URL(endpoint);
+  const failure: Failed = { method: request.method, url };
+  const recorded = Object.entries(request.headers).filter(([name]) => ofCall.has(name));
+  const headers = new Headers(recorded);
+  headers.set("accept", message ? "application/json, text/event-stream" : "text/event-stream");
+  if (message) headers.set("content-type", "application/json");
+  for (const [name, value] of Object.entries(own ?? {})) headers.set(name, value);
+  const body = message && JSON.stringify({ jsonrpc: "2.0", ...message });
+  try {
+    const response = await timeLimited(limitMs, signal, async (bounded) => {
+      // Its end would be that of the answer's stream, too.
+      const sending = sendToEndpoint(
+        { url, fetch },
+        { method: httpMethod, headers, body, signal },
+      );
+      return await abortable(sending, bounded);
+    });
+    if (response.ok) return { response };
+    const { status } = response;
+    const refused = { ...failure, status };
+    const text = await readRefusal(response);
+    // Another reader has the stream, or what stands before the server refuses it for now.
+    const isForNow = gateStatuses.has(status) || status === 408 || status === 409 || status >= 500;
+    const isLost = !isForNow || refusesUnprocessed({ status, body: text });
+    const error = isLost ? outcomeUnknown(refused, undefined) : legRefused(refused);
+    const rpc = message && "id" in message && answerIn(text, String(message.id));
+    if (isLost && rpc) return { response: Response.json(rpc) };
+    return { outcome: { type: isLost ? "unknown" : "not-sent", error } };
+  } catch (cause) {
+    const error = signal?.aborted ? outcomeUnknown(failure, undefined) : connectionBroke({ ...failure, cause });
+    const isKnown = McpSessionError.isInstance(error) && error.code !== "OUTCOME_UNKNOWN";
+    return { outcome: { type: isKnown ? "not-sent" : "unsure", error } };
+  }
+}
+
+/** Sends a request about a held call, and reads its answer. Never rejects. */
+export async function askAbout(
+  call: WaitingRecord,
+  method: string,
+  params: object,
+  leg: LegOptions,
+  headers?: Readonly<Record<string, string>>,
+): Promise<{ readonly answer: JsonRpcResponse } | { readonly outcome: Missing }> {
+  const id = randomToken();
+  const sent = await sendAbout(call, { headers, message: { id, method, params } }, leg);
+  if ("outcome" in sent) return sent;
+  const answer = await timeLimited(limitMs, leg.signal, (signal) =>
+    abortable(readAnswer(sent.response, id), signal),
+  ).catch(() => undefined);
+  if (answer !== undefined) return { answer };
+  const failure = { method: call.request.method, url: new URL(call.url) };
+  return { outcome: { type: "unsure", error: outcomeUnknown(failure, undefined) } };
+}
+
+interface HearOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Runs before the messages of an event with an id are read. */
+  readonly onEvent?: ((eventId: string) => Promise<void>) | undefined;
+}
+
+/** What a stream has said until it ended, the time was up, or it had what was looked for. */
+export interface Heard<T> {
+  readonly found?: T | undefined;
+  /** The id of the last event; `undefined` if none had one. */
+  readonly eventId?: string | undefined;
+  /** After what time the server wants to be asked again, in milliseconds. */
+  readonly retryMs?: number | undefined;
+}
+
+/**
+ * Reads the messages of an answer, for `ms` milliseconds at most.
+ *
+ * @param take gives what is looked for, if a message has it
+ */
+export async function hear<T>(
+  response: Response,
+  ms: number,
+  take: (message: JsonRpcMessage) => T | undefined,
+  { signal, onEvent }: HearOptions = {},
+): Promise<Heard<T>> {
+  const find = (text: string) =>
+    (parseMessages(text)?.messages ?? []).map(take).find((found) => found !== undefined);
+  if (!isEventStream(response)) {
+    const text = await timeLimited(ms, signal, (bounded) => abortable(response.text(), bounded)).catch(() => "");
+    letGo(response);
+    return { found: find(text) };
+  }
+  const splitter = createEventSplitter();
+  const reader = response.body.getReader();
+  let found: T | undefined;
+  let noted: string | undefined;
+  await timeLimited(ms, signal, async (bounded) => {
+    while (found === undefined && splitter.pendingBytes <= MAX_MESSAGE_BYTES) {
+      const { done, value } = await abortable(reader.read(), bounded);
+      const events = done ? [splitter.finish()] : splitter.push(value);
+      const { lastEventId } = splitter;
+      if (lastEventId && lastEventId !== noted) await onEvent?.((noted = lastEventId));
+      for (const event of events) found ??= event && find(eventText(event));
+      if (done) break;
+    }
+  }).catch(() => undefined);
+  void reader.cancel().catch(() => undefined);
+  return { found, eventId: splitter.lastEventId || undefined, retryMs: splitter.retryMs };
+}
+
+/** A question that a server asks on a session, as its waiting call has it; `undefined` for any other message. */
+export function askedIn(message: JsonRpcMessage): Question | undefined {
+  if (!isRequest(message) || message.method !== "elicitation/create") return undefined;
+  const { id, method, params } = message;
+  // The key gives the id back, of its own type.
+  const requests = { [JSON.stringify(id)]: { method, params } };
+  return areRequests(requests) && isSafeQuestion({ params }) ? { requests } : undefined;
+}
+
+/**
+ * Answers the questions of a session's server, each at most once.
+ *
+ * @returns `undefined` if the server has the answers, or perhaps has them
+ */
+export async function answerAsked(
+  call: WaitingRecord,
+  responses: Readonly<Record<string, unknown>>,
+  leg: LegOptions,
+): Promise<LegOutcome | undefined> {
+  const unsent: string[] = [];
+  let failure: LegOutcome | undefined;
+  for (const [key, result] of Object.entries(responses)) {
+    const message = { id: JSON.parse(key) as unknown, result };
+    const sent = await sendAbout(call, { message }, leg);
+    if ("response" in sent) letGo(sent.response);
+    else if (sent.outcome.type !== "unsure") {
+      failure = sent.outcome;
+      unsent.push(key);
+    }
+  }
+  const isPart = unsent.length < Object.keys(responses).length;
+  if (failure === undefined || failure.type === "unknown" || !isPart) return failure;
+  const requests = Object.fromEntries(unsent.map((key) => [key, call.requests[key]!]));
+  return { type: "asks", question: { requests, held: call.held } };
+}

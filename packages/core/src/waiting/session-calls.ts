@@ -1,0 +1,197 @@
+/** The calls of clients with a session, and the streams of their answers. */
+
+import { onAbort, startLimit } from "../base/bounded-wait.ts";
+import { utf8 } from "../wire/byte-parts.ts";
+import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
+import {
+  emptyAnswer,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  methodOf,
+  paramsOf,
+  parseMessage,
+} from "../wire/json-rpc.ts";
+import { isEventStream } from "../wire/read-answer.ts";
+import { bodyText, type OutgoingRequest } from "../wire/server-endpoint.ts";
+import { answerWithPlaceholder, complete, openOutcome, print, textFor } from "./answer-edits.ts";
+import type { CallInStep } from "./call-in-step.ts";
+import { askedIn } from "./held-request.ts";
+import type { LegOutcome } from "./send-leg.ts";
+import { streamPauseMs } from "./stream.ts";
+import { withoutMarks } from "./waiting-call.ts";
+import { isFor, type WaitingContext } from "./waiting-context.ts";
+import type { HeldStream, WaitingAnswer } from "./waiting-record.ts";
+
+/** A call under way, whose answer may come on a stream. */
+interface CallUnderWay {
+  readonly call: CallInStep;
+  readonly message: JsonRpcRequest;
+  readonly request: OutgoingRequest;
+  readonly fail: ((error: unknown) => void) | undefined;
+  /** The last event of the stream; "" before the first with an id. */
+  eventId: string;
+  /** Whether its answer has come, or nobody waits for it here any more. */
+  isOver: boolean;
+  /** Whether its time in the step is up. */
+  isLate: boolean;
+  /** Ends the stream of its client with an answer; not there between two streams. */
+  end?: ((text: string) => void) | undefined;
+  stop: () => void;
+}
+
+/** The calls of one client. What it leaves without an answer goes on at the server, where any process finds it. */
+// oxlint-disable-next-line max-lines-per-function -- a call, its streams and its end share what is known of it
+export function createSessionCalls(context: WaitingContext) {
+  const underWay = new Set<CallUnderWay>();
+  /** The sessions of calls that go on without their client, and these calls, which it may not end. */
+  const left = new Set<string>();
+  const nameOf = ({ headers }: Pick<OutgoingRequest, "headers">, id: unknown = null) =>
+    JSON.stringify([headers.get("mcp-session-id"), id]);
+  const held = ({ message, eventId }: CallUnderWay): HeldStream => ({
+    ...{ type: "stream", requestId: message.id, eventId },
+  });
+  const canBeLeft = ({ eventId }: CallUnderWay) => eventId !== "" && isFor(context, "stream");
+  const finish = (each: CallUnderWay) => {
+    each.isOver = true;
+    underWay.delete(each);
+    each.stop();
+  };
+
+  /** @returns what the client gets for a call that is not over, or the text of its end */
+  const take = async (each: CallUnderWay, outcome?: LegOutcome): Promise<string> => {
+    finish(each);
+    const { call, request, message, fail } = each;
+    left.add(nameOf(request));
+    const taking = (): Promise<WaitingAnswer> =>
+      outcome ? call.take(outcome) : call.park(held(each), streamPauseMs);
+    return await textFor(message.id, taking, fail);
+  };
+  const onTime = async (each: CallUnderWay) => {
+    each.isLate = true;
+    if (!canBeLeft(each)) return each.call.cannotWait("no-event-id");
+    const { end } = each;
+    end?.(await take(each));
+  };
+  const onLeave = (each: CallUnderWay) => {
+    const isLeft = canBeLeft(each) && !each.call.isStopped();
+    finish(each);
+    if (!isLeft) return;
+    // Before the client says that it has left.
+    left.add(nameOf(each.request, each.message.id));
+    context.track?.(take(each));
+  };
+
+  /** What the messages of a chunk say of the call; `undefined` if its client gets them as they are. */
+  const outcomeIn = (
+    each: CallUnderWay,
+    messages: readonly JsonRpcMessage[],
+  ): LegOutcome | undefined => {
+    for (const answer of messages) {
+      if ("method" in answer || answer.id !== each.message.id) continue;
+      finish(each);
+      const own = openOutcome(answer.result);
+      return own ?? (each.call.isFirst ? complete(answer, withoutMarks(answer.result)) : undefined);
+    }
+    if (each.eventId === "" || !isFor(context, "person")) return undefined;
+    const asked = messages.map(askedIn).filter((question) => question !== undefined);
+    if (asked.length === 0) return undefined;
+    const requests = Object.fromEntries(asked.flatMap((each) => Object.entries(each.requests)));
+    return { type: "asks", question: { requests, held: held(each) } };
+  };
+
+  const watch = (each: CallUnderWay, response: Response): Response => {
+    const { status, statusText, headers, body } = response;
+    const splitter = createEventSplitter();
+    const events = new TransformStream<Uint8Array, Uint8Array>({
+      start(own) {
+        each.end = (text) => {
+          each.end = undefined;
+          own.enqueue(inEvent(text));
+          own.terminate();
+        };
+      },
+      async transform(chunk, own) {
+        const arrived = splitter.push(chunk);
+        const { lastEventId } = splitter;
+        let outcome: LegOutcome | undefined;
+        if (!each.isOver) {
+          const isFirstId = each.eventId === "" && lastEventId;
+          each.eventId = lastEventId || each.eventId;
+          if (isFirstId) await each.call.noteHeld(held(each));
+          const messages = arrived.map((event) => parseMessage(eventText(event)));
+          outcome = outcomeIn(
+            each,
+            messages.filter((message) => message !== undefined),
+          );
+          const isDue = each.isLate && !each.isOver && canBeLeft(each);
+          if (outcome ?? isDue) return each.end?.(await take(each, outcome));
+        }
+        for (const part of arrived.flatMap(({ parts }) => parts)) own.enqueue(part);
+      },
+      flush(own) {
+        each.end = undefined;
+        for (const part of splitter.finish()?.parts ?? []) own.enqueue(part);
+      },
+    });
+    return new Response(body!.pipeThrough(events), { status, statusText, headers });
+  };
+
+  return {
+    /** What a client says of calls that go on without it, and must not reach the server. */
+    withhold(request: OutgoingRequest): Response | undefined {
+      if (left.size === 0) return undefined;
+      if (request.method === "DELETE" && left.has(nameOf(request))) return emptyAnswer(204);
+      const message = parseMessage(bodyText(request) ?? "");
+      const isCancel = message && methodOf(message) === "notifications/cancelled";
+      const id = isCancel && paramsOf(message)?.["requestId"];
+      return isCancel && left.has(nameOf(request, id)) ? emptyAnswer(202) : undefined;
+    },
+    /** Sends what is no request: it may resume the stream of a call. */
+    async resume(request: OutgoingRequest, send: () => Promise<Response>): Promise<Response> {
+      const eventId = request.method === "GET" && request.headers.get("last-event-id");
+      const each = [...underWay].find((one) => one.eventId !== "" && one.eventId === eventId);
+      if (each?.isLate) {
+        const headers = { "content-type": "text/event-stream" };
+        return new Response(inEvent(await take(each)), { headers });
+      }
+      const response = await send();
+      return each && isEventStream(response) ? watch(each, response) : response;
+    },
+    /** Sends a call, and waits for its answer as long as the step does. */
+    async call(
+      call: CallInStep,
+      message: JsonRpcRequest,
+      request: OutgoingRequest,
+      { send, fail }: Pick<CallUnderWay, "fail"> & { readonly send: () => Promise<Response> },
+    ): Promise<Response> {
+      const { id } = message;
+      if (call.isKnown) return new Response(print(id, await call.goOn()), { headers: asJson });
+      const each: CallUnderWay = {
+        ...{ call, message, request, fail, eventId: "", isOver: false, isLate: false },
+        stop() {
+          stopTimer();
+          stopListening();
+        },
+      };
+      const stopTimer = startLimit(call.until - context.now(), () => void onTime(each), true);
+      const stopListening = onAbort(request.signal, () => onLeave(each));
+      underWay.add(each);
+      try {
+        const response = await call.sent(send());
+        if (isEventStream(response)) return watch(each, response);
+        if (!response.ok) finish(each);
+        const isKept = call.isFirst;
+        return answerWithPlaceholder(response, id, {
+          ...{ stop: () => finish(each), take: call.take, isKept, fail },
+        });
+      } catch (error) {
+        finish(each);
+        throw error;
+      }
+    },
+  };
+}
+
+const asJson = { "content-type": "application/json" };
+
+const inEvent = (text: string) => utf8(`event: message\ndata: ${text}\n\n`);

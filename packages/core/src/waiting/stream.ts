@@ -1,0 +1,62 @@
+/** A call whose answer comes on a stream that any process can resume. */
+
+import { isRecord } from "../base/json-values.ts";
+import { lastEventIdHeader } from "../answer/resume-stream.ts";
+import { outcomeUnknown } from "../session/session-errors.ts";
+import type { JsonRpcMessage } from "../wire/json-rpc.ts";
+import { letGo } from "../wire/read-answer.ts";
+import { answerAsked, askedIn, hear, laterIfUnsure, sendAbout } from "./held-request.ts";
+import type { HeldWay } from "./held-call.ts";
+import type { LegOptions, LegOutcome } from "./send-leg.ts";
+import { withoutMarks } from "./waiting-call.ts";
+import type { HeldStream, WaitingRecord } from "./waiting-record.ts";
+
+/** How long a look listens, in milliseconds. Servers replay what they have at once. */
+const listenMs = 2_000;
+/** After what time a stream is looked at again, if the server does not say so, in milliseconds. */
+export const streamPauseMs = 5_000;
+
+export const streamWay: HeldWay<HeldStream> = {
+  look,
+  async answer(call, held, responses, leg) {
+    const failure = await answerAsked(call, responses, leg);
+    if (failure !== undefined) return failure;
+    const outcome = await look(call, held, leg);
+    // The answer was sent, and the server goes on.
+    return outcome.type === "not-sent" ? { type: "goes-on", held, pollMs: streamPauseMs } : outcome;
+  },
+  async cancel(call, { requestId }, leg) {
+    const params = { requestId, reason: "The call was taken back." };
+    const sent = await sendAbout(call, { message: { method: "notifications/cancelled", params } }, leg);
+    if ("response" in sent) letGo(sent.response);
+  },
+};
+
+/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery */
+async function look(call: WaitingRecord, held: HeldStream, leg: LegOptions): Promise<LegOutcome> {
+  const eventId = lastEventIdHeader(held.eventId);
+  const unknown = outcomeUnknown({ method: call.request.method, url: new URL(call.url) }, undefined);
+  if (eventId === undefined) return { type: "unknown", error: unknown };
+  const about = { httpMethod: "GET", headers: { "last-event-id": eventId } } as const;
+  const sent = await sendAbout(call, about, leg);
+  if ("outcome" in sent) return laterIfUnsure(sent.outcome);
+  const heard = await hear(sent.response, listenMs, (message) => outcomeIn(message, held), {
+    signal: leg.signal,
+  });
+  const next = { ...held, eventId: heard.eventId ?? held.eventId };
+  const { found } = heard;
+  if (found === undefined) {
+    return { type: "goes-on", held: next, pollMs: Math.max(heard.retryMs ?? 0, streamPauseMs) };
+  }
+  if (found.type !== "asks") return found;
+  return { type: "asks", question: { ...found.question, held: next } };
+}
+
+function outcomeIn(message: JsonRpcMessage, { requestId }: HeldStream): LegOutcome | undefined {
+  const question = askedIn(message);
+  if (question !== undefined) return { type: "asks", question };
+  if ("method" in message || message.id !== requestId) return undefined;
+  const { result, error } = message;
+  if (error !== undefined) return { type: "settles", answer: { error } };
+  return isRecord(result) ? { type: "settles", answer: { result: withoutMarks(result) } } : undefined;
+}

@@ -1,0 +1,209 @@
+/** A call of which its server has made a task, of 2025-11-25 or of 2026-07-28. */
+
+import { within } from "../base/bounded-wait.ts";
+import { isRecord } from "../base/json-values.ts";
+import { randomToken } from "../base/random-token.ts";
+import { failed, outcomeUnknown } from "../session/session-errors.ts";
+import { type JsonRpcResponse, revisionIn } from "../wire/json-rpc.ts";
+import {
+  answerAsked,
+  askAbout,
+  askedIn,
+  hear,
+  laterIfUnsure,
+  sendAbout,
+} from "./held-request.ts";
+import type { HeldWay } from "./held-call.ts";
+import { type LegOptions, type LegOutcome, questionOf } from "./send-leg.ts";
+import { readTask } from "./task-result.ts";
+import { withoutMarks } from "./waiting-call.ts";
+import type { HeldTask, WaitingRecord } from "./waiting-record.ts";
+
+/** How long a look listens for a question of a session's task, in milliseconds. */
+const listenMs = 2_000;
+/** How long a session's own stream is waited for before a task is asked for its question, in milliseconds. */
+const openMs = 500;
+
+const isModern = ({ request }: Pick<WaitingRecord, "request">) =>
+  revisionIn({ jsonrpc: "2.0", ...request }) !== undefined;
+
+export const taskWay: HeldWay<HeldTask> = {
+  look: (call, held, leg) => (isModern(call) ? lookModern : lookInSession)(call, held, leg),
+  answer: (call, held, responses, leg) =>
+    (isModern(call) ? answerModern : answerInSession)(call, held, responses, leg),
+  async cancel(call, { taskId }, leg) {
+    await ask(call, "tasks/cancel", { taskId }, leg);
+  },
+};
+
+/** Sends a request about a task. @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks */
+async function ask(
+  call: WaitingRecord,
+  method: string,
+  params: { readonly taskId: string } & Record<string, unknown>,
+  leg: LegOptions,
+) {
+  if (!isModern(call)) return await askAbout(call, method, params, leg);
+  const own = { ...params, _meta: call.request.params["_meta"] };
+  const headers = { "mcp-method": method, "mcp-name": params.taskId };
+  return await askAbout(call, method, own, leg, headers);
+}
+
+const goesOn = (held: HeldTask): LegOutcome => ({ type: "goes-on", held, pollMs: held.intervalMs });
+
+/** The task as it is now, or what a look at it has led to. */
+async function readNow(
+  call: WaitingRecord,
+  held: HeldTask,
+  leg: LegOptions,
+): Promise<
+  | { readonly now: HeldTask; readonly result: Readonly<Record<string, unknown>> }
+  | { readonly outcome: LegOutcome }
+> {
+  const asked = await ask(call, "tasks/get", { taskId: held.taskId }, leg);
+  if ("outcome" in asked) return { outcome: laterIfUnsure(asked.outcome) };
+  const { result, error } = asked.answer;
+  const own = isRecord(result) ? result : {};
+  const now = own["taskId"] === held.taskId ? readTask(own, held) : undefined;
+  if (now !== undefined) return { now, result: own };
+  const failure = { method: call.request.method, url: new URL(call.url), cause: error };
+  // The server does not know the task, or not any more.
+  return { outcome: { type: "unknown", error: outcomeUnknown(failure, undefined) } };
+}
+
+function settledAs({
+  result,
+  error,
+}: {
+  readonly result?: unknown;
+  readonly error?: JsonRpcResponse["error"] | undefined;
+}): LegOutcome | undefined {
+  if (isRecord(error)) return { type: "settles", answer: { error } };
+  return isRecord(result) ? { type: "settles", answer: { result: withoutMarks(result) } } : undefined;
+}
+
+function cancelled(call: WaitingRecord): LegOutcome {
+  const { message } = failed(
+    "OUTCOME_UNKNOWN",
+    { method: call.request.method, url: new URL(call.url) },
+    "the server has cancelled the task. What it had done until then is unknown; check before you make the call again.",
+  );
+  return { type: "settles", answer: { error: { code: -32_603, message } } };
+}
+
+async function lookModern(call: WaitingRecord, held: HeldTask, leg: LegOptions): Promise<LegOutcome> {
+  const read = await readNow(call, held, leg);
+  if ("outcome" in read) return read.outcome;
+  const { now, result } = read;
+  switch (now.status) {
+    case "completed":
+      return (
+        settledAs({ result: withType(result["result"]) }) ?? goesOn(now)
+      );
+    case "failed":
+      return settledAs({ error: result["error"] as JsonRpcResponse["error"] }) ?? cancelled(call);
+    case "cancelled":
+      return cancelled(call);
+    case "input_required": {
+      const { answered = [] } = now;
+      const open = Object.entries(isRecord(result["inputRequests"]) ? result["inputRequests"] : {})
+        .filter(([key]) => !answered.includes(key));
+      const question = questionOf({
+        resultType: "input_required",
+        inputRequests: Object.fromEntries(open),
+      });
+      return question ? { type: "asks", question: { ...question, held: now } } : goesOn(now);
+    }
+    default:
+      return goesOn(now);
+  }
+}
+
+const withType = (result: unknown) =>
+  isRecord(result) ? { resultType: "complete", ...result } : undefined;
+
+/**
+ * Answers the questions of a task. If the acknowledgement is lost, and the task lists a question still, the same
+ * answers go out once more: the server ignores a key that it has an answer for.
+ */
+async function answerModern(
+  call: WaitingRecord,
+  held: HeldTask,
+  responses: Readonly<Record<string, unknown>>,
+  leg: LegOptions,
+): Promise<LegOutcome> {
+  const { taskId } = held;
+  const params = { taskId, inputResponses: responses };
+  let answered = { ...held, answered: [...(held.answered ?? []), ...Object.keys(responses)] };
+  for (let attempt = 0; ; attempt += 1) {
+    const sent = await ask(call, "tasks/update", params, leg);
+    if ("answer" in sent) {
+      const { error } = sent.answer;
+      if (error === undefined) return goesOn(answered);
+      return { type: "unknown", error: outcomeUnknown({ method: call.request.method, url: new URL(call.url), cause: error }, undefined) };
+    }
+    const { outcome } = sent;
+    if (outcome.type !== "unsure") return outcome;
+    const looked = await lookModern(call, held, leg);
+    const isListed =
+      looked.type === "asks" &&
+      Object.keys(looked.question.requests).some((key) => Object.hasOwn(responses, key));
+    if (looked.type === "goes-on" && looked.held.type === "task") answered = { ...looked.held, answered: answered.answered };
+    if (!isListed) return looked.type === "goes-on" || looked.type === "not-sent" ? goesOn(answered) : looked;
+    // It has come twice without an answer: the questions wait still.
+    if (attempt > 0) return { type: "not-sent", error: outcome.error };
+  }
+}
+
+async function lookInSession(call: WaitingRecord, held: HeldTask, leg: LegOptions): Promise<LegOutcome> {
+  const read = await readNow(call, held, leg);
+  if ("outcome" in read) return read.outcome;
+  const { now } = read;
+  if (now.status === "input_required") return await findQuestion(call, now, leg);
+  if (!["completed", "failed", "cancelled"].includes(now.status)) return goesOn(now);
+  const asked = await ask(call, "tasks/result", { taskId: now.taskId }, leg);
+  if ("outcome" in asked) return laterIfUnsure(asked.outcome);
+  const { error } = asked.answer;
+  if (now.status === "cancelled" && error !== undefined) return cancelled(call);
+  return settledAs(asked.answer) ?? goesOn(now);
+}
+
+/**
+ * The question of a session's task. It comes once, on the first stream of `tasks/result`, which whoever looks next
+ * resumes. Some servers ask on the session's own stream.
+ */
+async function findQuestion(
+  call: WaitingRecord,
+  held: HeldTask,
+  leg: LegOptions,
+): Promise<LegOutcome> {
+  const { taskId, eventId } = held;
+  const { signal } = leg;
+  const result = { id: randomToken(), method: "tasks/result", params: { taskId } };
+  const ofResult = eventId
+    ? ({ httpMethod: "GET", headers: { "last-event-id": eventId } } as const)
+    : { message: result };
+  const listening = sendAbout(call, { httpMethod: "GET" }, leg);
+  await within(openMs, listening);
+  const both = [listening, sendAbout(call, ofResult, leg)].map(async (sending, at) => {
+    const sent = await sending;
+    if ("outcome" in sent) return undefined;
+    // Of the session's own stream nothing is kept.
+    const onEvent = at === 0 ? undefined : async (id: string) => leg.onHeld?.({ ...held, eventId: id });
+    return await hear(sent.response, listenMs, askedIn, { signal, onEvent });
+  });
+  const [ofSession, heard] = await Promise.all(both);
+  const next = { ...held, eventId: heard?.eventId ?? eventId };
+  const question = heard?.found ?? ofSession?.found;
+  return question ? { type: "asks", question: { ...question, held: next } } : goesOn(next);
+}
+
+async function answerInSession(
+  call: WaitingRecord,
+  held: HeldTask,
+  responses: Readonly<Record<string, unknown>>,
+  leg: LegOptions,
+): Promise<LegOutcome> {
+  const failure = await answerAsked(call, responses, leg);
+  return failure ?? goesOn({ ...held, status: "working" });
+}
