@@ -16,7 +16,7 @@ export function createConnections(oauth: OAuth): Record<string, McpClientConnect
     delivery: defineMcpClientConnection({
       url: setting("DELIVERY_URL"),
       description: "Orders that are delivered.",
-      input: "pause",
+      waiting: true,
     }),
     // A server that wants a sign-in: each user has tokens of their own.
     account: defineMcpClientConnection({

@@ -9,7 +9,6 @@ export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {
   ConnectionStart,
   McpClientConnectionOptions,
-  PausingInput,
   StatefulSessionOptions,
 } from "./connection/connection-options.ts";
 export type {

@@ -28,7 +28,7 @@ export { boundedCall } from "./tools/call-tool.ts";
 export {
   endpointOf,
   type McpClientConnection,
-  pausingInput,
+  waitingLimits,
   mayRunTwice,
 } from "./connection/define-connection.ts";
 export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";

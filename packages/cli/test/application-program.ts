@@ -20,7 +20,7 @@ const { store, close } = await openStoreAt(place);
 const sessions = createDurableSessions({
   connections: {
     notes: defineMcpClientConnection({ url: notebook, description: "Notes.", session: "stateful" }),
-    shop: defineMcpClientConnection({ url: shop, description: "A shop.", input: "pause" }),
+    shop: defineMcpClientConnection({ url: shop, description: "A shop.", waiting: true }),
   },
   store,
 });

@@ -51,12 +51,12 @@ export async function startApplication(
 export async function startShop(
   options: Parameters<typeof startAskingServer>[0] = {},
   tool: "order" | "order_twice" = "order",
-  input: McpClientConnectionOptions["input"] = "pause",
+  waiting: McpClientConnectionOptions["waiting"] = true,
 ) {
   const server = await startAskingServer(options);
   const file = openFile();
   const { sessions } = startProcess(server, file.store, {
-    connection: { session: undefined, input },
+    connection: { session: undefined, waiting },
   });
   const [call] = await sessions.run("chat-of-alice", { principal: alice }, async (run) => {
     await callForText(await run.tools(), `notes__${tool}`, { item: "an oolong" });

@@ -45,8 +45,9 @@ function sdkClient(
 function sdkDefinition(connection: LiveConnection): McpClientConnection | undefined {
   if (connection.session === "process") return undefined;
   const definition = connection.definition as McpClientConnection;
-  const { authProvider, onElicitation, input } = definition.options;
-  const isForOwn = authProvider !== undefined || onElicitation !== undefined || input !== undefined;
+  const { authProvider, onElicitation, waiting } = definition.options;
+  const isForOwn =
+    authProvider !== undefined || onElicitation !== undefined || waiting !== undefined;
   const { kind, protocolVersion = "" } = connection.manage.inspect();
   const isRefused =
     kind === "stateless" || (kind === "remembered" && protocolVersion >= firstWithDiscovery);

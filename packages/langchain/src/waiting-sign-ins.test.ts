@@ -108,7 +108,7 @@ describe("a call that meets a locked door", () => {
   });
 
   test("goes on with the server's question after the sign-in", async () => {
-    const app = await startLockedShop({ input: "pause" });
+    const app = await startLockedShop({ waiting: true });
     const { start, resume } = await startLocked(app, [[call("order", { item: "tea" })]]);
     expect(questions(await start())).toMatchObject([{ round: 0, startUrl }]);
     await app.signIn();

@@ -53,8 +53,7 @@ export async function startShop(
   const store = createMemoryStore();
   const events: unknown[] = [];
   const { url } = shop;
-  const input = { mode: "pause" as const, ...limits };
-  const definition = { url, description: "A shop.", input, fetch };
+  const definition = { url, description: "A shop.", waiting: limits, fetch };
   const sessions = () =>
     createDurableSessions({
       connections: { shop: defineMcpClientConnection(definition) },

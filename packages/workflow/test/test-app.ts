@@ -74,7 +74,7 @@ export async function startNotes(
 
 /** A server for the connection `shop`, which asks a person before it orders. */
 export async function startShop(
-  input: Partial<Exclude<McpClientConnection["options"]["input"], "pause">> = {},
+  waiting: Exclude<McpClientConnection["options"]["waiting"], true> = {},
   options: Parameters<typeof startAskingServer>[0] = {},
   definition: Partial<McpClientConnection["options"]> = {},
 ): Promise<AskingServer & { events: () => string[] }> {
@@ -84,7 +84,7 @@ export async function startShop(
     shop: defineMcpClientConnection({
       url,
       description: "A shop.",
-      input: { ...input, mode: "pause" },
+      waiting,
       ...definition,
     }),
   });

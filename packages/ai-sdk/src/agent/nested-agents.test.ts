@@ -35,7 +35,7 @@ beforeEach(async () => {
 function sessionsOf() {
   const { url } = shop;
   const connections = {
-    shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }),
+    shop: defineMcpClientConnection({ url, description: "A.", waiting: true }),
   };
   return createDurableSessions({ connections, store });
 }
@@ -228,7 +228,7 @@ describe.each(majors)("a tool of agentTool with AI SDK $major", ({ major, ai }) 
   });
 
   test("keeps its path when the server asks after a sign-in", async () => {
-    const app = await startLockedShop({ ai, input: "pause" });
+    const app = await startLockedShop({ ai, waiting: true });
     await app.signIn();
     await app.step([user("Hello.")], ["Hello."]);
     const ordering = [{ tool: "work__order", input: { item: "tea" } }];

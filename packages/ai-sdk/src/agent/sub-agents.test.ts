@@ -37,7 +37,7 @@ beforeEach(async () => {
 function sessionsOf(onEvent?: (event: never) => void) {
   const { url } = shop;
   const connections = {
-    shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }),
+    shop: defineMcpClientConnection({ url, description: "A.", waiting: true }),
   };
   return createDurableSessions({ connections, store, onEvent: onEvent as never });
 }

@@ -31,7 +31,7 @@ function startApplication({ url }: AskingServer) {
   const store = createMemoryStore();
   const sessions = () =>
     createDurableSessions({
-      connections: { shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }) },
+      connections: { shop: defineMcpClientConnection({ url, description: "A.", waiting: true }) },
       store,
     });
   return {
@@ -248,7 +248,7 @@ describe("generate of a durable agent", () => {
     const broken = createMemoryStore();
     const { url } = shop;
     const agent = createDurableAgent({
-      connections: { shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }) },
+      connections: { shop: defineMcpClientConnection({ url, description: "A.", waiting: true }) },
       store: { ...broken, get: () => Promise.reject(new Error("The disk is full.")) },
       model: scriptedModel("never"),
     });

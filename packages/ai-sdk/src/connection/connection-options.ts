@@ -154,20 +154,15 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
   readonly restartOnNewCapabilities?: boolean | undefined;
 }
 
-/** How a connection's calls wait for a person. */
-export interface PausingInput extends WaitingLimits {
-  /** Lets calls wait for a person. Required. */
-  readonly mode: "pause";
-}
-
-export interface InputOptions {
+export interface WaitingOption {
   /**
-   * What a call does when its server asks the user something (revision 2026-07-28). `"pause"`: the call waits in
-   * the store, beyond the step, and its tool gives a placeholder. Any process answers later. It needs durable
-   * sessions, or state with a `claim`. Not with `session: "stateful"` or `onElicitation`.
-   * @default `onElicitation` answers within the step; without it the call fails
+   * Whether calls may wait beyond the step, and for what: for a person whom the server asks, for a task that it makes
+   * of the call, for an answer on a stream that can be resumed. The call waits in the store, and its tool gives a
+   * placeholder. Any process answers, and looks, later. It needs durable sessions, or state with a `claim`. With
+   * `onElicitation` leave `person` out of `for`.
+   * @default no call waits; `onElicitation` answers within the step
    */
-  readonly input?: "pause" | PausingInput | undefined;
+  readonly waiting?: true | WaitingLimits | undefined;
 }
 
 /** The options of a connection over Streamable HTTP. */
@@ -175,7 +170,7 @@ export interface McpClientConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
 >
-  extends ConnectionOptions<SCHEMAS, PREFIX>, InputOptions {
+  extends ConnectionOptions<SCHEMAS, PREFIX>, WaitingOption {
   /** The server's Streamable HTTP endpoint. */
   readonly url: string | URL;
   /**

@@ -77,18 +77,22 @@ export const replacementFields = {
   except: z.optional(names),
 };
 
-const inputSchema = z.union(
+const waitingSchema = z.union(
   [
-    z.literal("pause"),
+    z.literal(true),
     z.strictObject({
-      mode: z.literal("pause", 'is missing: give mode: "pause"'),
+      for: z.optional(z.array(z.literal(["person", "task", "stream"])).check(z.minLength(1))),
+      afterMs: z.optional(wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds")),
+      record: z.optional(z.literal(["late", "first"], 'must be "late" or "first"')),
       maxAgeMs: z.optional(age),
+      maxRounds: z.optional(wholeNumber(1, Number.MAX_SAFE_INTEGER)),
       onExpired: z.optional(z.literal(["fail", "ask-again"], 'must be "fail" or "ask-again"')),
       safeTools: z.optional(names),
       onWaiting: z.optional(someFunction),
+      onSettled: z.optional(someFunction),
     }),
   ],
-  'must be "pause" or { mode: "pause", … } with known options',
+  "must be true, or an object with known options",
 );
 
 const memorySchema = z.union(
@@ -126,7 +130,7 @@ export const clientConnectionSchema = z
     ...connectionFields,
     session: z.optional(sessionSchema),
     memory: z.optional(memorySchema),
-    input: z.optional(inputSchema),
+    waiting: z.optional(waitingSchema),
     auth: z.optional(
       z.union(
         [
@@ -170,21 +174,23 @@ export const clientConnectionSchema = z
       path: ["auth"],
       message: "cannot be combined with authProvider; keep the one that applies",
     }),
-    z.refine(({ input, session = "stateless" }) => !input || session === "stateless", {
-      path: ["input"],
+    z.refine(({ waiting, onElicitation }) => !onElicitation || !waitsForPerson(waiting), {
+      path: ["waiting"],
       message:
-        '"pause" is for servers without sessions: on a session the server asks on an open stream, which ends with the step. Leave session out, or answer within the step with onElicitation',
-    }),
-    z.refine(({ input, onElicitation }) => !input || !onElicitation, {
-      path: ["input"],
-      message:
-        "cannot be combined with onElicitation: either the call waits for an answer, or the function gives it within the step",
+        'cannot wait for a person beside onElicitation: either the call waits for an answer, or the function gives it within the step. Leave one out, or give for: ["task", "stream"]',
     }),
     z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
       path: ["url"],
       message: "must not contain credentials; use auth or headers",
     }),
   );
+
+function waitsForPerson(
+  waiting: true | { readonly for?: readonly string[] | undefined } | undefined,
+) {
+  if (waiting === undefined) return false;
+  return waiting === true || (waiting.for?.includes("person") ?? true);
+}
 
 function parseUrl(value: unknown): URL | undefined {
   return URL.canParse(String(value)) ? new URL(String(value)) : undefined;
@@ -199,8 +205,9 @@ const hints = {
   transport:
     "is not an option: give url for Streamable HTTP, or declare a program with defineMcpStdioConnection",
   sessionId: "is not an option: the agent session is named when it is opened or run",
-  input:
-    "is for servers over HTTP that have no sessions: a stdio server asks while its process runs, and onElicitation answers within the step",
+  input: "is not an option: give waiting: true, and calls wait beyond the step",
+  waiting:
+    "is for servers over HTTP: a stdio server asks and works while its process runs, and onElicitation answers within the step",
   memory:
     "is for servers over HTTP: a stdio server's process is asked anew each time it starts, and asking costs no network",
   store: "is not an option of a connection: give it to createDurableSessions",

@@ -42,7 +42,7 @@ describe("accepts", () => {
     ],
     ["an OAuth provider", { authProvider: { tokens: () => undefined } }],
     ["a function that returns an OAuth provider", { authProvider: () => undefined }],
-    ["calls that wait, with limits", { input: { mode: "pause", maxAgeMs: 3, onExpired: "fail" } }],
+    ["calls that wait, with limits", { waiting: { maxAgeMs: 3, onExpired: "fail" } }],
     ["undefined for what is optional", { session: undefined, auth: undefined, timeouts: {} }],
   ])("%s", (_, options) => {
     expect(define({ ...valid, ...options })).toMatchObject({
@@ -79,9 +79,8 @@ describe("refuses, and names the field", () => {
     ["headers that are a Headers object", { headers: new Headers() }, "headers"],
     ["allow together with block", { tools: { allow: ["a"], block: ["b"] } }, "tools"],
     ["an empty tool name", { tools: { allow: [""] } }, "tools.allow.0"],
-    ["no age", { input: { mode: "pause", maxAgeMs: 0 } }, "input.maxAgeMs"],
-    ["calls that wait on a session", { input: "pause", session: "stateful" }, "input"],
-    ["calls that wait and are answered", { input: "pause", onElicitation: () => ({}) }, "input"],
+    ["no age", { waiting: { maxAgeMs: 0 } }, "waiting.maxAgeMs"],
+    ["calls that wait and are answered", { waiting: true, onElicitation: () => ({}) }, "waiting"],
   ])("%s", (_, options, field) => {
     const error = errorOf(() => define({ ...valid, ...options }));
     expect(error).toMatchObject({ code: "CONNECTION_INVALID", data: { field } });

@@ -5,7 +5,7 @@ import type { JudgedTool } from "./call-envelope.ts";
 import type {
   ConnectionResend,
   ConnectionTimeouts,
-  InputOptions,
+  WaitingOption,
   McpClientConnectionOptions,
   StatefulSessionOptions,
 } from "./connection-options.ts";
@@ -88,13 +88,9 @@ export function readyTimeoutMs(definition: McpClientConnection): number {
   return connectTimeoutMs(definition) + (onStart ? startTimeoutMs(definition) : 0);
 }
 
-/** How calls wait, if the connection's calls do; `undefined` for any other connection. */
-export function pausingInput(options: InputOptions): WaitingLimits | undefined {
-  const { input } = options;
-  if (input === undefined) return undefined;
-  if (input === "pause") return {};
-  const { mode: _, ...limits } = input;
-  return limits;
+/** How calls wait beyond the step, if the connection's calls do; `undefined` for any other connection. */
+export function waitingLimits({ waiting }: WaitingOption): WaitingLimits | undefined {
+  return waiting === true ? {} : waiting;
 }
 
 /** Whether the application allows that calls of this tool run twice. */

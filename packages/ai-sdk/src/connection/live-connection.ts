@@ -7,7 +7,7 @@ import type { ClientClosedReason, ConnectionEvent } from "../events/connection-e
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
 import type { JudgedTool } from "./call-envelope.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import type { ConnectionOptions, ConnectionTimeouts, InputOptions } from "./connection-options.ts";
+import type { ConnectionOptions, ConnectionTimeouts, WaitingOption } from "./connection-options.ts";
 import type { LossNotices } from "./loss-notice.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import type { PausingCalls, SignIn } from "./waiting-parts.ts";
@@ -117,7 +117,7 @@ export interface LiveConnection {
   readonly name: string;
   readonly definition: {
     readonly options: ConnectionOptions<ConnectionToolSchemas | undefined, ToolNamePrefix> &
-      InputOptions & { readonly timeouts?: ConnectionTimeouts | undefined };
+      WaitingOption & { readonly timeouts?: ConnectionTimeouts | undefined };
   };
   /** Where the server is, for messages. */
   readonly origin: string;
@@ -141,7 +141,7 @@ export interface LiveConnection {
   readonly emit: (event: ConnectionEvent) => void;
   /** The notices of lost sessions for tool results; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
-  /** Set if the connection's calls wait for a person (`input: "pause"`). */
+  /** Set if the connection's calls wait for a person (`waiting: true`). */
   readonly pausing?: PausingCalls | undefined;
   /** Set if the connection's user signs in (`auth.authorizationFor`), where it has its own session or none. */
   readonly signIn?: SignIn | undefined;

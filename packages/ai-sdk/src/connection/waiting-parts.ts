@@ -4,7 +4,7 @@ import type {
   WaitingCall,
   WaitingResult,
 } from "@durable-mcp/core/waiting";
-import type { WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 
 /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
 type ContextOf = (of: Pick<WaitingCall, "connection">) => Promise<WaitingContext>;
@@ -12,6 +12,10 @@ type ContextOf = (of: Pick<WaitingCall, "connection">) => Promise<WaitingContext
 /** A pausing connection's own part of its waiting calls. */
 export interface PausingCalls {
   readonly contextOf: ContextOf;
+  /** Goes to the server, with the token of the connection. */
+  readonly fetch: typeof globalThis.fetch;
+  /** Looks at a call that its server keeps, if it is due. @returns the call as it is then */
+  look(call: StoredCall, signal?: AbortSignal): Promise<StoredCall>;
   /** Sends answers. @throws {McpSessionError} `NOT_WAITING`, `INPUT_INVALID`, or why nothing was sent */
   answer(
     call: WaitingRecord,

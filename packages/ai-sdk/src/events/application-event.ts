@@ -54,7 +54,7 @@ function forApplication(event: ConnectionEvent): ApplicationEvent | undefined {
 
 /** What an event and an error say of a call whose server asks a person. */
 export const cannotAsk =
-  'the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add input: "pause" (in place of session), and calls wait; or answer within the step with onElicitation.';
+  "the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add waiting: true, and calls wait; or answer within the step with onElicitation.";
 
 /** What is wrong, and what to do; `undefined` for an event that is no warning. */
 function warningOf(event: ConnectionEvent): string | undefined {
@@ -62,7 +62,9 @@ function warningOf(event: ConnectionEvent): string | undefined {
     case "ids-vary":
       return "the server names another session with each answer, so a lost session would not be noticed. If it runs in replicas that do not share sessions, send all requests of a session to one replica.";
     case "cannot-wait":
-      return `input "pause" has no effect: the server only speaks revision ${event.protocolVersion}, in which it asks on an open stream. Answer within the step with onElicitation and session: "stateful".`;
+      return event.reason === "no-task"
+        ? "a call takes longer than its step waits, and its server only lets tasks wait: the call ends with its process. Have the server make a task of it."
+        : "a call takes longer than its step waits, and its server gives no event ids, so no other process can have the answer: the call ends with its process. Have the server make a task of it, or give its streams event ids.";
     case "cannot-ask":
       return cannotAsk;
     case "session-unused":

@@ -207,7 +207,7 @@ test("an answer to a waiting call is not sent, and the call still waits", async 
   const user = createUser({ isSignedIn: true });
   const server = await startAskingServer();
   const locked = await lock(server);
-  const notes = define(locked, { auth: user.auth, session: "stateless", input: "pause" });
+  const notes = define(locked, { auth: user.auth, session: "stateless", waiting: true });
   const sessions = createDurableSessions({ connections: { notes }, store: createMemoryStore() });
   const use = { principal: alice };
   await sessions.run("chat", use, async (run) =>

@@ -11,7 +11,7 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  * - `ready`: waiting until the server answers (`run.ready`).
  * - `answer`: answering the questions of a call that waits for a person, in any process.
  */
-export type OperationName = "connect" | "list" | "call" | "recover" | "ready" | "answer";
+export type OperationName = "connect" | "list" | "call" | "recover" | "ready" | "answer" | "look";
 
 /** `tool-error`: the tool has failed, and said so. `waiting`: the call waits for a person, or for a sign-in. */
 export type OperationOutcome = "done" | "tool-error" | "waiting" | "aborted" | "failed";
@@ -68,9 +68,10 @@ export type OperationEvent = {
  *   connection could not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
  *   time. `not-committed`: `onClose` of a run failed after the run itself had failed, or had given back a stream.
  * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
- * - `cannot-wait`: the server of a connection with `input: "pause"` only speaks a revision with sessions,
- *   `protocolVersion`, in which no call can wait. Its calls run as without the option.
- * - `cannot-ask`: the server asks a person something, and the connection has neither `input: "pause"` nor
+ * - `cannot-wait`: a call takes longer than its step waits (`waiting.afterMs`), and its server gives no means to leave
+ *   it. `no-task`: of revision 2026-07-28, it made no task of the call. `no-event-id`: its stream cannot be resumed.
+ *   The call goes on to its time limit, and ends with its process.
+ * - `cannot-ask`: the server asks a person something, and the connection has neither `waiting: true` nor
  *   `onElicitation`. The call fails, and was not carried out.
  * - `session-unused`: the server gives session ids, and the connection, whose definition has no `session`, keeps
  *   none. Once a process and connection.
@@ -155,7 +156,6 @@ export type ConnectionEvent = {
     }
   | { readonly type: "ended"; readonly reason: "idle" }
   | WaitingEvent
-  | { readonly type: "cannot-wait"; readonly protocolVersion: string }
   | { readonly type: "cannot-ask" | "session-unused" | "used-after-run" }
   | {
       readonly type: "line-dropped";

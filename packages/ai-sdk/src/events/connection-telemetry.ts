@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
-import type { WaitingEvent } from "@durable-mcp/core/waiting";
+import type { WaitingCallEvent } from "@durable-mcp/core/waiting";
 import type {
   ConnectionEvent,
   OperationEvent,
@@ -30,7 +30,7 @@ export interface ConnectionOperationDetails {
   /** Whether the tool's result has `isError`; of an `answer`, also whether the call has ended in the server's error. */
   readonly isToolError?: boolean | undefined;
   /** Of a `call` that waits for a person: its round and state. Of an `answer`: its round, and the state after it. */
-  readonly waiting?: Pick<WaitingEvent, "round" | "state"> | undefined;
+  readonly waiting?: Pick<WaitingCallEvent, "round" | "state"> | undefined;
   /** For a failed recovery: the HTTP status with which the server refused a new session. */
   readonly refusedStatus?: number | undefined;
 }

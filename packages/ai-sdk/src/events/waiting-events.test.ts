@@ -31,7 +31,7 @@ async function start(
   const { url } = await startAskingServer({
     answer: (leg) => (leg.params.inputResponses ? later(leg) : undefined),
   });
-  const shop = defineMcpClientConnection({ url, description: "A.", input: "pause", ...options });
+  const shop = defineMcpClientConnection({ url, description: "A.", waiting: true, ...options });
   const sessions = createDurableSessions({
     connections: { shop },
     ...{ store: createMemoryStore(), onEvent },
@@ -84,8 +84,8 @@ describe("the event waiting-call", () => {
 
   test("tells that the same questions wait again, and asks nobody a second time", async () => {
     const onWaiting = vi.fn<(call: WaitingCall) => void>();
-    const input = { mode: "pause", safeTools: ["order_twice"], onWaiting } as const;
-    const { events, answer } = await startHeard("never", { input });
+    const waiting = { safeTools: ["order_twice"], onWaiting } as const;
+    const { events, answer } = await startHeard("never", { waiting });
     await expect(answer()).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
     expect(events).toEqual([
       { ...told, round: 1, state: "waiting" },

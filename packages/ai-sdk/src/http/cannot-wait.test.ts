@@ -11,7 +11,7 @@ test("a pausing connection to a server with sessions says that nothing of it can
   const { onEvent, events } = collectEvents();
   const sessions = createDurableSessions({
     connections: {
-      notes: defineMcpClientConnection({ url, description: "Notes.", input: "pause" }),
+      notes: defineMcpClientConnection({ url, description: "Notes.", waiting: true }),
     },
     store: createMemoryStore(),
     onEvent,

@@ -42,9 +42,8 @@ export function createFetchSource(
   };
   const createOwn = () => {
     const { fetch } = connectionFetch;
-    const sending = keepsSession
-      ? withRetries(fetch, connectTimeoutMs(definition))
-      : (pausing?.wrap(fetch) ?? fetch);
+    const retrying = keepsSession ? withRetries(fetch, connectTimeoutMs(definition)) : fetch;
+    const sending = pausing?.wrap(retrying) ?? retrying;
     const own = openingEnvelopes(sending, parts.toolNow);
     if (slot === undefined) return refusingTasks(own, new URL(url), parts.deliverySlot, true);
     return createSessionFetch({

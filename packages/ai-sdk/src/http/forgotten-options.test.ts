@@ -135,13 +135,13 @@ describe.each([
       );
       await expect(call).rejects.toMatchObject({
         code: "CONNECTION_INVALID",
-        data: { connection: "shop", field: "connections.shop.input" },
-        message: expect.stringMatching(/^Connection shop: .*input: "pause".*onElicitation/),
+        data: { connection: "shop", field: "connections.shop.waiting" },
+        message: expect.stringMatching(/^Connection shop: .*waiting: true.*onElicitation/),
       });
     }
     expect(events).toEqual([{ type: "cannot-ask", connection: "shop" }]);
     expect(warnings()).toEqual([
-      expect.stringMatching(/^Connection shop: .*input: "pause".*onElicitation/),
+      expect.stringMatching(/^Connection shop: .*waiting: true.*onElicitation/),
     ]);
     expect(legs).toHaveLength(2);
   });

@@ -89,7 +89,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     manage: manageHttp(parts, client, probeNow),
     openings: client.openings,
     async settle() {
-      await Promise.all(slots.map((each) => each.settle()));
+      await Promise.all([...slots.map((each) => each.settle()), pausing?.settle()]);
     },
     async endLooseSessions() {
       await Promise.all([endLoose(parts), capabilities.ended()]);

@@ -62,9 +62,9 @@ export function createHttpParts(options: HttpConnectionOptions) {
       options.countRequest(connection);
     },
     onSession() {
-      const { session, input } = definition.options;
+      const { session, waiting } = definition.options;
       // The definition says nothing of sessions.
-      if (session === undefined && input === undefined)
+      if (session === undefined && waiting === undefined)
         options.emit({ type: "session-unused", connection });
     },
     // A shared session is used in several agent sessions.
@@ -85,8 +85,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     const own = restoreSessionError(error, connection, deliverySlot);
     const isOver = isAborted || context.abortSignal.aborted;
     const hint = pathHint(connectionFetch.initializeStatus, pathname);
-    const { input, onElicitation } = definition.options;
-    const isMute = input === undefined && onElicitation === undefined;
+    const { waiting, onElicitation } = definition.options;
+    const isMute = waiting === undefined && onElicitation === undefined;
     const use = { connection, origin, endpoint, method, pathHint: hint, isMute };
     return connectionFetch.scrubError(isOver ? own : requestError(own, use));
   };

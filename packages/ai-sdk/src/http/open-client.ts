@@ -58,9 +58,6 @@ export function isLeftToClient({ definition, slot }: HttpParts, isPausing: boole
   return !isOurs && authProvider !== undefined && fetch === undefined;
 }
 
-/** The first revision in which a server asks with an answer, which can wait. */
-const firstStatelessVersion = "2026-07-28";
-
 /**
  * Opens the connection's own client: over the old HTTP+SSE transport, if the server only knows that.
  *
@@ -120,10 +117,6 @@ export async function connectClient(
         return old;
       },
     );
-    const { protocolVersion } = client.initializeResult;
-    if (isPausing && protocolVersion < firstStatelessVersion) {
-      emit({ type: "cannot-wait", connection, protocolVersion });
-    }
     return withSessionErrors(client, parts.restoreError);
   } catch (error) {
     throw parts.unavailable(error);

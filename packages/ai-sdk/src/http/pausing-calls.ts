@@ -1,7 +1,7 @@
 import { timeLimited } from "@durable-mcp/core/internal";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
-import { callTimeoutMs, pausingInput } from "../connection/define-connection.ts";
+import { callTimeoutMs, waitingLimits } from "../connection/define-connection.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
 import { createStoredCalls, type LoadedWaiting, loadWaiting } from "../waiting/stored-calls.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
@@ -16,18 +16,26 @@ export type HttpPausingCalls = NonNullable<ReturnType<typeof createPausingCalls>
 export function createPausingCalls(parts: HttpParts) {
   const { definition, waiting: source, connectionFetch, emit, trace, now } = parts;
   const { connection, principal } = parts.context;
-  const limits = pausingInput(definition.options);
+  const limits = waitingLimits(definition.options);
   if (limits === undefined || source === undefined) return undefined;
   const url = new URL(parts.url);
   const callMs = callTimeoutMs(definition);
   const fetch = withTraceContext(connectionFetch.fetch, parts.telemetry);
+  const leaving = new Set<Promise<unknown>>();
   const stored = createStoredCalls({
     ...{ source, principal, now, scrub: connectionFetch.scrub },
     limitsOf: () => limits,
+    pausingOf: () => pausing,
+    track: (work) => void leaving.add(work),
     emit: (_, event) => emit({ ...event, connection }),
   });
+  const sendLimited = async <T>(
+    signal: AbortSignal | undefined,
+    send: (signal: AbortSignal | undefined) => Promise<T>,
+  ) => await (callMs === undefined ? send(signal) : timeLimited(callMs, signal, send));
   const pausing: PausingCalls = {
     contextOf: stored.contextOf,
+    fetch,
     async answer(call, responses, use) {
       const { answerCall, describeWaiting } = await loadWaiting();
       const context = await stored.contextOf(call);
@@ -36,24 +44,48 @@ export function createPausingCalls(parts: HttpParts) {
       const operation = { operation: "answer", ...(method === "tools/call" && { tool }) } as const;
       return await trace(operation, async (note) => {
         note({ protocolVersion: call.request.headers["mcp-protocol-version"] });
-        const send = async (signal: AbortSignal | undefined) =>
-          await answerCall(context, call.id, responses, { ...use, url, fetch, signal });
-        const next = await (callMs === undefined
-          ? send(use.signal)
-          : timeLimited(callMs, use.signal, send));
+        const next = await sendLimited(use.signal, (signal) =>
+          answerCall(context, call.id, responses, { ...use, url, fetch, signal }),
+        );
         note({ waiting: { round, state: next.state }, isToolError: isFailed(next.answer) });
         return next;
       });
     },
+    async look(found, signal) {
+      const { call } = found;
+      // What its server says of it is only known there.
+      if (call.url !== url.href) return found;
+      const { describeWaiting, lookAt } = await loadWaiting();
+      const context = await stored.contextOf(call);
+      const { tool } = describeWaiting(call);
+      let looked = found;
+      await trace({ operation: "look", tool }, async (note) => {
+        note({ protocolVersion: call.request.headers["mcp-protocol-version"] });
+        const { failure, ...now } = await lookAt(context, found, { fetch, signal });
+        looked = now;
+        const { round, state, answer } = looked.call;
+        note({ waiting: { round, state }, isToolError: isFailed(answer) });
+        // It waits on, and events tell why.
+        if (failure) throw failure.error;
+      }).catch((error: unknown) => {
+        if (looked === found) throw error;
+      });
+      return looked;
+    },
   };
   return {
     ...pausing,
+    /** Waits until the calls that the step has left are kept. */
+    async settle(): Promise<void> {
+      await Promise.allSettled(leaving);
+    },
     /** The fetch of one client. */
     wrap(clientFetch: Fetch): ReturnType<LoadedWaiting["createWaitingFetch"]> {
       const wrapped = once(async () => {
         const { createWaitingFetch } = await loadWaiting();
         const context = await stored.contextOf({ connection });
-        return createWaitingFetch(context, clientFetch, { url, connection });
+        const { slot } = parts;
+        return createWaitingFetch(context, clientFetch, { url, connection, slot });
       });
       return async (...request) => await (await wrapped())(...request);
     },

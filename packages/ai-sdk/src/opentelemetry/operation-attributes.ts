@@ -14,7 +14,7 @@ const methods = {
 
 /** Whether an operation is one request; a recovery, a wait, and an answer may be several. */
 export function isRequest({ operation }: ConnectionOperation): boolean {
-  return operation !== "recover" && operation !== "ready" && operation !== "answer";
+  return operation !== "recover" && operation !== "ready" && operation !== "answer" && operation !== "look";
 }
 
 /** The method that an operation is named for. */

@@ -28,7 +28,7 @@ async function start(reply: AnswerLeg = () => undefined, abortSignal?: AbortSign
   const { url } = server;
   const sessions = createDurableSessions({
     connections: {
-      shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }),
+      shop: defineMcpClientConnection({ url, description: "A.", waiting: true }),
     },
     store: createMemoryStore(),
     telemetry: openTelemetry({ propagate: true }),

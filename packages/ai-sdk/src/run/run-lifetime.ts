@@ -117,11 +117,12 @@ async function closeAll(
   const settling = Promise.allSettled([...openings, ...handshakes, insideClosed]);
   await within(closeTimeoutMs / 2, settling);
   step.end("closed");
+  const left = [...owned].map((connection) => connection.settle());
   // A process that stood still must save all the same.
   const leftMs = Math.max(Math.min(1_000, closeTimeoutMs / 2), deadline - performance.now());
   // This includes the connections that were opened in the meantime.
   const closed = closeInTurn(opened, leftMs);
-  await within(leftMs, Promise.all([insideClosed, closed, save?.(leftMs)]));
+  await within(leftMs, Promise.all([insideClosed, closed, ...left, save?.(leftMs)]));
 }
 
 /** Each closes something that is open. */

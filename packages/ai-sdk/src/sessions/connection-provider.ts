@@ -24,7 +24,7 @@ import type { AnswerOptions } from "../waiting/run-waiting.ts";
 /** Options of `createConnectionProvider`. */
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   /**
-   * For connections with `input: "pause"` on state that you carry. It is called before each answer is sent, and must
+   * For connections with `waiting: true` on state that you carry. It is called before each answer is sent, and must
    * return `true` once for each `key`, whichever process asks: an insert into a table in which the key is unique.
    * A state cannot do that: two processes that have loaded it would send the same answer. @default none: such
    * connections need durable sessions

@@ -95,6 +95,11 @@ export interface SessionUse extends UnavailableOptions {
   readonly principal: Principal;
   /** Ends the loading, handshakes and listings of the step, and the hold of attached streams. */
   readonly abortSignal?: AbortSignal | undefined;
+  /**
+   * When this function is stopped, as a date or in milliseconds since 1970-01-01 UTC. Calls that may wait are left a
+   * tenth of the time before that, and at most 5 seconds. @default never
+   */
+  readonly endsAt?: Date | number | undefined;
 }
 
 /**
@@ -127,7 +132,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   ): Promise<T>;
   /**
    * What waits for a person. First the connections whose user has to sign in (`auth.authorizationFor`): they have no
-   * `id`. Then the agent session's calls that wait, for an answer (`input: "pause"`) or for a sign-in, or are being
+   * `id`. Then the agent session's calls that wait, for an answer (`waiting: true`) or for a sign-in, or are being
    * answered, in the order in which they began to wait. Sends nothing.
    *
    * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
@@ -147,7 +152,22 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
     responses: InputResponses,
     use: AnswerOptions & { readonly principal: Principal },
   ): Promise<WaitingCall>;
-  /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING`, `STORE_FAILED` */
+  /**
+   * Looks at each call of the agent session that is due: a task, or a stream that can be resumed (`waiting`). A look
+   * goes to the call's own server, on its own session, never before its `pollAfter`, and one process makes it.
+   *
+   * @returns the calls that were looked at, as they are then
+   * @throws {McpSessionError} `STORE_FAILED`
+   */
+  check(
+    sessionId: string,
+    use: { readonly principal: Principal; readonly abortSignal?: AbortSignal | undefined },
+  ): Promise<WaitingCall[]>;
+  /**
+   * Takes a waiting call back. A server that keeps it, as a task or a stream, is asked to stop, best effort.
+   *
+   * @throws {McpSessionError} `NOT_WAITING`, `STORE_FAILED`
+   */
   withdraw(
     sessionId: string,
     id: string,

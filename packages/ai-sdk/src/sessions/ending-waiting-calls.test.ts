@@ -24,7 +24,7 @@ async function start(wrap: (store: SessionStore) => SessionStore = (store) => st
   const store = wrap(plain);
   const { onEvent, events } = collectEvents();
   const description = "A server.";
-  const pausing = defineMcpClientConnection({ url: asking.url, description, input: "pause" });
+  const pausing = defineMcpClientConnection({ url: asking.url, description, waiting: true });
   const startProcess = (options: Partial<StoredSessionsOptions> = {}) =>
     createDurableSessions({
       connections: {
@@ -160,7 +160,7 @@ test("they are found and deleted after a rotation of the keys, and where the sto
     const process = (store: SessionStore) =>
       createDurableSessions({
         connections: {
-          shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }),
+          shop: defineMcpClientConnection({ url, description: "A.", waiting: true }),
         },
         store,
       });
@@ -206,7 +206,7 @@ describe("an answer that is under way when its agent session ends", () => {
         });
         const store = createMemoryStore();
         const connections = {
-          shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }),
+          shop: defineMcpClientConnection({ url, description: "A.", waiting: true }),
         };
         const startProcess = (tell?: typeof onEvent) =>
           createDurableSessions({ connections, store, onEvent: tell ?? (() => undefined) });

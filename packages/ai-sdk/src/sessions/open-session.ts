@@ -14,7 +14,12 @@ import type { SessionUse } from "./durable-sessions.ts";
 import { createNamesInStep } from "./names-in-step.ts";
 import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
 import { createOpenRun, type OpenRun } from "./open-run.ts";
-import { type SessionsContext, type StepContext, waitingSource } from "./sessions-context.ts";
+import {
+  leaveBefore,
+  type SessionsContext,
+  type StepContext,
+  waitingSource,
+} from "./sessions-context.ts";
 import { checkSessionId, recordOwner } from "../records/slot-record.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 
@@ -22,9 +27,10 @@ import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 export async function openSession(
   context: SessionsContext,
   sessionId: string,
-  { principal, abortSignal, onUnavailable }: SessionUse,
+  { onUnavailable, ...given }: SessionUse,
 ): Promise<OpenRun<any>> {
-  const use = { principal, abortSignal, listsTools: true };
+  const { abortSignal } = given;
+  const use = { ...given, listsTools: true };
   const { run, close } = await beginRun(context, sessionId, use);
   try {
     await runInternalsOf(run)(({ begin }) => begin(onUnavailable));
@@ -35,7 +41,7 @@ export async function openSession(
   }
 }
 
-interface RunUse extends Pick<SessionUse, "principal" | "abortSignal"> {
+interface RunUse extends Pick<SessionUse, "principal" | "abortSignal" | "endsAt"> {
   /** Whether all tools are listed at once. @default false */
   readonly listsTools?: boolean;
 }
@@ -63,7 +69,7 @@ export async function beginRun(
 async function loadRun(
   sessions: SessionsContext,
   sessionId: string,
-  { principal, abortSignal, listsTools }: RunUse,
+  { principal, abortSignal, endsAt, listsTools }: RunUse,
   successor: Successor | undefined,
 ): Promise<ConnectionRun<any>> {
   const { provider, namespace, agent } = sessions;
@@ -71,7 +77,8 @@ async function loadRun(
   const pool = provider.poolFor([namespace, agent, sessionId]);
   const events = createStepEvents(provider.emit, sessionId);
   const emit = (event: ConnectionEvent) => sessions.tell(event, events.step);
-  const context: StepContext = { ...sessions, sessionId, abortSignal, emit };
+  const leaveAt = leaveBefore(endsAt, sessions.now());
+  const context: StepContext = { ...sessions, sessionId, abortSignal, leaveAt, emit };
   const slots = await loadSlots(context, principal, clientConnections(declared));
   const opened = createOpenedSlots(context, slots.values());
   try {

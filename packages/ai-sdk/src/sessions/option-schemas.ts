@@ -37,7 +37,11 @@ export const providerSchema = optionalOptions({
   claim: someFunction,
 });
 
-const stepFields = { principal: anything, sessionId: text, abortSignal };
+const endsAt = z.custom(
+  (value) => Number.isFinite(value instanceof Date ? value.getTime() : value),
+  "must be a date, or milliseconds since 1970-01-01 UTC",
+);
+const stepFields = { principal: anything, sessionId: text, abortSignal, endsAt };
 export const createSchema = optionalOptions({ ...stepFields, state: anything });
 export const runOnStateSchema = z.strictObject({
   ...optionalOptions({ ...stepFields, onUnavailable, onSession: someFunction }).shape,
@@ -78,7 +82,8 @@ export const durableSessionsSchema = z.strictObject({
   autoSession: z.optional(z.strictObject({ ...autoSessionFields, sessionId: text })),
 });
 
-export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });
+export const useSchema = optionalOptions({ principal: anything, abortSignal, endsAt, onUnavailable });
+export const checkSchema = optionalOptions({ principal: anything, abortSignal });
 export const answerUseSchema = optionalOptions({ principal: anything, ...answerFields });
 const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
 export const listSchema = optionalOptions({

@@ -31,6 +31,8 @@ export interface StepContext extends SessionsContext {
   readonly emit: (event: ConnectionEvent) => void;
   /** Ends the step, and its waits for the store before its end. */
   readonly abortSignal: AbortSignal | undefined;
+  /** When the calls of the step have to be left, in milliseconds since 1970-01-01 UTC. @default never */
+  readonly leaveAt?: number | undefined;
 }
 
 /** The context of a state, data from outside. It is not shared, so that nothing has to be marked as used. */
@@ -47,11 +49,24 @@ export function createStateContext(
   };
 }
 
+/** The most that a step keeps for its end, in milliseconds. */
+const maxMarginMs = 5_000;
+
+/** When a step leaves its calls, so that it can keep them before its process is stopped. */
+export function leaveBefore(endsAt: Date | number | undefined, now: number): number | undefined {
+  if (endsAt === undefined) return undefined;
+  const end = Number(endsAt);
+  return end - Math.min(maxMarginMs, Math.max(0, end - now) / 10);
+}
+
 /** Where the waiting calls of an agent session are. Only the application can claim a leg for a state. */
 export function waitingSource({
   provider: { claim, closeTimeoutMs },
   ...context
-}: Pick<StepContext, "provider" | "store" | "carried" | "agent" | "sessionId">): WaitingSource {
-  const { store, carried, agent, sessionId } = context;
-  return { store, agent, sessionId, closeTimeoutMs, claimLeg: carried && claim };
+}: Pick<
+  StepContext,
+  "provider" | "store" | "carried" | "agent" | "sessionId" | "leaveAt"
+>): WaitingSource {
+  const { store, carried, agent, sessionId, leaveAt } = context;
+  return { store, agent, sessionId, leaveAt, closeTimeoutMs, claimLeg: carried && claim };
 }

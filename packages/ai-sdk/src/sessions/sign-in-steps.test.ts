@@ -205,7 +205,7 @@ describe("a call that waits for a sign-in", () => {
   });
 
   test("goes on where the server then asks a person something", async () => {
-    const app = await startLockedShop({ input: "pause" });
+    const app = await startLockedShop({ waiting: true });
     const messages = await parkCalls(app, [{ tool: "work__order", input: { item: "tea" } }]);
     const [parked] = callsOf(await app.waiting());
     await app.signIn();

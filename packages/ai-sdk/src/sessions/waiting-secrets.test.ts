@@ -67,7 +67,7 @@ async function start(reply: (echo: string, token: string) => object | undefined 
       shop: defineMcpClientConnection({
         url: `${url}?key=canary%2Fquery%3D`,
         description: "A shop.",
-        input: { mode: "pause", onWaiting },
+        waiting: { onWaiting },
         auth: { getToken: () => ({ token: `canary-token/+&<='` }) },
         providedArguments: { key: () => `canary-provided/+ "&<=` },
       }),
@@ -234,7 +234,7 @@ describe("no requestState, answer, id or principal is in a log, event, span, met
     const server = await startAskingServer({ question: askWith });
     const { url } = server;
     const sessions = createDurableSessions({
-      connections: { shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }) },
+      connections: { shop: defineMcpClientConnection({ url, description: "A.", waiting: true }) },
       store: createMemoryStore(),
     });
     const model = scriptedModel([{ tool: "shop__order" }], "never");

@@ -8,7 +8,8 @@ import { type AskingServer, startAskingServer, yes } from "../../test/asking-ser
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice, bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
-import type { McpClientConnectionOptions, PausingInput } from "../connection/connection-options.ts";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
 import { createConnectionProvider } from "./create-connection-provider.ts";
@@ -35,13 +36,13 @@ beforeEach(async () => {
 
 const define = (options: Partial<McpClientConnectionOptions> = {}) =>
   defineMcpClientConnection({
-    ...{ url: shop.url, description: "A shop.", input: "pause" },
+    ...{ url: shop.url, description: "A shop.", waiting: true },
     ...options,
   });
 
 /** The application of docs/guides/questions.md. */
-function startApplication(backend: Backend, { ai }: { ai: Ai }, input?: Partial<PausingInput>) {
-  const pausing = { input: { mode: "pause", ...input } } as const;
+function startApplication(backend: Backend, { ai }: { ai: Ai }, input?: Partial<WaitingLimits>) {
+  const pausing = { waiting: { ...input } } as const;
   const agent = startAgent(backend, { shop: define(pausing), bank: define() });
   return {
     ...agent,
@@ -252,7 +253,7 @@ describe.each(backends)("a call that waits in %s", (backend) => {
 test("a call that waits is refused without a store and a claim, which says why", () => {
   const connections = { shop: define() };
   const refused =
-    /connections\.shop\.input "pause" needs a place .* two processes could send the same answer/;
+    /connections\.shop\.waiting needs a place .* two processes could send the same answer/;
   expect(() => createConnectionProvider({ connections })).toThrow(refused);
   // Whose connections they are is only known with a principal.
   const provider = createConnectionProvider({ connections: () => connections });

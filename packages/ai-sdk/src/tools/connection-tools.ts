@@ -150,7 +150,7 @@ function modelOutput(connection: LiveConnection, tool: Tool): Tool["toModelOutpu
   };
 }
 
-/** Whether a call may have a placeholder for its result: with `input: "pause"`, or for the user's sign-in. */
+/** Whether a call may have a placeholder for its result: with `waiting: true`, or for the user's sign-in. */
 function mayWait({ pausing, signIn }: LiveConnection): boolean {
   return pausing !== undefined || signIn?.park !== undefined;
 }

@@ -26,7 +26,7 @@ async function startShop(answer?: Parameters<typeof startAskingServer>[0]) {
       return await stored.get(key);
     },
   };
-  const connect = () => defineMcpClientConnection({ url, description: "A shop.", input: "pause" });
+  const connect = () => defineMcpClientConnection({ url, description: "A shop.", waiting: true });
   const sessions = createDurableSessions({
     connections: { shop: connect(), store: connect() },
     store,

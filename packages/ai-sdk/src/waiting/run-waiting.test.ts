@@ -22,7 +22,7 @@ async function startChat(answer: AnswerLeg, wrap = (store: SessionStore) => stor
     createDurableSessions({
       connections: {
         shop: defineMcpClientConnection({
-          ...{ url, description: "A shop.", input: "pause" },
+          ...{ url, description: "A shop.", waiting: true },
           providedArguments: { key: "a secret key" },
         }),
       },
@@ -101,7 +101,7 @@ test("a call of the application's own, without a conversation, is found with its
   const { url } = await startAskingServer();
   const sessions = createDurableSessions({
     connections: {
-      shop: defineMcpClientConnection({ url, description: "A shop.", input: "pause" }),
+      shop: defineMcpClientConnection({ url, description: "A shop.", waiting: true }),
     },
     store: createMemoryStore(),
     onEvent: () => undefined,

@@ -9,7 +9,7 @@ import type {
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { abortSignal, checkOptions, optionalOptions, wholeNumber } from "../base/check-options.ts";
-import { pausingInput } from "../connection/define-connection.ts";
+import { waitingLimits } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
 import { pendingSignIns } from "./sign-in.ts";
@@ -132,7 +132,7 @@ export interface WaitingParts {
 export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?: StoredCalls } {
   const { declared, principal, source, find, ...others } = parts;
   const definitions = clientConnections(declared);
-  const limitsOf = (name: string) => pausingInput(findDeclared(definitions, name)?.options ?? {});
+  const limitsOf = (name: string) => waitingLimits(findDeclared(definitions, name)?.options ?? {});
   const stored = source && createStoredCalls({ ...others, source, principal, limitsOf });
   const read = async (id: string): Promise<StoredCall> => {
     const found = await stored?.read(id);

@@ -9,7 +9,7 @@ import type { AuthorizationUse, GetToken } from "../connection/credential-option
 import {
   endpointOf,
   type McpClientConnection,
-  pausingInput,
+  waitingLimits,
 } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
@@ -108,7 +108,7 @@ export function withSignIn(
   const keeping = (source: WaitingSource): Pick<SignIn, "contextOf" | "park"> => {
     const { contextOf } = createStoredCalls({
       ...{ source, principal, now },
-      limitsOf: () => pausingInput(definition.options),
+      limitsOf: () => waitingLimits(definition.options),
       emit: (_, event) => emit({ ...event, connection: name }),
     });
     const park: SignIn["park"] = async ({ onCall, ...call }) => {

@@ -91,7 +91,7 @@ test("a list fails where a sign-in cannot be looked up", async () => {
   await expect(app.sessions({ connections }).waiting("chat", use)).rejects.toMatchObject(failure);
 });
 
-test.each([{}, { input: "pause" } as const])(
+test.each([{}, { waiting: true } as const])(
   "a typed tool gives after the wait what it always gives, and from what is kept",
   async (options) => {
     const content = [{ type: "text", text: "{}" }];

@@ -2,6 +2,7 @@ import { McpSessionError, type Principal, principalParts } from "@durable-mcp/co
 import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
 import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
+import type { PausingCalls } from "../connection/waiting-parts.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
 /** The code of waiting calls. It is loaded on first use, because few connections pause. */
@@ -14,6 +15,10 @@ export interface StoredCallsOptions {
   /** How the calls of a connection wait; `undefined` if it is not declared any more, or does not pause. */
   readonly limitsOf: (connection: string) => WaitingLimits | undefined;
   readonly emit: (connection: string, event: WaitingEvent) => void;
+  /** A connection's own part; `undefined` if it is not declared any more, or does not let calls wait. */
+  readonly pausingOf?: ((connection: string) => PausingCalls | undefined) | undefined;
+  /** Has the end of the step wait for work that nobody else waits for. */
+  readonly track?: ((work: Promise<unknown>) => void) | undefined;
   /** Takes what a connection sends for itself out of a server's errors. @default nothing */
   readonly scrub?: ((text: string) => string) | undefined;
   readonly now: () => number;
@@ -23,8 +28,8 @@ export interface StoredCallsOptions {
 export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
 export function createStoredCalls(options: StoredCallsOptions) {
-  const { source, principal, limitsOf, emit, scrub, now } = options;
-  const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;
+  const { source, principal, limitsOf, emit, pausingOf, track, scrub, now } = options;
+  const { store, agent, sessionId, claimLeg, closeTimeoutMs, leaveAt } = source;
   const load = once(async () => {
     principalParts(principal);
     const waiting = await loadWaiting();
@@ -32,7 +37,8 @@ export function createStoredCalls(options: StoredCallsOptions) {
     const contextOf = ({ connection }: Pick<WaitingCall, "connection">) =>
       waiting.createWaitingContext(calls, {
         ...limitsOf(connection),
-        ...{ now, claimLeg, closeTimeoutMs, scrub },
+        ...{ now, claimLeg, closeTimeoutMs, leaveAt, track, scrub },
+        fetch: pausingOf?.(connection)?.fetch,
         onEvent: (event) => emit(connection, event),
       });
     return { ...waiting, calls, contextOf };
@@ -72,6 +78,17 @@ export function createStoredCalls(options: StoredCallsOptions) {
       const { calls, contextOf, upToDate } = await load();
       const stored = await calls.read(id);
       return stored && (await upToDate(contextOf(stored.call), stored));
+    },
+    /** The call as its server says that it is, if that keeps it, and it is to be asked by now. */
+    async look(found: StoredCall, signal?: AbortSignal): Promise<StoredCall> {
+      const { isDue } = await load();
+      if (!isDue(found.call, now())) return found;
+      return (await pausingOf?.(found.call.connection)?.look(found, signal)) ?? found;
+    },
+    /** The calls that are to be looked at by now. */
+    async due(): Promise<StoredCall[]> {
+      const { calls, isDue } = await load();
+      return (await calls.list()).filter(({ call }) => isDue(call, now()));
     },
     /** Notes that a conversation has the result. @returns whether the call is as it was read */
     async noteDelivered(stored: StoredCall): Promise<boolean> {

@@ -23,7 +23,7 @@ async function start(options: Partial<DurableSessionsOptions<any>> = {}) {
   const { onEvent, events } = collectEvents();
   const { url } = server;
   const sessions = createDurableSessions({
-    connections: { shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }) },
+    connections: { shop: defineMcpClientConnection({ url, description: "A.", waiting: true }) },
     ...{ store: createMemoryStore(), onEvent },
     ...(options as object),
   });

@@ -1,7 +1,7 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { invalid } from "@durable-mcp/core/internal";
 import type { ClaimLeg } from "@durable-mcp/core/waiting";
-import { pausingInput } from "../connection/define-connection.ts";
+import { waitingLimits } from "../connection/define-connection.ts";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
 
 /** Where the waiting calls of an agent session are kept. */
@@ -10,6 +10,8 @@ export interface WaitingSource {
   /** `null` for sessions that agents share. */
   readonly agent: string | null;
   readonly sessionId: string;
+  /** When the calls of the step have to be left, in milliseconds since 1970-01-01 UTC. @default never */
+  readonly leaveAt?: number | undefined;
   /** For a store that does not compare and set across processes. */
   readonly claimLeg?: ClaimLeg | undefined;
   /** How long the end of a leg may take, in milliseconds. @default 10000 */
@@ -17,17 +19,17 @@ export interface WaitingSource {
 }
 
 export function isPausing(definition: McpConnection): boolean {
-  return definition.type === "mcp-client" && pausingInput(definition.options) !== undefined;
+  return definition.type === "mcp-client" && waitingLimits(definition.options) !== undefined;
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` for a connection whose calls could wait nowhere */
 export function refusePausing(declared: Readonly<Connections>): void {
   for (const [connection, definition] of Object.entries(declared)) {
     if (!isPausing(definition)) continue;
-    const field = `connections.${connection}.input`;
+    const field = `connections.${connection}.waiting`;
     throw invalid(
       field,
-      `${field} "pause" needs a place that any process finds, and that lets one process claim an answer: a store (createDurableSessions), or, with state that you carry, a claim function of the provider. Without a claim two processes could send the same answer, and servers carry out both.`,
+      `${field} needs a place that any process finds, and that lets one process claim an answer: a store (createDurableSessions), or, with state that you carry, a claim function of the provider. Without a claim two processes could send the same answer, and servers carry out both.`,
     );
   }
 }

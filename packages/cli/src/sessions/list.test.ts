@@ -96,7 +96,7 @@ describe("sessions list", () => {
     const { address, store } = await startApplication();
     const { url } = await startAskingServer();
     const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
-    const shop = defineMcpClientConnection({ url, description: "-", input: "pause" });
+    const shop = defineMcpClientConnection({ url, description: "-", waiting: true });
     const sessions = createDurableSessions({ connections: { shop }, store });
     await sessions.run("chat-of-alice", { principal: alice }, async (run) =>
       callForText(await run.tools(), "shop__order", { item: "tea" }),

@@ -146,7 +146,7 @@ describe("waiting answer", () => {
 
   test("takes no answer for a sign-in, and says who has to sign in", async () => {
     const { store, address } = openFile();
-    const app = await startLockedShop({ input: "pause", sessionsOptions: { store } });
+    const app = await startLockedShop({ waiting: true, sessionsOptions: { store } });
     await parkCalls(app, [{ tool: "work__order", input: { item: "tea" } }]);
     const inStore = ["--store", address];
     const { json } = await runCliJson("waiting", "list", ...inStore);
@@ -162,7 +162,7 @@ describe("waiting answer", () => {
 
   test("says of a call whether its conversation has the result", async () => {
     const { store, address } = openFile();
-    const app = await startLockedShop({ input: "pause", sessionsOptions: { store } });
+    const app = await startLockedShop({ waiting: true, sessionsOptions: { store } });
     const messages = await parkCalls(app, [{ tool: "work__look", input: {} }]);
     await app.signIn();
     await app.step(messages, ["Ordered."]);
@@ -177,11 +177,11 @@ describe("waiting answer", () => {
 
   test("leaves a call whose time is up to the application, which may have it asked again", async () => {
     const maxAgeMs = 1;
-    const input = { mode: "pause", maxAgeMs, onExpired: "ask-again" } as const;
+    const waiting = { maxAgeMs, onExpired: "ask-again" } as const;
     const { answer, inStore, row, origin, server, sessions } = await startAnswering(
       {},
       "order",
-      input,
+      waiting,
     );
     const late = await answer({ ok: true });
     expect(late).toMatchObject({ exitCode: 1 });
@@ -197,8 +197,8 @@ describe("waiting answer", () => {
   });
 
   test("keeps how long a call may wait", async () => {
-    const input = { mode: "pause", maxAgeMs: 60_000 } as const;
-    const { answer, json, inStore } = await startAnswering({ answer: asks }, "order", input);
+    const waiting = { maxAgeMs: 60_000 } as const;
+    const { answer, json, inStore } = await startAnswering({ answer: asks }, "order", waiting);
     expect(waited(json.calls[0])).toBe(60_000);
     expect((await answer({ ok: true })).stdout).toContain("in round 2");
     const after = await runCliJson("waiting", "list", ...inStore);

@@ -67,8 +67,7 @@ export async function operate(opened: OpenedStore, row: CallRow) {
         [call.connection]: defineMcpClientConnection({
           url: call.url,
           description: "A server that only the store knows.",
-          input: {
-            mode: "pause",
+          waiting: {
             onExpired,
             maxAgeMs: Math.max(1, call.expiresAt - call.askedAt),
           },

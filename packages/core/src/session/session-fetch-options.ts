@@ -119,7 +119,7 @@ export type OnStart = (start: SessionStart) => void | Promise<void>;
 /** Wraps the fetch beneath a session fetch. */
 export interface WaitingFeature {
   /** @internal */
-  readonly wrap: (fetch: typeof globalThis.fetch, slot: SessionSlot) => typeof globalThis.fetch;
+  readonly wrap: (fetch: typeof globalThis.fetch, slot?: SessionSlot) => typeof globalThis.fetch;
 }
 
 /** Keeps what a server allows to keep; from `createServerMemory`. */

@@ -38,8 +38,7 @@ export async function answerCall(
   // Whoever noticed it first: all late answers are told the same.
   if (call.state === "expired") return call;
   const isOpen = call.state === "waiting" || call.state === "answering";
-  if (!waitingKinds[call.kind].takesAnswers && isOpen)
-    throw notAsked(call);
+  if (!waitingKinds[call.kind].takesAnswers && isOpen) throw notAsked(call);
   const isRound = round === undefined || round === call.round;
   if (call.state !== "waiting" || !isRound) throw notWaiting(call.state);
   const isExpired = call.expiresAt <= context.now();

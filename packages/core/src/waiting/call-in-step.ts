@@ -160,7 +160,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
         return response;
       } catch (cause) {
         const failure = connectionBroke({ method: message.method, url, cause });
-        if (first && (failure as { code?: unknown }).code === "CONNECTION_UNAVAILABLE") await forget();
+        if (first && (failure as { code?: unknown }).code === "CONNECTION_UNAVAILABLE")
+          await forget();
         throw cause;
       }
     },
@@ -185,7 +186,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     },
     /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */
     cannotWait(reason: "no-task" | "no-event-id") {
-      context.emit({ type: "call-cannot-wait", tool: identity.tool, reason });
+      context.emit({ type: "cannot-wait", tool: identity.tool, reason });
     },
     isStopped: () => stop?.aborted === true,
   };

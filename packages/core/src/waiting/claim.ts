@@ -107,9 +107,6 @@ async function takeBack({ calls }: WaitingContext, before: WaitingRecord, token:
 export const tooLongToWait =
   "The messages of the sub-agent are too long to be kept while its call waits. Keep them yourself: agentTool({ history }).";
 
-/** How often a server may ask for one call. */
-const maxRounds = 10;
-
 /** Keeps the outcome of a leg. */
 async function note(
   context: WaitingContext,
@@ -122,6 +119,7 @@ async function note(
     case "asks": {
       const { limits, now } = context;
       const at = { now: now(), maxAgeMs: limits.maxAgeMs };
+      const { maxRounds = 10 } = limits;
       if (call.round < maxRounds) return await end(asks(call, outcome.question, at));
       const message = `The server asked for input more than ${maxRounds} times for one call.`;
       return await end(settles(call, { error: { code: -32_603, message } }));

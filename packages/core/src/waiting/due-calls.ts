@@ -39,7 +39,11 @@ export function createDueIndex(store: SessionStore, of: WaitingOwner) {
       const { id, connection, expiresAt, pollAfter } = next;
       const value = { version: 1, sessionId, principal, id, connection };
       const owner = JSON.stringify(principalParts(principal));
-      await store.put(keyOf(next), value, null, { owner, expiresAt: expiresAt + dayMs, at: pollAfter });
+      await store.put(keyOf(next), value, null, {
+        owner,
+        expiresAt: expiresAt + dayMs,
+        at: pollAfter,
+      });
     },
     /** Afterwards. What is not done here, the next look does. */
     async follow(next: WaitingRecord, before: WaitingRecord): Promise<void> {

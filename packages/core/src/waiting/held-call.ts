@@ -1,6 +1,6 @@
 import { wait, within } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { pauseAfterFailureMs, sendClaimed } from "./claim.ts";
+import { pauseAfterFailureMs, sendClaimed, type Sent } from "./claim.ts";
 import { upToDate } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
@@ -59,27 +59,29 @@ export function isDue({ pollAfter = 0, ...call }: WaitingRecord, now: number): b
 /**
  * Looks at a call that is due, under a claim.
  *
- * @returns the call as it is then; the same if it is not due, or another process looks
+ * @returns the call as it is then, the same if it is not due, or another process looks; and why its server could not be
+ *   asked
  * @throws {McpSessionError} `STORE_FAILED`
  */
 export async function lookAt(
   context: WaitingContext,
   found: StoredCall,
   leg: LegOptions,
-): Promise<StoredCall> {
+): Promise<StoredCall & Pick<Sent, "failure">> {
   const { calls, now } = context;
   const stored = await upToDate(context, found);
   if (!isDue(stored.call, now())) return stored;
+  let failure: Sent["failure"];
   try {
-    await sendClaimed(context, stored, async (claimed) => {
+    ({ failure } = await sendClaimed(context, stored, async (claimed) => {
       const onHeld = async (held: Held) =>
         void (await calls.replace(claimed, { ...claimed.call, held }));
       return await look(claimed.call, { ...leg, onHeld });
-    });
+    }));
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
   }
-  return (await calls.read(stored.call.id)) ?? stored;
+  return { ...((await calls.read(stored.call.id)) ?? stored), failure };
 }
 
 /**

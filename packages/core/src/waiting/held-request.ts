@@ -62,10 +62,7 @@ export async function sendAbout(
   try {
     const response = await timeLimited(limitMs, signal, async (bounded) => {
       // Its end would be that of the answer's stream, too.
-      const sending = sendToEndpoint(
-        { url, fetch },
-        { method: httpMethod, headers, body, signal },
-      );
+      const sending = sendToEndpoint({ url, fetch }, { method: httpMethod, headers, body, signal });
       return await abortable(sending, bounded);
     });
     if (response.ok) return { response };
@@ -80,7 +77,9 @@ export async function sendAbout(
     if (isLost && rpc) return { response: Response.json(rpc) };
     return { outcome: { type: isLost ? "unknown" : "not-sent", error } };
   } catch (cause) {
-    const error = signal?.aborted ? outcomeUnknown(failure, undefined) : connectionBroke({ ...failure, cause });
+    const error = signal?.aborted
+      ? outcomeUnknown(failure, undefined)
+      : connectionBroke({ ...failure, cause });
     const isKnown = McpSessionError.isInstance(error) && error.code !== "OUTCOME_UNKNOWN";
     return { outcome: { type: isKnown ? "not-sent" : "unsure", error } };
   }
@@ -134,7 +133,9 @@ export async function hear<T>(
   const find = (text: string) =>
     (parseMessages(text)?.messages ?? []).map(take).find((found) => found !== undefined);
   if (!isEventStream(response)) {
-    const text = await timeLimited(ms, signal, (bounded) => abortable(response.text(), bounded)).catch(() => "");
+    const text = await timeLimited(ms, signal, (bounded) =>
+      abortable(response.text(), bounded),
+    ).catch(() => "");
     letGo(response);
     return { found: find(text) };
   }

@@ -10,6 +10,7 @@ export { callId, hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";
 export {
+  askedElsewhere,
   goneCall,
   needsSignIn,
   notPausing,

@@ -11,7 +11,7 @@ import {
   yes,
 } from "../../test/asking-server.ts";
 import type { StoredRecord } from "../index.ts";
-import { type WaitingEvent, waitingCallOf } from "./index.ts";
+import { type WaitingCallEvent, type WaitingEvent, waitingCallOf } from "./index.ts";
 
 const expired = { code: -32_602, message: "Invalid.", data: { reason: "invalid_request_state" } };
 const expiredAnswer = ({ id }: Leg, status: number) =>
@@ -127,7 +127,7 @@ describe("questions that are too old for the application", () => {
     async (look) => {
       for (const isLookedAt of [false, true]) {
         const told: string[] = [];
-        const onEvent = ({ state }: WaitingEvent) => void told.push(state);
+        const onEvent = (event: WaitingEvent) => void told.push((event as WaitingCallEvent).state);
         const options = { maxAgeMs, onEvent };
         const { answer, waiting, time, id, server } = await startWaiting(orders, options);
         expect(await waiting.list()).toMatchObject([{ expiresAt: 6_000 }]);

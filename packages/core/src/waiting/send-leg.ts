@@ -3,12 +3,7 @@ import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { abortable } from "../base/bounded-wait.ts";
 import { refusesUnprocessed } from "../session/lost-session.ts";
-import {
-  connectionBroke,
-  failed,
-  type Failed,
-  outcomeUnknown,
-} from "../session/session-errors.ts";
+import { connectionBroke, failed, type Failed, outcomeUnknown } from "../session/session-errors.ts";
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 import { answerIn, letGo, readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
@@ -16,7 +11,12 @@ import { type InputResponses, isSafeQuestion } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import { taskIn } from "./task-result.ts";
-import { areRequests, type Held, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
+import {
+  areRequests,
+  type Held,
+  type WaitingAnswer,
+  type WaitingRecord,
+} from "./waiting-record.ts";
 
 /** The outcome of a leg. */
 export type LegOutcome =

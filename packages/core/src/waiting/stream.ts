@@ -27,7 +27,11 @@ export const streamWay: HeldWay<HeldStream> = {
   },
   async cancel(call, { requestId }, leg) {
     const params = { requestId, reason: "The call was taken back." };
-    const sent = await sendAbout(call, { message: { method: "notifications/cancelled", params } }, leg);
+    const sent = await sendAbout(
+      call,
+      { message: { method: "notifications/cancelled", params } },
+      leg,
+    );
     if ("response" in sent) letGo(sent.response);
   },
 };
@@ -35,7 +39,10 @@ export const streamWay: HeldWay<HeldStream> = {
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery */
 async function look(call: WaitingRecord, held: HeldStream, leg: LegOptions): Promise<LegOutcome> {
   const eventId = lastEventIdHeader(held.eventId);
-  const unknown = outcomeUnknown({ method: call.request.method, url: new URL(call.url) }, undefined);
+  const unknown = outcomeUnknown(
+    { method: call.request.method, url: new URL(call.url) },
+    undefined,
+  );
   if (eventId === undefined) return { type: "unknown", error: unknown };
   const about = { httpMethod: "GET", headers: { "last-event-id": eventId } } as const;
   const sent = await sendAbout(call, about, leg);
@@ -58,5 +65,7 @@ function outcomeIn(message: JsonRpcMessage, { requestId }: HeldStream): LegOutco
   if ("method" in message || message.id !== requestId) return undefined;
   const { result, error } = message;
   if (error !== undefined) return { type: "settles", answer: { error } };
-  return isRecord(result) ? { type: "settles", answer: { result: withoutMarks(result) } } : undefined;
+  return isRecord(result)
+    ? { type: "settles", answer: { result: withoutMarks(result) } }
+    : undefined;
 }

@@ -5,14 +5,7 @@ import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { failed, outcomeUnknown } from "../session/session-errors.ts";
 import { type JsonRpcResponse, revisionIn } from "../wire/json-rpc.ts";
-import {
-  answerAsked,
-  askAbout,
-  askedIn,
-  hear,
-  laterIfUnsure,
-  sendAbout,
-} from "./held-request.ts";
+import { answerAsked, askAbout, askedIn, hear, laterIfUnsure, sendAbout } from "./held-request.ts";
 import type { HeldWay } from "./held-call.ts";
 import { type LegOptions, type LegOutcome, questionOf } from "./send-leg.ts";
 import { readTask } from "./task-result.ts";
@@ -79,7 +72,9 @@ function settledAs({
   readonly error?: JsonRpcResponse["error"] | undefined;
 }): LegOutcome | undefined {
   if (isRecord(error)) return { type: "settles", answer: { error } };
-  return isRecord(result) ? { type: "settles", answer: { result: withoutMarks(result) } } : undefined;
+  return isRecord(result)
+    ? { type: "settles", answer: { result: withoutMarks(result) } }
+    : undefined;
 }
 
 function cancelled(call: WaitingRecord): LegOutcome {
@@ -91,23 +86,26 @@ function cancelled(call: WaitingRecord): LegOutcome {
   return { type: "settles", answer: { error: { code: -32_603, message } } };
 }
 
-async function lookModern(call: WaitingRecord, held: HeldTask, leg: LegOptions): Promise<LegOutcome> {
+async function lookModern(
+  call: WaitingRecord,
+  held: HeldTask,
+  leg: LegOptions,
+): Promise<LegOutcome> {
   const read = await readNow(call, held, leg);
   if ("outcome" in read) return read.outcome;
   const { now, result } = read;
   switch (now.status) {
     case "completed":
-      return (
-        settledAs({ result: withType(result["result"]) }) ?? goesOn(now)
-      );
+      return settledAs({ result: withType(result["result"]) }) ?? goesOn(now);
     case "failed":
       return settledAs({ error: result["error"] as JsonRpcResponse["error"] }) ?? cancelled(call);
     case "cancelled":
       return cancelled(call);
     case "input_required": {
       const { answered = [] } = now;
-      const open = Object.entries(isRecord(result["inputRequests"]) ? result["inputRequests"] : {})
-        .filter(([key]) => !answered.includes(key));
+      const open = Object.entries(
+        isRecord(result["inputRequests"]) ? result["inputRequests"] : {},
+      ).filter(([key]) => !answered.includes(key));
       const question = questionOf({
         resultType: "input_required",
         inputRequests: Object.fromEntries(open),
@@ -140,7 +138,13 @@ async function answerModern(
     if ("answer" in sent) {
       const { error } = sent.answer;
       if (error === undefined) return goesOn(answered);
-      return { type: "unknown", error: outcomeUnknown({ method: call.request.method, url: new URL(call.url), cause: error }, undefined) };
+      return {
+        type: "unknown",
+        error: outcomeUnknown(
+          { method: call.request.method, url: new URL(call.url), cause: error },
+          undefined,
+        ),
+      };
     }
     const { outcome } = sent;
     if (outcome.type !== "unsure") return outcome;
@@ -148,14 +152,20 @@ async function answerModern(
     const isListed =
       looked.type === "asks" &&
       Object.keys(looked.question.requests).some((key) => Object.hasOwn(responses, key));
-    if (looked.type === "goes-on" && looked.held.type === "task") answered = { ...looked.held, answered: answered.answered };
-    if (!isListed) return looked.type === "goes-on" || looked.type === "not-sent" ? goesOn(answered) : looked;
+    if (looked.type === "goes-on" && looked.held.type === "task")
+      answered = { ...looked.held, answered: answered.answered };
+    if (!isListed)
+      return looked.type === "goes-on" || looked.type === "not-sent" ? goesOn(answered) : looked;
     // It has come twice without an answer: the questions wait still.
     if (attempt > 0) return { type: "not-sent", error: outcome.error };
   }
 }
 
-async function lookInSession(call: WaitingRecord, held: HeldTask, leg: LegOptions): Promise<LegOutcome> {
+async function lookInSession(
+  call: WaitingRecord,
+  held: HeldTask,
+  leg: LegOptions,
+): Promise<LegOutcome> {
   const read = await readNow(call, held, leg);
   if ("outcome" in read) return read.outcome;
   const { now } = read;
@@ -189,7 +199,8 @@ async function findQuestion(
     const sent = await sending;
     if ("outcome" in sent) return undefined;
     // Of the session's own stream nothing is kept.
-    const onEvent = at === 0 ? undefined : async (id: string) => leg.onHeld?.({ ...held, eventId: id });
+    const onEvent =
+      at === 0 ? undefined : async (id: string) => leg.onHeld?.({ ...held, eventId: id });
     return await hear(sent.response, listenMs, askedIn, { signal, onEvent });
   });
   const [ofSession, heard] = await Promise.all(both);

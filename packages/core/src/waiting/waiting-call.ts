@@ -12,12 +12,7 @@ export type WaitingKind = "input" | "authorization" | "agent" | "task" | "stream
  * - `sub-agent`: a call of a sub-agent waits in a tool of the application. Only placeholders are of this type: what
  *   waits is listed with its `path`.
  */
-export type WaitingType =
-  | "question"
-  | "call-waits-for-sign-in"
-  | "sub-agent"
-  | "task"
-  | "stream";
+export type WaitingType = "question" | "call-waits-for-sign-in" | "sub-agent" | "task" | "stream";
 
 /** What is particular to the calls of a kind. */
 interface KindOfWaiting {

@@ -17,7 +17,7 @@ import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { timeLimited } from "../base/bounded-wait.ts";
 import { answerCall } from "./answer-call.ts";
 import { readCall, upToDate } from "./current-call.ts";
-import { isDue, lookAt } from "./held-call.ts";
+import { cancelHeld, isDue, lookAt } from "./held-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import type { WaitingCall } from "./waiting-call.ts";
 import {
@@ -224,13 +224,15 @@ function isOpen({ state, type }: WaitingCall): boolean {
   return (state === "waiting" || state === "answering") && type !== "sub-agent";
 }
 
-/** @throws {McpSessionError} `NOT_WAITING` */
+/** Takes a call back, and has a server stop that keeps it, best effort. @throws {McpSessionError} `NOT_WAITING` */
 export async function withdrawCall(context: WaitingContext, id: string): Promise<WaitingRecord> {
   const stored = await readCall(context, id);
   if (stored.call.state !== "waiting") throw notWaiting(stored.call.state);
   const next = over(stored.call, "withdrawn");
   if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
   await tellWaiting(context, next, stored.call);
+  const { fetch } = context;
+  if (fetch) await cancelHeld(stored.call, { fetch });
   return next;
 }
 

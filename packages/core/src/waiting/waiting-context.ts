@@ -26,6 +26,8 @@ export type WaitsFor = "person" | "task" | "stream";
 export interface WaitingLimits {
   /** How old questions may get, in milliseconds, before they expire here. @default 604800000 (7 days) */
   readonly maxAgeMs?: number | undefined;
+  /** How often a server may ask for one call. @default 10 */
+  readonly maxRounds?: number | undefined;
   /**
    * What happens to questions that have expired, here or for the server (`invalid_request_state`). `"fail"`: the
    * call ends as `expired`. `"ask-again"`: the next answer makes the call start over, and the server asks anew.
@@ -72,7 +74,7 @@ export type WaitingEvent = WaitingCallEvent | CannotWaitEvent;
  * 2026-07-28), or its stream has no event ids. The call goes on to its time limit, and ends with its process.
  */
 export interface CannotWaitEvent {
-  readonly type: "call-cannot-wait";
+  readonly type: "cannot-wait";
   /** The server's name of the tool or prompt, or the resource's URI. */
   readonly tool: string;
   readonly reason: "no-task" | "no-event-id";
@@ -91,6 +93,7 @@ export interface WaitingCallEvent {
 
 export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
   maxAgeMs: (value, field) => checkWhole(value, field, 1),
+  maxRounds: (value, field) => checkWhole(value, field, 1),
   onExpired: oneOf("fail", "ask-again"),
   safeTools(value, field) {
     if (!Array.isArray(value)) checkText(undefined, field);
@@ -126,6 +129,8 @@ export interface WaitingContext {
   /** How long the end of a leg may take: to keep its outcome, and to tell `onWaiting`. In milliseconds. */
   readonly closeTimeoutMs: number;
   readonly emit: (event: WaitingEvent) => void;
+  /** Goes to the connection's server, with its token. Not there where nothing is sent. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
   /** When the calls of the step have to be left, in milliseconds since 1970-01-01 UTC. @default never */
   readonly leaveAt?: number | undefined;
   /** Has the end of the step wait for work that nobody else waits for. */
@@ -150,10 +155,13 @@ export function createWaitingContext(
     claimMs = 60_000,
     closeTimeoutMs = 10_000,
     scrub,
+    fetch,
+    leaveAt,
+    track,
     maxAgeMs = 604_800_000,
     ...limits
   }: WaitingLimits &
-    Pick<WaitingContext, "now" | "claimLeg" | "scrub"> & {
+    Pick<WaitingContext, "now" | "claimLeg" | "scrub" | "fetch" | "leaveAt" | "track"> & {
       readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
       readonly claimMs?: number | undefined;
       readonly closeTimeoutMs?: number | undefined;
@@ -167,8 +175,7 @@ export function createWaitingContext(
     claimMs,
     closeTimeoutMs,
     emit: guarded(onEvent),
-    scrub,
-    now,
+    ...{ scrub, fetch, leaveAt, track, now },
   };
 }
 

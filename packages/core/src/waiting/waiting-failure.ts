@@ -55,15 +55,15 @@ export function goneCall(): McpSessionError {
   );
 }
 
-/** A call whose connection is declared without `input: "pause"` now. */
+/** A call whose connection is declared without `waiting` now. */
 export function notPausing({
   connection,
   state,
 }: Pick<WaitingRecord, "connection" | "state">): McpSessionError {
   return new McpSessionError(
     "CONNECTION_INVALID",
-    `connections.${connection}.input must be "pause" for calls that wait to be answered. Nothing was sent.`,
-    { data: { field: `connections.${connection}.input`, connection, state } },
+    `connections.${connection}.waiting must be set for calls that wait to be answered. Nothing was sent.`,
+    { data: { field: `connections.${connection}.waiting`, connection, state } },
   );
 }
 

@@ -96,7 +96,14 @@ export function createWaitingFetch(
     } else if (method === "tools/call" && own.params?.["task"] === undefined) {
       const leg = { fetch: withHeaders(fetch, request.headers), signal: request.signal };
       const { headers } = request;
-      const call = await beginInStep(context, { url, connection, message: own, headers, leg, notes });
+      const call = await beginInStep(context, {
+        url,
+        connection,
+        message: own,
+        headers,
+        leg,
+        notes,
+      });
       return await sessionCalls.call(call, own, request, { send, fail: notes.onFailure });
     }
     return answerWithPlaceholder(await send(), id);

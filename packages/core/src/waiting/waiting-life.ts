@@ -117,7 +117,13 @@ export function over(
   before: WaitingRecord,
   state: "settled" | "expired" | "outcome-unknown" | "withdrawn",
 ): WaitingRecord {
-  const { requestState: _, histories: _histories, held: _held, pollAfter: _after, ...call } = before;
+  const {
+    requestState: _,
+    histories: _histories,
+    held: _held,
+    pollAfter: _after,
+    ...call
+  } = before;
   return { ...call, state };
 }
 

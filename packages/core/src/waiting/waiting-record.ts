@@ -151,7 +151,10 @@ export function describeWaiting(stored: WaitingRecord): WaitingCall {
   const { method, params } = request;
   const { type } = waitingKinds[kind];
   const { held, pollAfter } = stored;
-  const status = held?.type === "task" && { status: held.status, statusMessage: held.statusMessage };
+  const status = held?.type === "task" && {
+    status: held.status,
+    statusMessage: held.statusMessage,
+  };
   return {
     ...{ id, type, state, connection, server: new URL(url).origin, method },
     tool: String(params[method === "resources/read" ? "uri" : "name"]),

@@ -10,7 +10,7 @@ import type { StepCall } from "../steps/step-protocol.ts";
 /** What a step is told. */
 export interface ColdStep {
   url: string;
-  options: Pick<McpClientConnectionOptions, "session" | "memory" | "input">;
+  options: Pick<McpClientConnectionOptions, "session" | "memory" | "waiting">;
   /** What the step before left. */
   state?: unknown;
   call: StepCall;

@@ -70,7 +70,7 @@ export function coldAskingServer({ name, start, tool, args }: AskingMatrixServer
     name,
     start: () => start(600),
     call: { tool, args },
-    options: { input: "pause" },
+    options: { waiting: true },
     ways: ["stateless", "server", "pinned"],
     single: ["pinned"],
   };

@@ -9,7 +9,7 @@ import type { AskingMatrixServer } from "./asking-servers.ts";
 
 /** What a call that waits is made and answered with. */
 export const askingWays = {
-  "provider-pausing": '@durable-mcp/ai-sdk, `input: "pause"`',
+  "provider-pausing": "@durable-mcp/ai-sdk, `waiting: true`",
   "client-2-waiting": "@modelcontextprotocol/client 2",
   "ai-sdk-2-waiting": "@ai-sdk/mcp 2",
 } satisfies Partial<Record<LegClientName, string>>;

@@ -17,7 +17,7 @@ const titles: Record<AnyClientName, string> = {
   "sdk-1": "`@modelcontextprotocol/sdk` 1",
   "client-2": "`@modelcontextprotocol/client` 2",
   "ai-sdk-2-bare": "`@ai-sdk/mcp` 2 without the session fetch",
-  "provider-pausing": '`@durable-mcp/ai-sdk` with `input: "pause"`',
+  "provider-pausing": "`@durable-mcp/ai-sdk` with `waiting: true`",
   "ai-sdk-2-waiting": "`@ai-sdk/mcp` 2 with waiting calls",
   "client-2-waiting": "`@modelcontextprotocol/client` 2 with waiting calls",
   "ai-sdk-2-alone": "`@ai-sdk/mcp` 2 alone",

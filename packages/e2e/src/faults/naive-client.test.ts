@@ -28,7 +28,7 @@ function createDurableClient(
   const shop = defineMcpClientConnection({
     ...{ url, description: "A shop.", session: "stateful" },
     timeouts: { connectMs: 2_000, callMs: 1_000 },
-    ...(options.input === undefined && {
+    ...(options.waiting === undefined && {
       onElicitation: () => ({ action: "accept", content: { yes: true } }),
     }),
     ...options,
@@ -146,7 +146,7 @@ describe("a server that", () => {
 
     const server = await startShop({ era: "2026-07-28" });
     server.ask("order", rounds);
-    const { newSessions } = createDurableClient(server, { session: "stateless", input: "pause" });
+    const { newSessions } = createDurableClient(server, { session: "stateless", waiting: true });
     await newSessions().run("chat", use, (run) => run.call("shop", "order", { item: "tea" }));
     const states = [];
     for (const responses of [

@@ -27,7 +27,7 @@ function startProcesses() {
     return createDurableSessions({
       connections: {
         shop: defineMcpClientConnection({
-          ...{ url: server.url, description: "A shop.", input: "pause" },
+          ...{ url: server.url, description: "A shop.", waiting: true },
           auth: { getToken: () => ({ token }) },
         }),
       },

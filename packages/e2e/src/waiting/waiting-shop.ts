@@ -35,7 +35,7 @@ export function createShop({
   return createDurableSessions({
     connections: {
       shop: defineMcpClientConnection({
-        ...{ url, description: "A shop.", input: "pause" },
+        ...{ url, description: "A shop.", waiting: true },
         ...(fetch && { fetch }),
         timeouts,
       }),

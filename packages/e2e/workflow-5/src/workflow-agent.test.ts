@@ -89,7 +89,7 @@ test("it sleeps, and goes on in the session", async () => {
 
 test("it sleeps until a person has answered the server, and sees the final result alone", async () => {
   const { url, legs } = await startAskingServer();
-  const shop = { url, description: "A shop.", input: "pause" } as const;
+  const shop = { url, description: "A shop.", waiting: true } as const;
   setConnections({ shop: defineMcpClientConnection(shop) });
   const orders = ["tea", "milk"].map((item) => ({ tool: "shop__order", input: { item } }));
   const run = await turn([orders], { connections: ["shop"] });

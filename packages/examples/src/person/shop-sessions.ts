@@ -15,7 +15,7 @@ export async function openShop(url: string, place: string, events: string) {
   const shop = defineMcpClientConnection({
     url,
     description: "Orders things.",
-    input: "pause",
+    waiting: true,
   });
   const onEvent = events ? createEventLog({ path: events }) : undefined;
   return { sessions: createDurableSessions({ connections: { shop }, store, onEvent }), close };

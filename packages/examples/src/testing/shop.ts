@@ -20,7 +20,7 @@ export function connectShop({ url, path, asks }: Places, context: Partial<StepCo
   const keys = { current: new Uint8Array(32).fill(7) };
   const redirectUrl = "http://localhost:3000/oauth/callback";
   const oauth = createOAuth({ store, keys, redirectUrl, fetch, now });
-  const session = asks ? ({ input: "pause" } as const) : ({ session: "stateful" } as const);
+  const session = asks ? ({ waiting: true } as const) : ({ session: "stateful" } as const);
   const shop = defineMcpClientConnection({
     url,
     description: "A shop.",

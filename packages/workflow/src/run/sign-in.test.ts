@@ -114,7 +114,7 @@ test("a call that is taken back fails for the model, and the others wait on", as
 });
 
 test("a server without sessions: a call that needs a scope waits, and then its question", async () => {
-  const work = await startLockedShop({ input: "pause" });
+  const work = await startLockedShop({ waiting: true });
   setStepSettings({ work: work.connection() });
   await work.signIn();
   const order = { tool: "work__order", input: { item: "tea" }, toolCallId: "order" };

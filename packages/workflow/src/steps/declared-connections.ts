@@ -2,7 +2,7 @@ import {
   checkConnections,
   findDeclared,
   notDeclared,
-  pausingInput,
+  waitingLimits,
 } from "@durable-mcp/ai-sdk/internal";
 import { invalid } from "@durable-mcp/core/internal";
 import {
@@ -51,7 +51,7 @@ export function sessionOptionsOf({
 
 /** What a definition says of calls that may run twice. */
 export function resendOf(definition: McpClientConnection): StatefulSessionOptions["resend"] {
-  return pausingInput(definition.options)?.safeTools ?? sessionOptionsOf(definition)?.resend;
+  return waitingLimits(definition.options)?.safeTools ?? sessionOptionsOf(definition)?.resend;
 }
 
 /**

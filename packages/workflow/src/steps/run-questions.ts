@@ -18,7 +18,7 @@ import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
 export interface RunQuestions {
   /**
    * First the connections of these calls whose user has to sign in: they have no `id`. Then the calls of the run that
-   * wait for a person (`input: "pause"`) or for the sign-in, for one principal, in the order in which they began to
+   * wait for a person (`waiting: true`) or for the sign-in, for one principal, in the order in which they began to
    * wait. A question is there a moment after `onWaiting` was told of it, and until the run has heard an answer.
    *
    * @param runId the run's id, of the Workflow SDK. An unknown run has no questions

@@ -94,7 +94,7 @@ test.each(kept)("is kept in %s of servers of the session era", async (_, createS
 
 test.each(kept)("is kept in %s beside calls that wait", async (_, createSessions) => {
   const server = await startAskingServer();
-  const options = { input: "pause", memory: { pinMs: 60_000 } } as const;
+  const options = { waiting: true, memory: { pinMs: 60_000 } } as const;
   const { results, log } = await callTwice(server, createSessions(), options, "order");
   expect(results).toMatchObject([
     { ok: true, waiting: {} },

@@ -18,7 +18,7 @@ async function startOrder({
   question,
 }: { store?: SessionStore; question?: () => object } = {}) {
   const shop = await startAskingServer({ ...(question && { question }) });
-  const pausing = { url: shop.url, description: "A shop.", input: "pause" } as const;
+  const pausing = { url: shop.url, description: "A shop.", waiting: true } as const;
   const refused: string[] = [];
   const parts = { emit: () => undefined, now: Date.now };
   const sessionsWith = (current: Uint8Array) =>
@@ -80,7 +80,7 @@ test("a record whose key is gone ends the call, and nothing is sent", async () =
 
 test("a connection that does not pause any more begins no call anew", async () => {
   const { shop, begun, goOn, pausing } = await startOrder();
-  const { input: _, ...definition } = pausing;
+  const { waiting: _, ...definition } = pausing;
   expect(await goOn(begun.waiting!, { definition })).toMatchObject({
     ok: false,
     code: "CONNECTION_INVALID",

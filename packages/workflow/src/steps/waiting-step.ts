@@ -1,5 +1,5 @@
 import { type ConnectionRun, type McpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
-import { mayWait, pausingInput } from "@durable-mcp/ai-sdk/internal";
+import { mayWait, waitingLimits } from "@durable-mcp/ai-sdk/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { notPausing } from "@durable-mcp/core/waiting/internal";
 import type { CallRequest, CallResult, WaitingRequest, WaitingStep } from "../step-protocol.ts";
@@ -15,7 +15,7 @@ export async function waitingStep(
   sealCalls: SealCalls,
 ): Promise<WaitingStep> {
   const { id, round, toolCallId = "", expiresAt } = call;
-  const { onExpired = "fail" } = pausingInput(options) ?? {};
+  const { onExpired = "fail" } = waitingLimits(options) ?? {};
   // After a sign-in that came too late nobody asks again.
   const ends = onExpired === "fail" || round === 0;
   const record = await sealCalls();

@@ -14,7 +14,7 @@ export const openPausingConnection: OpenLegClient = async ({ url, storePath }) =
   const conversation = openConversation(`${storePath}.messages.json`);
   const description = "The suite's server.";
   const sessions = createDurableSessions({
-    connections: { suite: defineMcpClientConnection({ url, description, input: "pause" }) },
+    connections: { suite: defineMcpClientConnection({ url, description, waiting: true }) },
     store,
   });
   const owner = { principal: { type: "app" } } as const;

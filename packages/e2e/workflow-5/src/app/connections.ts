@@ -14,7 +14,7 @@ export function setConnections(connections: Record<string, McpConnection>): void
 function declared(): Record<string, McpConnection> {
   const askingUrl = process.env["ASKING_URL"];
   if (askingUrl !== undefined) {
-    const shop = { url: askingUrl, description: "A shop.", input: "pause" } as const;
+    const shop = { url: askingUrl, description: "A shop.", waiting: true } as const;
     return { shop: defineMcpClientConnection(shop) };
   }
   const url = process.env["NOTEBOOK_URL"];
