@@ -235,6 +235,13 @@ test("a shared session over stdio: the error says why", () => {
   expect(define).toThrow(expect.objectContaining({ data: { field: "session.shared" }, message }));
 });
 
+test("waiting over stdio: the error says why", () => {
+  const waiting = { waiting: true } as object;
+  const define = () => defineMcpStdioConnection({ command: "node", description, ...waiting });
+  const message = expect.stringContaining("while its process runs");
+  expect(define).toThrow(expect.objectContaining({ data: { field: "waiting" }, message }));
+});
+
 test("the options of a durable agent's call are checked before anything is opened", async () => {
   const options = { sessionId: "chat", principal, onUnavailable: "ignore" } as any;
   const refused = { code: "CONNECTION_INVALID", data: { field: "onUnavailable" } };

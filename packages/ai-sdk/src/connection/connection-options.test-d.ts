@@ -71,6 +71,20 @@ describe("client", () => {
   });
 });
 
+describe("waiting", () => {
+  test("is on, or says for what, on every HTTP connection", () => {
+    expectTypeOf(defineMcpClientConnection({ ...server, waiting: true }).type).toBeString();
+    const waiting = { for: ["task", "stream"], afterMs: 0, record: "first", maxRounds: 1 } as const;
+    defineMcpClientConnection({ ...server, session: "stateful", waiting });
+    // @ts-expect-error left out, no call waits
+    defineMcpClientConnection({ ...server, waiting: false });
+    // @ts-expect-error it is "task"
+    defineMcpClientConnection({ ...server, waiting: { for: ["tasks"] } });
+    // @ts-expect-error a stdio server's calls end with its process
+    defineMcpStdioConnection({ command: "server", description: "It.", waiting: true });
+  });
+});
+
 describe("approval and onProgress", () => {
   test("are of every transport, and may be undefined", () => {
     const none = { approval: undefined, onProgress: undefined };

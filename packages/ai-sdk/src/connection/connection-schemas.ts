@@ -77,11 +77,17 @@ export const replacementFields = {
   except: z.optional(names),
 };
 
+const forRule = 'must be a list of "person", "task" and "stream"';
+
 const waitingSchema = z.union(
   [
     z.literal(true),
     z.strictObject({
-      for: z.optional(z.array(z.literal(["person", "task", "stream"])).check(z.minLength(1))),
+      for: z.optional(
+        z
+          .array(z.literal(["person", "task", "stream"], forRule), forRule)
+          .check(z.minLength(1, forRule)),
+      ),
       afterMs: z.optional(wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds")),
       record: z.optional(z.literal(["late", "first"], 'must be "late" or "first"')),
       maxAgeMs: z.optional(age),
@@ -205,7 +211,7 @@ const hints = {
   transport:
     "is not an option: give url for Streamable HTTP, or declare a program with defineMcpStdioConnection",
   sessionId: "is not an option: the agent session is named when it is opened or run",
-  input: "is not an option: give waiting: true, and calls wait beyond the step",
+  input: "is called waiting: give waiting: true over HTTP",
   waiting:
     "is for servers over HTTP: a stdio server asks and works while its process runs, and onElicitation answers within the step",
   memory:

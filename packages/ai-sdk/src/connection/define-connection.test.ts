@@ -43,6 +43,15 @@ describe("accepts", () => {
     ["an OAuth provider", { authProvider: { tokens: () => undefined } }],
     ["a function that returns an OAuth provider", { authProvider: () => undefined }],
     ["calls that wait, with limits", { waiting: { maxAgeMs: 3, onExpired: "fail" } }],
+    [
+      "calls that wait, with all that is new",
+      { waiting: { for: ["task"], afterMs: 0, record: "first", maxRounds: 1, onSettled() {} } },
+    ],
+    ["calls that wait on a session", { waiting: true, session: "stateful" }],
+    [
+      "questions that are answered within the step, and tasks that wait",
+      { waiting: { for: ["task", "stream"] }, onElicitation: () => ({}) },
+    ],
     ["undefined for what is optional", { session: undefined, auth: undefined, timeouts: {} }],
   ])("%s", (_, options) => {
     expect(define({ ...valid, ...options })).toMatchObject({
@@ -80,7 +89,19 @@ describe("refuses, and names the field", () => {
     ["allow together with block", { tools: { allow: ["a"], block: ["b"] } }, "tools"],
     ["an empty tool name", { tools: { allow: [""] } }, "tools.allow.0"],
     ["no age", { waiting: { maxAgeMs: 0 } }, "waiting.maxAgeMs"],
+    ["waiting that is off", { waiting: false }, "waiting"],
+    ["waiting for nothing", { waiting: { for: [] } }, "waiting.for"],
+    ["waiting for an unknown thing", { waiting: { for: ["tasks"] } }, "waiting.for.0"],
+    ["waiting for a text", { waiting: { for: "task" } }, "waiting.for"],
+    ["less than no time", { waiting: { afterMs: -1 } }, "waiting.afterMs"],
+    ["no round", { waiting: { maxRounds: 0 } }, "waiting.maxRounds"],
+    ["an unknown time of a record", { waiting: { record: "early" } }, "waiting.record"],
     ["calls that wait and are answered", { waiting: true, onElicitation: () => ({}) }, "waiting"],
+    [
+      "calls that wait for a person and are answered",
+      { waiting: { for: ["task", "person"] }, onElicitation: () => ({}) },
+      "waiting",
+    ],
   ])("%s", (_, options, field) => {
     const error = errorOf(() => define({ ...valid, ...options }));
     expect(error).toMatchObject({ code: "CONNECTION_INVALID", data: { field } });
@@ -92,6 +113,9 @@ describe("refuses, and names the field", () => {
     expect(messageOf({ url: "/mcp" })).toContain("absolute http(s) URL");
     expect(messageOf({ header: {} })).toContain("not a known option");
     expect(messageOf({ session: "statefull" })).toContain('"stateful"');
+    expect(messageOf({ input: {} })).toContain("input is called waiting: give waiting: true");
+    for (const list of [[], ["tasks"], "task"])
+      expect(messageOf({ waiting: { for: list } })).toContain('"person", "task" and "stream"');
     expect(messageOf({ headers: { "x y": "" } })).toContain("HTTP header name");
     expect(messageOf({ auth: { getToken() {} }, authProvider() {} })).toContain("authProvider");
   });

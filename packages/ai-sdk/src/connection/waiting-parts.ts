@@ -9,7 +9,7 @@ import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/cor
 /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
 type ContextOf = (of: Pick<WaitingCall, "connection">) => Promise<WaitingContext>;
 
-/** A pausing connection's own part of its waiting calls. */
+/** The part of a connection with `waiting` in its waiting calls. */
 export interface PausingCalls {
   readonly contextOf: ContextOf;
   /** Goes to the server, with the token of the connection. */

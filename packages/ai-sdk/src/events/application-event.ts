@@ -170,5 +170,5 @@ function unknownOutcome({
 }): string {
   // Before the first question a call waits for a sign-in.
   const what = round === 0 ? `a call of ${tool}` : `a person's answer to the question of ${tool}`;
-  return `${what} was perhaps sent, and nobody knows whether the call was carried out. It is not sent again; look at the server. Tools that may run twice can be named in input.safeTools.`;
+  return `${what} was perhaps sent, and nobody knows whether the call was carried out. It is not sent again; look at the server. Tools that may run twice can be named in waiting.safeTools.`;
 }

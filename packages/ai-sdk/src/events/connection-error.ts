@@ -55,7 +55,7 @@ export function requestError(error: unknown, use: FailedUse): unknown {
 }
 
 function nobodyToAsk(cause: unknown, { connection, origin, method }: FailedUse): McpSessionError {
-  const data = { field: `connections.${connection}.input`, connection, origin, method };
+  const data = { field: `connections.${connection}.waiting`, connection, origin, method };
   const message = `Connection ${connection}: ${cannotAsk}`;
   return new McpSessionError("CONNECTION_INVALID", message, { data, cause });
 }

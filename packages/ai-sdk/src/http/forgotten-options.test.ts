@@ -1,4 +1,4 @@
-/** What an application hears that left out `session`, `input` or `onElicitation` where its server needs it. */
+/** What an application hears that left out `session`, `waiting` or `onElicitation` where its server needs it. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startAskingServer } from "../../test/asking-server.ts";

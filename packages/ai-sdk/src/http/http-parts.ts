@@ -35,7 +35,7 @@ export interface HttpConnectionOptions extends ConnectionStep {
   readonly onSession?: OnSession | undefined;
   /** Whether the step lists the tools as soon as it is connected. */
   readonly listsTools?: boolean | undefined;
-  /** Where calls wait, if the connection pauses. */
+  /** Where calls wait, if the connection has `waiting`. */
   readonly waiting?: WaitingSource | undefined;
 }
 

@@ -92,7 +92,7 @@ const forms = Object.entries(lies).flatMap(([where, lie]) =>
 );
 
 describe.each<[string, Partial<McpClientConnectionOptions>]>([
-  ["that pauses", { waiting: true }],
+  ["with `waiting`", { waiting: true }],
   ["with sessions", { session: "stateful" }],
   ["without sessions", {}],
 ])("on a connection %s", (_, options) => {

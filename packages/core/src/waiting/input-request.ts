@@ -84,7 +84,7 @@ export interface ElicitationRequest {
 }
 
 /**
- * A question of a server, as it was asked. A server that goes by the capabilities of a pausing connection only
+ * A question of a server, as it was asked. A server that goes by the capabilities of a connection with `waiting` only
  * asks with `elicitation/create`.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr

@@ -74,14 +74,18 @@ test("answers that do not fit are not sent, and the questions wait", async () =>
   expect(await waiting.list()).toMatchObject([{ state: "waiting" }]);
 });
 
-test("more rounds than allowed settle the call with an error", async () => {
-  const { answer, id, server } = await startWaiting(() => asks("s"));
-  for (let round = 2; round <= 10; round += 1) await answer(id);
+test.each([
+  [undefined, 10],
+  [1, 1],
+  [12, 12],
+])("more rounds than allowed (%s) settle the call with an error", async (maxRounds, allowed) => {
+  const { answer, id, server } = await startWaiting(() => asks("s"), { maxRounds });
+  for (let round = 2; round <= allowed; round += 1) await answer(id);
   expect(await answer(id)).toMatchObject({
-    call: { state: "settled", round: 10 },
-    error: { message: "The server asked for input more than 10 times for one call." },
+    call: { state: "settled", round: allowed },
+    error: { message: `The server asked for input more than ${allowed} times for one call.` },
   });
-  expect(server.legs).toHaveLength(11);
+  expect(server.legs).toHaveLength(allowed + 1);
 });
 
 test("a question too long to be kept settles the call with an error", async () => {

@@ -16,7 +16,7 @@ const noon: InputResponses = { delivery: { action: "accept", content: { time: "1
 
 type Execute = (input: object, options: object) => Promise<unknown>;
 
-/** The processes of an application with a pausing connection: each has a token of its own. */
+/** The processes of an application with a connection that has `waiting`: each has a token of its own. */
 function startProcesses() {
   const store = createMemoryStore();
   const before = server.legs().length;

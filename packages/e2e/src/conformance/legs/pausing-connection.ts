@@ -6,7 +6,7 @@ import { calledOf, type OpenLegClient } from "./leg-client.ts";
 import { readFirst } from "../../clients/own-client.ts";
 
 /**
- * A connection of `@durable-mcp/ai-sdk` that pauses. Its calls wait in the store of the durable sessions, and the
+ * A connection of `@durable-mcp/ai-sdk` with `waiting`. Its calls wait in the store of the durable sessions, and the
  * conversation lies beside it, as JSON: a result takes the place that a waiting call has in there.
  */
 export const openPausingConnection: OpenLegClient = async ({ url, storePath }) => {
