@@ -212,7 +212,7 @@ export interface McpClientConnectionOptions<
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-interface ClientConnectionTimeouts extends ConnectionTimeouts {
+export interface ClientConnectionTimeouts extends ConnectionTimeouts {
   /**
    * For the handshake and for listing tools, in milliseconds. A server that does not answer delays
    * `tools()`, for all connections, by that time. @default 10000

@@ -54,6 +54,8 @@ export function waitingOutsideStep({
   return {
     list: uses.list,
     answer: async (...answer) => await uses.answer(...answer).finally(end),
+    checkOne: async (...check) => await uses.checkOne(...check).finally(end),
+    check: async (...check) => await uses.check(...check).finally(end),
     withdraw: async (id) => await uses.withdraw(id).finally(end),
   };
 }

@@ -9,12 +9,18 @@ const methods = {
   call: "tools/call",
   recover: "recover",
   ready: "ready",
+  look: "look",
   answer: "answer",
 } as const;
 
 /** Whether an operation is one request; a recovery, a wait, and an answer may be several. */
 export function isRequest({ operation }: ConnectionOperation): boolean {
-  return operation !== "recover" && operation !== "ready" && operation !== "answer" && operation !== "look";
+  return (
+    operation !== "recover" &&
+    operation !== "ready" &&
+    operation !== "answer" &&
+    operation !== "look"
+  );
 }
 
 /** The method that an operation is named for. */

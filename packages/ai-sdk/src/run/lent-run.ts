@@ -80,7 +80,7 @@ export function createLentRun(
 
 type Method = (...args: unknown[]) => unknown;
 const namedMethods = ["create", "find", "list", "end"] as const;
-const waitingMethods = ["list", "find", "answer", "withdraw"] as const;
+const waitingMethods = ["list", "find", "answer", "check", "withdraw"] as const;
 const ownMethods = [
   ...(["instructions", "call", "info", "status"] as const),
   ...(["restart", "clearTools", "ready"] as const),

@@ -73,6 +73,8 @@ interface StepOptions {
   readonly sessionId?: string | undefined;
   /** Ends handshakes and listings of the step, and the reading of a stream; closes the clients of a run. */
   readonly abortSignal?: AbortSignal | undefined;
+  /** When this function is stopped, as `endsAt` of durable sessions. @default never */
+  readonly endsAt?: Date | number | undefined;
 }
 
 /** Options of a run on state that the application carries. */
@@ -225,6 +227,21 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
       readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
     },
   ): Promise<{ session: SESSION; call: WaitingCall }>;
+  /**
+   * Looks at each call that is due, as `check` of durable sessions, after `claim` of the provider has allowed it.
+   *
+   * @param use.onSession saves the agent session, if its state has changed
+   * @returns the calls that were looked at, and the agent session to save
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   */
+  check<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    use: {
+      readonly principal: Principal;
+      readonly abortSignal?: AbortSignal | undefined;
+      readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
+    },
+  ): Promise<{ session: SESSION; calls: WaitingCall[] }>;
   /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING` */
   withdraw<SESSION extends { state?: unknown }>(
     session: SESSION,

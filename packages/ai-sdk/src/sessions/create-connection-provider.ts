@@ -13,7 +13,7 @@ import { refusePausing } from "../waiting/waiting-source.ts";
 import { startAutoSession } from "../run/auto-session.ts";
 import type { AutoSessionOptions } from "../run/run-options.ts";
 import { createManagement } from "./manage-sessions.ts";
-import { createStateContext, type StepContext } from "./sessions-context.ts";
+import { createStateContext, leaveBefore, type StepContext } from "./sessions-context.ts";
 import { ofState, type StateStore } from "../records/state-store.ts";
 import { createCarriedWaiting } from "./waiting-outside-step.ts";
 import type {
@@ -114,13 +114,17 @@ function createStateRuns<CONNECTIONS extends Connections>(
 
   const runs: ReturnType<typeof createStateRuns<CONNECTIONS>> = {
     create(creation) {
-      const { state, principal, sessionId, abortSignal } = checkOptions(createSchema, creation);
+      const { state, principal, sessionId, abortSignal, endsAt } = checkOptions(
+        createSchema,
+        creation,
+      );
       const declared = declaredFor(principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
       const events = createStepEvents(internals.emit, sessionId);
       const own = createStateContext(internals, state, namespace);
       const { carried: store } = own;
-      const context: StepContext = { ...own, ...ofState, abortSignal, emit: events.emit };
+      const leaveAt = leaveBefore(endsAt, internals.now());
+      const context: StepContext = { ...own, ...ofState, abortSignal, leaveAt, emit: events.emit };
       const slots = new Map<string, StoredSlot>();
       for (const [connection, definition] of Object.entries(clientConnections(declared))) {
         if (!hasSlot(definition)) continue;

@@ -38,7 +38,7 @@ export const providerSchema = optionalOptions({
 });
 
 const endsAt = z.custom(
-  (value) => Number.isFinite(value instanceof Date ? value.getTime() : value),
+  (value) => Number(value instanceof Date || typeof value === "number" ? value : Number.NaN) > 0,
   "must be a date, or milliseconds since 1970-01-01 UTC",
 );
 const stepFields = { principal: anything, sessionId: text, abortSignal, endsAt };
@@ -49,6 +49,9 @@ export const runOnStateSchema = z.strictObject({
 });
 
 export const principalSchema = optionalOptions({ principal: anything });
+export const carriedCheckSchema = optionalOptions({
+  ...{ principal: anything, onSession: someFunction, abortSignal },
+});
 export const carriedAnswerSchema = optionalOptions({
   ...{ principal: anything, onSession: someFunction },
   ...answerFields,
@@ -82,7 +85,13 @@ export const durableSessionsSchema = z.strictObject({
   autoSession: z.optional(z.strictObject({ ...autoSessionFields, sessionId: text })),
 });
 
-export const useSchema = optionalOptions({ principal: anything, abortSignal, endsAt, onUnavailable });
+export const useSchema = optionalOptions({
+  principal: anything,
+  abortSignal,
+  endsAt,
+  onUnavailable,
+});
+export const lookSchema = optionalOptions({ abortSignal });
 export const checkSchema = optionalOptions({ principal: anything, abortSignal });
 export const answerUseSchema = optionalOptions({ principal: anything, ...answerFields });
 const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
@@ -94,6 +103,7 @@ export const operatorSchema = optionalOptions({
   ...{ ...selectionFields, timeoutMs: timeout, authorize: someFunction },
 });
 const { cursor: _, ...sweepFields } = pageFields;
+export const dueSchema = optionalOptions({ limit: pageFields.limit });
 export const sweepSchema = optionalOptions({
   ...{ ...sweepFields, shared: flag, authorize: someFunction },
   idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),

@@ -36,6 +36,7 @@ import {
   type RecordUse,
   type SessionOwner,
 } from "./selected-records.ts";
+import { createDueCalls, type DueCalls } from "./due-calls.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 
 /** Selects sessions of an operator's agent, of all principals or of one. */
@@ -64,7 +65,7 @@ interface SweepOptions {
 }
 
 /** Sees the sessions of all principals. Keep it away from code that serves users. */
-export interface DurableSessionsAdmin {
+export interface DurableSessionsAdmin extends DueCalls {
   /** Describes stored sessions of this agent, as `list` of the sessions does. */
   list(
     query?: Partial<SessionSelection> & SessionListQuery,
@@ -165,6 +166,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       ]);
       return ended;
     },
+    ...createDueCalls(context),
     sweep: async (options = {}) => await sweep(context, checkOptions(sweepSchema, options)),
   };
 }

@@ -1,31 +1,22 @@
 import type { Principal } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { checkOptions } from "../base/check-options.ts";
-import { waitingOutsideStep } from "../http/answer-outside-step.ts";
-import { checkSessionId, recordOwner } from "../records/slot-record.ts";
+import { checkSessionId } from "../records/slot-record.ts";
 import { ofState } from "../records/state-store.ts";
 import type { ConnectionProvider } from "./connection-provider.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
-import { answerUseSchema, carriedAnswerSchema, principalSchema } from "./option-schemas.ts";
+import {
+  answerUseSchema,
+  carriedAnswerSchema,
+  carriedCheckSchema,
+  checkSchema,
+  principalSchema,
+} from "./option-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
-import { createStateContext, type SessionsContext, waitingSource } from "./sessions-context.ts";
+import { openWaiting } from "./open-waiting.ts";
+import { createStateContext, type SessionsContext } from "./sessions-context.ts";
 
-type WaitingUses = "waiting" | "answer" | "withdraw";
-
-function openWaiting(
-  context: SessionsContext,
-  sessionId: string,
-  principal: Principal,
-  abortSignal?: AbortSignal,
-) {
-  const { provider, tell, now, work } = context;
-  recordOwner(principal);
-  work.throwIfShutDown();
-  const { telemetry } = provider;
-  const source = waitingSource({ ...context, sessionId });
-  const declared = provider.declaredFor(principal);
-  return waitingOutsideStep({ source, principal, declared, tell, telemetry, now, abortSignal });
-}
+type WaitingUses = "waiting" | "answer" | "check" | "withdraw";
 
 /** The uses of waiting calls in a store, outside of a step. */
 export function createStoredWaiting(
@@ -42,6 +33,11 @@ export function createStoredWaiting(
       checkSessionId(sessionId);
       const calls = openWaiting(context, sessionId, principal, options.abortSignal);
       return await calls.answer(id, responses, options);
+    },
+    async check(sessionId, use) {
+      const { principal, abortSignal } = checkOptions(checkSchema, use);
+      checkSessionId(sessionId);
+      return await openWaiting(context, sessionId, principal, abortSignal).check({ abortSignal });
     },
     async withdraw(sessionId, id, use) {
       const { principal } = checkOptions(principalSchema, use);
@@ -85,6 +81,14 @@ export function createCarriedWaiting(
         throw error;
       }
       return { session: await save(), call };
+    },
+    async check(session, use) {
+      const { principal, onSession, abortSignal } = checkOptions(carriedCheckSchema, use);
+      const { calls, carried } = open(session, principal, abortSignal);
+      const looked = await calls.check({ abortSignal });
+      const after = carried.commit(session);
+      if (after !== session) await onSession?.(after);
+      return { session: after, calls: looked };
     },
     async withdraw(session, id, use) {
       const { principal } = checkOptions(principalSchema, use);

@@ -22,6 +22,7 @@ import {
   type ToolProgress,
 } from "../connection/call-progress.ts";
 import { hiding } from "../connection/hidden-values.ts";
+import type { ClientConnectionTimeouts } from "../connection/connection-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import type { ConnectionOperationDetails } from "../events/connection-telemetry.ts";
@@ -124,19 +125,20 @@ export async function boundedCall<T>(
   const { name, origin, definition } = connection;
   const callMs = timeoutMs ?? callTimeoutMs(definition);
   return await connection.trace({ operation: "call", tool: tool.name }, async (note) => {
-    const own = { tool: tool.name, input, toolCallId: envelope.toolCallId };
-    const { input: args, secrets } = await withProvided(connection, own, callers).catch(
+    const provided = { tool: tool.name, input, toolCallId: envelope.toolCallId };
+    const { input: args, secrets } = await withProvided(connection, provided, callers).catch(
       (error: unknown) => {
         connection.tell(error);
         throw error;
       },
     );
+    const { answerMs = Infinity }: ClientConnectionTimeouts = definition.options.timeouts ?? {};
+    const limitMs = Math.min(callMs ?? Infinity, answerMs);
+    const own = { ...envelope, input: modelInput, stop: callers, limitMs };
     const bounded = async (signal: AbortSignal | undefined) => {
       try {
         const result = await connection.withRecovery(tool, async () =>
-          ownResult(connection, { ...envelope, input: modelInput }, args, (marked) =>
-            attempt(signal, marked),
-          ),
+          ownResult(connection, own, args, (marked) => attempt(signal, marked)),
         );
         const isFailed = isToolError(result);
         note({ isToolError: isFailed, waiting: waitingOf(result) });

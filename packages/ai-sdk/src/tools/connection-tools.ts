@@ -116,6 +116,7 @@ function createCall(
     const repeated = isRepeat && (await connection.repeatOf?.(name, input, toolCallId));
     if (repeated) return repeated;
     const path = pathAround(toolCallId);
+    const place = use.messages?.length;
     const observers = [progressObserver(connection, name, toolCallId)];
     const park = async () =>
       toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId, path }));
@@ -123,7 +124,7 @@ function createCall(
     const result = await reportProgress(observers, (observing) =>
       boundedCall(
         connection,
-        { tool, input, toolCallId, path, park, allowed, observe: observing },
+        { tool, input, toolCallId, path, place, park, allowed, observe: observing },
         async (signal, args) => {
           const { tools } = await boundNow(signal);
           const { execute } = tools[name] as { execute: Execute };
@@ -197,6 +198,8 @@ async function listAllTools(
 interface CallUse {
   readonly abortSignal?: AbortSignal;
   readonly toolCallId?: string;
+  /** The messages that the model was asked with. */
+  readonly messages?: readonly unknown[];
 }
 
 export type Execute = (input: unknown, options?: CallUse) => PromiseLike<unknown>;

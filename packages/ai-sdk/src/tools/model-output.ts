@@ -18,13 +18,24 @@ const providerKey = "durable-mcp";
 export function waitingModelOutput(result: WaitingResult): ModelOutput & { type: "content" } {
   const call = waitingCallOf(result)!;
   const [text] = waitingResult(call).content;
-  const { id: waiting, repeats } = call;
-  const providerOptions = { [providerKey]: { waiting, ...(repeats && { repeats }) } };
+  const { id: waiting, repeats, type } = call;
+  const forServer = waitsForServer(call) && { type };
+  const providerOptions = { [providerKey]: { waiting, ...(repeats && { repeats }), ...forServer } };
   return { type: "content", value: [{ ...text, providerOptions }] };
 }
 
+/** What a placeholder says of its call. */
+export interface WaitingMark extends Pick<WaitingCall, "id" | "repeats"> {
+  readonly type?: WaitingCall["type"] | undefined;
+}
+
+/** Whether a call waits for its server alone. */
+export function waitsForServer({ type }: Pick<WaitingMark, "type">): boolean {
+  return type === "task" || type === "stream";
+}
+
 /** The waiting call whose placeholder a tool's result for the model is. */
-export function waitingIn(output: unknown): Pick<WaitingCall, "id" | "repeats"> | undefined {
+export function waitingIn(output: unknown): WaitingMark | undefined {
   const type = ownField(output, "type");
   const value = ownField(output, "value");
   // AI SDK makes JSON of an output when it is not given the tool, and with it `toModelOutput`.
@@ -33,7 +44,9 @@ export function waitingIn(output: unknown): Pick<WaitingCall, "id" | "repeats"> 
   for (const part of value as readonly unknown[]) {
     const mark = ownField(ownField(part, "providerOptions"), providerKey);
     const [id, repeats] = [ownField(mark, "waiting"), ownField(mark, "repeats")];
-    if (typeof id === "string" && id !== "") return { id, ...(repeats === true && { repeats }) };
+    if (typeof id !== "string" || id === "") continue;
+    const type = ownField(mark, "type") as WaitingMark["type"];
+    return { id, ...(repeats === true && { repeats }), ...(waitsForServer({ type }) && { type }) };
   }
   return undefined;
 }

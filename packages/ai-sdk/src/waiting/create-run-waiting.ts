@@ -15,7 +15,7 @@ import {
   type UserMessage,
   type WaitingParts,
 } from "./run-waiting.ts";
-import { resumeParked } from "./sign-in.ts";
+import { isParked, resumeParked } from "./sign-in.ts";
 import { whileWaiting } from "./stop-when-waiting.ts";
 import { isOpen, loadWaiting, unlessOver } from "./stored-calls.ts";
 import { isAgentCall, resumeAgentCall } from "./sub-agents.ts";
@@ -51,15 +51,12 @@ export function createRunWaiting(
   /** Fills in what is over. */
   const fill = async <MESSAGE>(messages: readonly MESSAGE[], tools: ToolSet) => {
     const places = placesIn(messages);
-    const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) =>
-      isAgentCall(call)
-        ? await resumeAgentCall(stored!, call, ...of, step.signal)
-        : await resumeParked(
-            { contextOf: stored!.contextOf, find: findOpen },
-            call,
-            replayOf(of[1])?.tool,
-          ),
-    );
+    const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) => {
+      if (isAgentCall(call)) return await resumeAgentCall(stored!, call, ...of, step.signal);
+      if (!isParked(call.call)) return await stored!.look(call, step.signal);
+      const parts = { contextOf: stored!.contextOf, find: findOpen };
+      return await resumeParked(parts, call, replayOf(of[1])?.tool);
+    });
     const inOrder = filled.values();
     return {
       messages: fillIn(messages, () => inOrder.next().value),

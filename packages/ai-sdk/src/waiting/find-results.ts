@@ -5,8 +5,7 @@ import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
 import { ownField } from "../base/own-field.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
-import { isParked } from "./sign-in.ts";
-import { agentNameOf, isAgentCall } from "./sub-agents.ts";
+import { agentNameOf } from "./sub-agents.ts";
 import { answerWithoutSecrets } from "../tools/provided-arguments.ts";
 import { replayOf } from "../tools/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
@@ -48,7 +47,7 @@ interface Results {
 /**
  * Looks up the calls of these places, each once, and makes their results.
  *
- * @param resumeCall goes on with a call that waits for a sign-in, or for its agents, with its tool if the step has it
+ * @param resumeCall goes on with a call that can, with its tool if the step has it
  */
 export async function findResults(
   stored: StoredCalls | undefined,
@@ -63,8 +62,7 @@ export async function findResults(
   const parked = new Map<string, Placeholder>();
   await inParallel(places, async (place) => {
     const call = found.get(place.id);
-    const goesOn = call && (isParked(call.call) || isAgentCall(call));
-    if (goesOn && (await isCallOf(call, tools, place))) parked.set(place.id, place);
+    if (call && isOpen(call) && (await isCallOf(call, tools, place))) parked.set(place.id, place);
   });
   await inParallel([...parked], async ([id, place]) =>
     found.set(id, await resumeCall(found.get(id)!, place, ownTool(tools, place.toolName))),

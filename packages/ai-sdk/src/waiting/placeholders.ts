@@ -1,7 +1,11 @@
-import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { isRecord, waitingCallOf } from "@durable-mcp/core/internal";
 import { ownField } from "../base/own-field.ts";
-import { type ModelOutput, waitingIn } from "../tools/model-output.ts";
+import {
+  type ModelOutput,
+  waitingIn,
+  type WaitingMark,
+  waitsForServer,
+} from "../tools/model-output.ts";
 
 /** A place in the messages where a call's result is missing, because the call waits. */
 export interface Placeholder {
@@ -9,6 +13,8 @@ export interface Placeholder {
   readonly id: string;
   /** Whether its call repeats one that waits. */
   readonly repeats?: true | undefined;
+  /** Whether its call waits for its server alone. */
+  readonly isOfServer?: true | undefined;
   readonly toolCallId: string;
   /** The tool's name for the model. */
   readonly toolName: string;
@@ -95,15 +101,17 @@ function inUIMessage(part: unknown) {
 }
 
 function asPlaceholder(
-  call: Pick<WaitingCall, "id" | "repeats"> | undefined,
+  call: WaitingMark | undefined,
   toolCallId: unknown,
   toolName: unknown,
   input: unknown,
 ): Placeholder | undefined {
-  const { id, repeats } = call ?? {};
+  const { id, repeats, type } = call ?? {};
   if (id === undefined || id === "" || id.length > maxIdLength) return undefined;
   const isWhole = typeof toolCallId === "string" && typeof toolName === "string";
-  return isWhole ? { id, ...(repeats && { repeats }), toolCallId, toolName, input } : undefined;
+  if (!isWhole) return undefined;
+  const isOfServer = waitsForServer({ type }) && { isOfServer: true as const };
+  return { id, ...(repeats && { repeats }), ...isOfServer, toolCallId, toolName, input };
 }
 
 /** The result that takes the place of a placeholder, for both kinds of messages. */

@@ -12,6 +12,7 @@ import { abortSignal, checkOptions, optionalOptions, wholeNumber } from "../base
 import { waitingLimits } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
+import { inParallel } from "../base/in-parallel.ts";
 import { pendingSignIns } from "./sign-in.ts";
 import type { WhileWaiting } from "./stop-when-waiting.ts";
 import { createStoredCalls, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
@@ -43,15 +44,23 @@ export interface RunWaiting {
    */
   answer(id: string, responses: InputResponses, options?: AnswerOptions): Promise<WaitingCall>;
   /**
-   * Takes a call back. Its server is not told, because it keeps nothing of the call.
+   * Looks at each call that is due, as `check` of durable sessions: a task, or a stream that can be resumed.
+   *
+   * @returns the calls that were looked at, as they are then
+   * @throws {McpSessionError} `STORE_FAILED`
+   */
+  check(options?: { readonly abortSignal?: AbortSignal | undefined }): Promise<WaitingCall[]>;
+  /**
+   * Takes a call back. A server that keeps it, as a task or a stream, is asked to stop, best effort.
    *
    * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered, or is over
    */
   withdraw(id: string): Promise<WaitingCall>;
   /**
    * Puts the results of calls that are over in the places of their placeholders, in model messages or UI
-   * messages. A call that has waited for a sign-in is carried out when the user has signed in, at most once. Otherwise
-   * it sends nothing but, on first use of a connection, its handshake.
+   * messages. A call that has waited for a sign-in is carried out when the user has signed in, at most once. Its server
+   * is asked for one that it keeps, as a task or a stream, if it is due. Otherwise it sends nothing but, on first use of
+   * a connection, its handshake.
    *
    * A place whose call is not kept any more gets an error, and so does one that names another tool or other arguments
    * than the call: messages come from browsers.
@@ -113,9 +122,16 @@ export interface ResumedMessages<MESSAGE, TOOLS extends ToolSet = ToolSet> {
 
 export const answerFields = { round: wholeNumber(1, Number.MAX_SAFE_INTEGER), abortSignal };
 const answerSchema = optionalOptions(answerFields);
+const checkSchema = optionalOptions({ abortSignal });
 
 /** The uses of waiting calls that a step and those outside of one have. */
-export type WaitingUses = Pick<RunWaiting, "list" | "answer" | "withdraw">;
+export interface WaitingUses extends Pick<RunWaiting, "list" | "answer" | "check" | "withdraw"> {
+  /** Looks at one call. @returns it as it is then; `undefined` if nobody has to look any more */
+  checkOne(
+    id: string,
+    use: { readonly abortSignal?: AbortSignal | undefined },
+  ): Promise<WaitingCall | undefined>;
+}
 
 export interface WaitingParts {
   readonly declared: Readonly<Connections>;
@@ -133,7 +149,9 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
   const { declared, principal, source, find, ...others } = parts;
   const definitions = clientConnections(declared);
   const limitsOf = (name: string) => waitingLimits(findDeclared(definitions, name)?.options ?? {});
-  const stored = source && createStoredCalls({ ...others, source, principal, limitsOf });
+  const pausingOf = (name: string) => find(name)?.pausing;
+  const of = { ...others, principal, limitsOf, pausingOf };
+  const stored = source && createStoredCalls({ ...of, source });
   const read = async (id: string): Promise<StoredCall> => {
     const found = await stored?.read(id);
     if (found !== undefined) return found;
@@ -156,6 +174,19 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
         throw needsSignIn(call, (await signIn?.pending())?.startUrl);
       if (pausing === undefined) throw notPausing(call);
       return describeWaiting(await pausing.answer(call, responses, { round, signal }));
+    },
+    async checkOne(id, { abortSignal: signal }) {
+      const { describeWaiting, isKeptByServer } = await loadWaiting();
+      const found = await stored?.read(id);
+      if (found === undefined || !isKeptByServer(found.call)) return undefined;
+      return describeWaiting((await stored!.look(found, signal)).call);
+    },
+    async check(options = {}) {
+      const { abortSignal: signal } = checkOptions(checkSchema, options);
+      const { describeWaiting } = await loadWaiting();
+      return await inParallel((await stored?.due()) ?? [], async (due) =>
+        describeWaiting((await stored!.look(due, signal)).call),
+      );
     },
     async withdraw(id) {
       const { describeWaiting } = await loadWaiting();

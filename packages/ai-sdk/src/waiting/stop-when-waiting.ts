@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { checkOptions, isFunction, optionalOptions, someFunction } from "../base/check-options.ts";
 import { ownField } from "../base/own-field.ts";
 import { currentToolCall } from "../tools/tool-call-scope.ts";
-import { findPlaceholders, lastSpeaker } from "./placeholders.ts";
+import { findPlaceholders, lastSpeaker, type Placeholder } from "./placeholders.ts";
 
 /** What depends on an application's tools and, with AI SDK 7, on its contexts. */
 interface OfAnyTools {
@@ -36,6 +36,11 @@ export interface StopWhenWaitingOptions {
    * @default "reply"
    */
   readonly whileWaiting?: WhileWaiting | undefined;
+  /**
+   * Which calls end the loop. `"any"`: each that waits. `"person"`: those that wait for a person; with a task or a slow
+   * answer the model goes on, and the result comes in a later step. @default "any"
+   */
+  readonly for?: "any" | "person" | undefined;
   /** The application's own conditions. @default AI SDK's: one step, and for an agent 20 */
   readonly stopWhen?: AnyStopCondition | readonly AnyStopCondition[] | undefined;
   /** The application's own `prepareStep`. It is not asked about a step in which the model says nothing. */
@@ -55,10 +60,11 @@ const schema = optionalOptions({
   stopWhen: z.custom(isConditions, "must be a stop condition, or a list of stop conditions"),
   prepareStep: someFunction,
   whileWaiting,
+  for: z.literal(["any", "person"], 'must be "any" or "person"'),
 });
 
 /**
- * Ends the loop of an agent when a call waits for a person. In the step after it a model that says nothing takes the
+ * Ends the loop of an agent when a call waits. In the step after it a model that says nothing takes the
  * place of the agent's: no tokens are used, `finishReason` is `"other"`, `rawFinishReason` is `"waiting"`, and there
  * is no structured output. Nothing else changes.
  *
@@ -75,13 +81,13 @@ const schema = optionalOptions({
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function stopWhenWaiting(options: StopWhenWaitingOptions = {}): StoppedWhenWaiting {
-  const { stopWhen, prepareStep, whileWaiting: mode } = checkOptions(schema, options);
+  const { stopWhen, prepareStep, whileWaiting: mode, for: what } = checkOptions(schema, options);
   return {
     ...(stopWhen && { stopWhen: [afterSilence, ...[stopWhen].flat()] as AnyStopCondition[] }),
     prepareStep: async (step: Parameters<AnyPrepareStep>[0]) => {
       const failure = currentToolCall()?.failure;
       if (failure !== undefined) throw failure;
-      return stepWhileWaiting(step.messages, mode) ?? (await prepareStep?.(step));
+      return stepWhileWaiting(step.messages, mode, what) ?? (await prepareStep?.(step));
     },
   };
 }
@@ -92,24 +98,31 @@ function afterSilence({ steps }: Pick<OfAnyTools, "steps">): boolean {
 }
 
 /** The step in which the model is not asked, because a call waits; `undefined` if it is asked. */
-function stepWhileWaiting(messages: readonly unknown[], mode: WhileWaiting = "reply") {
+function stepWhileWaiting(
+  messages: readonly unknown[],
+  mode: WhileWaiting = "reply",
+  what: "any" | "person" = "any",
+) {
+  const ends = ({ isOfServer }: Placeholder) => what === "any" || !isOfServer;
   const hasWritten = lastSpeaker(messages) === "user";
   if (mode === "hold") {
-    const names = findPlaceholders(messages).map(({ toolName }) => toolName);
+    const names = findPlaceholders(messages)
+      .filter(ends)
+      .map(({ toolName }) => toolName);
     if (names.length === 0) return undefined;
     return hasWritten ? stepWith(heldText(names)) : silentStep;
   }
   if (hasWritten) return undefined;
   const said = messages.findLastIndex((message) => ownField(message, "role") === "assistant");
   // The model shall say what it has to say about a call that it has made again.
-  return findPlaceholders(messages.slice(said + 1)).some(({ repeats }) => !repeats)
+  return findPlaceholders(messages.slice(said + 1)).some((one) => !one.repeats && ends(one))
     ? silentStep
     : undefined;
 }
 
 /** For the user. */
 function heldText(toolNames: readonly string[]): string {
-  return `This conversation goes on when the call of ${[...new Set(toolNames)].join(", ")} is done, which waits for a person.`;
+  return `This conversation goes on when the call of ${[...new Set(toolNames)].join(", ")} is done, which waits.`;
 }
 
 /** What it reads of a loop's steps, with any tools. */

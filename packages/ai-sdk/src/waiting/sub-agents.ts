@@ -231,11 +231,12 @@ export async function resumeAgentCall(
 async function waitsOnly(stored: StoredCalls, { waitsFor = [] }: WaitingRecord): Promise<boolean> {
   const open = await Promise.all(
     waitsFor.map(async (id) => {
-      const found = await stored.read(id);
+      const known = await stored.read(id);
+      const found = known && (await stored.look(known));
       // Whether the user has signed in is not in the store.
       if (found === undefined || !isOpen(found) || found.call.kind === "authorization")
         return false;
-      return found.call.kind === "input" || (await waitsOnly(stored, found.call));
+      return found.call.kind !== "agent" || (await waitsOnly(stored, found.call));
     }),
   );
   return open.every(Boolean);

@@ -3,7 +3,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import type { WaitingOwner } from "./waiting-key.ts";
-import { isHeld } from "./waiting-life.ts";
+import { isKeptByServer } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** Where a call is found that can be looked at. */
@@ -28,10 +28,8 @@ export function createDueIndex(store: SessionStore, of: WaitingOwner) {
   if (!store.encrypted) return undefined;
   const { agent, sessionId, principal } = of;
   const keyOf = ({ due }: WaitingRecord) => prefixOf(agent) + due!;
-  /** Whether somebody has to look at a call, and has to until it is over. */
   const isOpen = (call: WaitingRecord | undefined) =>
-    call?.due !== undefined &&
-    (call.state === "answering" || (call.state === "waiting" && isHeld(call)));
+    call?.due !== undefined && isKeptByServer(call);
   return {
     /** Before a call is written, so that none is without its entry. */
     async prepare(next: WaitingRecord, before?: WaitingRecord): Promise<void> {

@@ -4,6 +4,7 @@ import { pauseAfterFailureMs, sendClaimed, type Sent } from "./claim.ts";
 import { upToDate } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
+import type { HeldWay } from "./held-request.ts";
 import { streamWay } from "./stream.ts";
 import { taskWay } from "./task.ts";
 import type { WaitingContext } from "./waiting-context.ts";
@@ -11,26 +12,11 @@ import { goesOn, isHeld } from "./waiting-life.ts";
 import type { Held, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
-/** How a call goes on that its server keeps. Nothing here rejects. */
-export interface HeldWay<HELD extends Held> {
-  /** Sees how the call is. It changes nothing at the server. */
-  look(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<LegOutcome>;
-  /** Answers all of its questions, each at most once. */
-  answer(
-    call: WaitingRecord,
-    held: HELD,
-    responses: InputResponses,
-    leg: LegOptions,
-  ): Promise<LegOutcome>;
-  /** Asks the server to stop. Best effort. */
-  cancel(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<void>;
-}
-
 const ways: { readonly [TYPE in Held["type"]]: HeldWay<Extract<Held, { type: TYPE }>> } = {
   task: taskWay,
   stream: streamWay,
 };
-const wayOf = ({ type }: Held): HeldWay<Held> => ways[type] as HeldWay<Held>;
+const wayOf = ({ type }: Held): HeldWay<Held> => ways[type];
 
 /** Sees how a call is that its server keeps. Never rejects. */
 const look = (call: WaitingRecord, leg: LegOptions) =>

@@ -13,10 +13,25 @@ import { answerIn, isEventStream, letGo, MAX_MESSAGE_BYTES } from "../wire/read-
 import { readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { sendToEndpoint } from "../wire/server-endpoint.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { isSafeQuestion } from "./input-request.ts";
+import { type InputResponses, isSafeQuestion } from "./input-request.ts";
 import { gateStatuses, legRefused, type LegOptions, type LegOutcome } from "./send-leg.ts";
 import type { Question } from "./waiting-life.ts";
-import { areRequests, type WaitingRecord } from "./waiting-record.ts";
+import { areRequests, type Held, type WaitingRecord } from "./waiting-record.ts";
+
+/** How a call goes on that its server keeps. Nothing here rejects. */
+export interface HeldWay<HELD extends Held> {
+  /** Sees how the call is. It changes nothing at the server. */
+  look(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<LegOutcome>;
+  /** Answers all of its questions, each at most once. */
+  answer(
+    call: WaitingRecord,
+    held: HELD,
+    responses: InputResponses,
+    leg: LegOptions,
+  ): Promise<LegOutcome>;
+  /** Asks the server to stop. Best effort. */
+  cancel(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<void>;
+}
 
 /** A request about a call that its server keeps: it goes to the call's own URL, and on its own session. */
 interface AboutCall {

@@ -39,14 +39,16 @@ interface CallUnderWay {
   stop: () => void;
 }
 
+/** Names a session, or a request on it. */
+const nameOf = ({ headers }: Pick<OutgoingRequest, "headers">, id: unknown = null) =>
+  JSON.stringify([headers.get("mcp-session-id"), id]);
+
 /** The calls of one client. What it leaves without an answer goes on at the server, where any process finds it. */
 // oxlint-disable-next-line max-lines-per-function -- a call, its streams and its end share what is known of it
 export function createSessionCalls(context: WaitingContext) {
   const underWay = new Set<CallUnderWay>();
   /** The sessions of calls that go on without their client, and these calls, which it may not end. */
   const left = new Set<string>();
-  const nameOf = ({ headers }: Pick<OutgoingRequest, "headers">, id: unknown = null) =>
-    JSON.stringify([headers.get("mcp-session-id"), id]);
   const held = ({ message, eventId }: CallUnderWay): HeldStream => ({
     ...{ type: "stream", requestId: message.id, eventId },
   });
@@ -95,7 +97,7 @@ export function createSessionCalls(context: WaitingContext) {
     if (each.eventId === "" || !isFor(context, "person")) return undefined;
     const asked = messages.map(askedIn).filter((question) => question !== undefined);
     if (asked.length === 0) return undefined;
-    const requests = Object.fromEntries(asked.flatMap((each) => Object.entries(each.requests)));
+    const requests = Object.fromEntries(asked.flatMap((one) => Object.entries(one.requests)));
     return { type: "asks", question: { requests, held: held(each) } };
   };
 

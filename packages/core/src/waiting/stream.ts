@@ -5,8 +5,14 @@ import { lastEventIdHeader } from "../answer/resume-stream.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import type { JsonRpcMessage } from "../wire/json-rpc.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { answerAsked, askedIn, hear, laterIfUnsure, sendAbout } from "./held-request.ts";
-import type { HeldWay } from "./held-call.ts";
+import {
+  answerAsked,
+  askedIn,
+  hear,
+  type HeldWay,
+  laterIfUnsure,
+  sendAbout,
+} from "./held-request.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import type { HeldStream, WaitingRecord } from "./waiting-record.ts";

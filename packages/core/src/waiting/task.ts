@@ -5,8 +5,15 @@ import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { failed, outcomeUnknown } from "../session/session-errors.ts";
 import { type JsonRpcResponse, revisionIn } from "../wire/json-rpc.ts";
-import { answerAsked, askAbout, askedIn, hear, laterIfUnsure, sendAbout } from "./held-request.ts";
-import type { HeldWay } from "./held-call.ts";
+import {
+  answerAsked,
+  askAbout,
+  askedIn,
+  hear,
+  type HeldWay,
+  laterIfUnsure,
+  sendAbout,
+} from "./held-request.ts";
 import { type LegOptions, type LegOutcome, questionOf } from "./send-leg.ts";
 import { readTask } from "./task-result.ts";
 import { withoutMarks } from "./waiting-call.ts";

@@ -79,6 +79,11 @@ export function isHeld({ kind, held }: Pick<WaitingRecord, "kind" | "held">): bo
   return held?.type === kind;
 }
 
+/** Whether somebody has to look at a call, until it is over or asks a person. */
+export function isKeptByServer(call: WaitingRecord): boolean {
+  return isHeld(call) && (call.state === "waiting" || call.state === "answering");
+}
+
 /** A process claims the call, and sends a leg. */
 export function claims(call: WaitingRecord, token: string, now: number): WaitingRecord {
   return { ...call, state: "answering", claim: { token, at: now } };

@@ -1,0 +1,78 @@
+import type { Principal } from "@durable-mcp/core";
+import type { WaitingCall } from "@durable-mcp/core/waiting";
+import { checkOptions } from "../base/check-options.ts";
+import { loadWaiting } from "../waiting/stored-calls.ts";
+import { dueSchema, lookSchema } from "./option-schemas.ts";
+import type { SessionsContext } from "./sessions-context.ts";
+import { openWaiting } from "./open-waiting.ts";
+
+/** Names a call that can be looked at. */
+export interface DueReference {
+  /** Opaque, without the call's id or principal. A queue may carry it. */
+  readonly reference: string;
+}
+
+/** A waiting call after a look, and whose it is, to start the next step. */
+export interface CheckedCall {
+  readonly sessionId: string;
+  readonly principal: Principal;
+  readonly call: WaitingCall;
+}
+
+/** The uses of waiting calls, of all principals. */
+export interface DueCalls {
+  /**
+   * The calls of this agent's sessions that can be looked at now, of all principals, in no order: tasks, and streams
+   * that can be resumed. A reference says nothing of its call; give it to `check`, in any process. It needs a store
+   * that is encrypted (`encryptStore`), where an entry for each call names its principal.
+   *
+   * @param query.limit how many at most, 1 to 1000. @default 100
+   * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STORE_FAILED`
+   */
+  due(query?: { readonly limit?: number | undefined }): AsyncIterable<DueReference>;
+  /**
+   * Looks at the call of a reference, for its principal, if it is due. Of several processes one looks.
+   *
+   * @returns the call as it is then; `undefined` if it is over, or was deleted
+   * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STORE_FAILED`
+   */
+  check(
+    reference: string,
+    use?: { readonly abortSignal?: AbortSignal | undefined },
+  ): Promise<CheckedCall | undefined>;
+}
+
+/** The calls of all principals that can be looked at. */
+export function createDueCalls(context: SessionsContext): DueCalls {
+  const { store, agent, now } = context;
+  return {
+    async *due(query = {}) {
+      const { limit = 100 } = checkOptions(dueSchema, query);
+      const { checkEncrypted, listDue } = await loadWaiting();
+      checkEncrypted(store);
+      const { references } = await listDue(store, agent, { now: now(), limit });
+      // Several workers begin at different places.
+      for (const reference of shuffled(references)) yield { reference };
+    },
+    async check(reference, use = {}) {
+      const { abortSignal } = checkOptions(lookSchema, use);
+      const { checkEncrypted, dropDue, readDue } = await loadWaiting();
+      checkEncrypted(store);
+      const of = await readDue(store, agent, reference);
+      if (of === undefined) return undefined;
+      const { sessionId, principal, id } = of;
+      const call = await openWaiting(context, sessionId, principal, abortSignal).checkOne(id, {
+        abortSignal,
+      });
+      if (call === undefined) await dropDue(store, agent, reference);
+      return call && { sessionId, principal, call };
+    },
+  };
+}
+
+function shuffled<T>(list: readonly T[]): T[] {
+  return list
+    .map((value) => ({ value, at: Math.random() }))
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ value }) => value);
+}
