@@ -20,7 +20,7 @@ import type { HeldStream, WaitingRecord } from "./waiting-record.ts";
 /** How long a look listens, in milliseconds. Servers replay what they have at once. */
 const listenMs = 2_000;
 /** After what time a stream is looked at again, if the server does not say so, in milliseconds. */
-export const streamPauseMs = 5_000;
+export const streamPauseMs = 2_000;
 
 export const streamWay: HeldWay<HeldStream> = {
   look,

@@ -19,6 +19,8 @@ import { readTask } from "./task-result.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import type { HeldTask, WaitingRecord } from "./waiting-record.ts";
 
+/** The member of `_meta` that names a task. */
+const relatedTask = "io.modelcontextprotocol/related-task";
 /** How long a look listens for a question of a session's task, in milliseconds. */
 const listenMs = 2_000;
 /** How long a session's own stream is waited for before a task is asked for its question, in milliseconds. */

@@ -21,7 +21,7 @@ interface KindOfWaiting {
   readonly takesAnswers: boolean;
   /** What has to happen before the call goes on, for the model. */
   readonly waitsFor: (connection: string) => string;
-  /** Who may have left a leg without an end. */
+  /** Why nobody knows its outcome. */
   readonly leg: string;
   /** Why the call has expired. */
   readonly expired: string;
@@ -34,7 +34,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     takesAnswers: true,
     waitsFor: (connection) =>
       `connection ${connection} asks a person something, and waits for the answer. It has not failed.`,
-    leg: "the step that sent a person's answer",
+    leg: "the step that sent a person's answer was interrupted",
     expired: "nobody answered the server's question",
   },
   authorization: {
@@ -42,21 +42,21 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     takesAnswers: false,
     waitsFor: (connection) =>
       `the user has to sign in to connection ${connection} first. It was not carried out, and it has not failed. Ask the user to sign in.`,
-    leg: "the step that made the call after the sign-in",
+    leg: "the step that made the call after the sign-in was interrupted",
     expired: "the user did not sign in",
   },
   task: {
     type: "task",
     takesAnswers: false,
     waitsFor: (connection) => `connection ${connection} works on it, as a task. It has not failed.`,
-    leg: "the step that looked at the task",
+    leg: "the server does not know the task any more, or did not end it in time",
     expired: "the task did not end",
   },
   stream: {
     type: "stream",
     takesAnswers: false,
     waitsFor: (connection) => `connection ${connection} works on it. It has not failed.`,
-    leg: "the step that waited for the answer",
+    leg: "the answer can be had no more from its stream, or there was none",
     expired: "the answer did not come",
   },
   agent: {
@@ -64,7 +64,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     takesAnswers: false,
     waitsFor: (connection) =>
       `a call of its sub-agent on connection ${connection} waits for a person. It has not failed.`,
-    leg: "the step in which the sub-agent went on",
+    leg: "the step in which the sub-agent went on was interrupted",
     expired: "nobody did what the sub-agent's call waits for",
   },
 };

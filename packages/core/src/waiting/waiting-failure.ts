@@ -17,7 +17,7 @@ export function waitingFailure({
       return failed(
         "OUTCOME_UNKNOWN",
         request,
-        `${leg} was interrupted. Whether the call was carried out is unknown; check before you make it again.`,
+        `${leg}. Whether the call was carried out is unknown; check before you make it again.`,
       );
     case "expired":
       return over(request, state, `${expired} in time. The call was not carried out`);

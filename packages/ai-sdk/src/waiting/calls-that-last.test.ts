@@ -1,0 +1,148 @@
+/** Calls that their server goes on with when the step has left them. */
+
+import { setTimeout } from "node:timers/promises";
+import { createMemoryStore } from "@durable-mcp/core";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
+import { type ModelMessage } from "ai";
+import { describe, expect, test, vi } from "vitest";
+import { collectEvents } from "../../test/collect-events.ts";
+import { type SlowKind, slowKinds, startSlowServer } from "../../test/slow-server.ts";
+import { alice, bob } from "../../test/step.ts";
+import { majors } from "../../test/waiting-tool.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+
+const use = { principal: alice };
+const about = { topic: "tea" };
+const asked = { role: "user", content: "What of tea?" } as const;
+const calls: Turn = [{ tool: "lab__research", input: about }];
+type Ai = (typeof majors)[number]["ai"];
+
+async function startLab(kind: SlowKind, waiting: WaitingLimits = {}, server = {}) {
+  const slow = await startSlowServer(kind, server);
+  const store = createMemoryStore();
+  const { onEvent, events } = collectEvents();
+  /** Of a process of its own. */
+  const newSessions = (limits = waiting) =>
+    createDurableSessions({
+      connections: {
+        lab: defineMcpClientConnection({
+          ...{ url: slow.url, description: "A lab." },
+          session: kind === "task of 2026-07-28" ? "stateless" : "stateful",
+          waiting: { afterMs: 150, ...limits },
+        }),
+      },
+      ...{ store, onEvent },
+    });
+  /** A step in a process of its own, with the messages of the one before. */
+  const step = async (ai: Ai, messages: readonly ModelMessage[], ...turns: Turn[]) => {
+    const model = scriptedModel(...turns);
+    const after = await newSessions().run("chat", use, async (run) => {
+      const resumed = await run.waiting.resume(messages, { tools: await run.tools() });
+      if (!resumed.goesOn) return resumed.messages;
+      const { tools } = resumed;
+      const result = await ai.generateText({ model, tools, messages: resumed.messages } as never);
+      return [...resumed.messages, ...(result.response.messages as ModelMessage[])];
+    });
+    return { messages: after, asked: model.doGenerateCalls };
+  };
+  const list = async () => await newSessions().waiting("chat", use);
+  /** Until the call may be looked at. */
+  const due = async () => {
+    const [call] = await list();
+    await setTimeout(Math.max(0, (call as { pollAfter: number }).pollAfter - Date.now() + 20));
+  };
+  return { slow, store, events, newSessions, step, list, due };
+}
+
+const resultsOf = (messages: readonly ModelMessage[]) =>
+  JSON.stringify(messages.filter(({ role }) => role === "tool"));
+
+describe.each(slowKinds)("a %s", (kind) => {
+  test("that ends within the step is an ordinary result", async () => {
+    const { slow, newSessions, list } = await startLab(kind, { afterMs: 10_000 });
+    void slow.begun().then(slow.finish);
+    const result = await newSessions().run("chat", use, (run) =>
+      run.call("lab", "research", about),
+    );
+    expect(result.content).toEqual([{ type: "text", text: "All about tea." }]);
+    expect(result._meta).toBeUndefined();
+    expect(await list()).toEqual([]);
+  });
+
+  describe.each(majors)("with AI SDK $major", ({ ai }) => {
+    test("goes on when its process ends, and its result lands under its own call", async () => {
+      const { slow, step, list, due } = await startLab(kind);
+      const first = await step(ai, [asked], calls);
+      const type = kind === "stream" ? "stream" : "task";
+      expect(await list()).toMatchObject([{ type, state: "waiting", requests: {} }]);
+      expect(resultsOf(first.messages)).toContain("not done yet");
+      const early = await step(ai, first.messages, "Nobody asks.");
+      expect(early.asked).toEqual([]);
+      slow.finish();
+      await due();
+      const last = await step(ai, early.messages, "Tea is fine.");
+      expect(resultsOf(last.messages)).toContain("All about tea.");
+      expect(resultsOf(last.messages)).not.toContain("not done yet");
+      expect(slow.works).toHaveLength(1);
+    });
+
+    test("may ask a person, whose answer another process brings", async () => {
+      const { slow, step, list, due, newSessions } = await startLab(kind, { afterMs: 1_500 });
+      void slow.begun().then(slow.ask);
+      const first = await step(ai, [asked], calls);
+      const [call] = await list();
+      expect(call).toMatchObject({ type: "question", round: 1 });
+      const [[key, { params }]] = Object.entries(call.requests);
+      expect(params).toMatchObject({ message: "Which year?" });
+      const yes = { [key]: { action: "accept", content: { year: "1773" } } } as const;
+      const answered = await newSessions().answer("chat", call.id!, yes, use);
+      slow.finish();
+      if (answered.state === "waiting") {
+        expect(answered.type).toBe(call === undefined ? "" : kind === "stream" ? "stream" : "task");
+        await due();
+      }
+      const last = await step(ai, first.messages, "In that year.");
+      expect(resultsOf(last.messages)).toContain("All about tea in 1773.");
+    });
+  });
+
+  test("is looked at by check, never early, and only for its principal", async () => {
+    const { slow, step, list, due, newSessions } = await startLab(kind);
+    await step(majors[0]!.ai, [asked], calls);
+    const before = slow.requests.length;
+    expect(await newSessions().check("chat", use)).toEqual([]);
+    await due();
+    expect(await newSessions().check("chat", { principal: bob })).toEqual([]);
+    expect(slow.requests).toHaveLength(before);
+    const [looked] = await newSessions().check("chat", use);
+    expect(looked).toMatchObject({ state: "waiting" });
+    expect(looked!.pollAfter).toBeGreaterThan(Date.now());
+    slow.finish();
+    await due();
+    expect(await newSessions().check("chat", use)).toMatchObject([{ state: "settled" }]);
+    expect(await list()).toEqual([]);
+  });
+
+  test("is over, perhaps carried out, when its server does not know it any more", async () => {
+    const { slow, step, due } = await startLab(kind);
+    const first = await step(majors[0]!.ai, [asked], calls);
+    slow.restart();
+    await due();
+    const last = await step(majors[0]!.ai, first.messages, "What now?");
+    expect(resultsOf(last.messages)).toMatch(/Whether the call was carried out is unknown/);
+    expect(slow.works).toHaveLength(1);
+  });
+
+  test("is stopped at its server when it is withdrawn", async () => {
+    const { slow, step, list, newSessions } = await startLab(kind);
+    await step(majors[0]!.ai, [asked], calls);
+    const [call] = await list();
+    expect(await newSessions().withdraw("chat", call.id!, use)).toMatchObject({
+      state: "withdrawn",
+    });
+    const told = kind === "stream" ? "POST notifications/cancelled" : "POST tasks/cancel";
+    await vi.waitFor(() => expect(slow.log).toContain(told));
+  });
+});
