@@ -2,7 +2,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import { createMemoryStore } from "@durable-mcp/core";
-import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import type { ElicitationRequest, WaitingCall, WaitingLimits } from "@durable-mcp/core/waiting";
 import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { type ModelMessage } from "ai";
 import { describe, expect, test, vi } from "vitest";
@@ -47,11 +47,11 @@ async function startLab(kind: SlowKind, waiting: WaitingLimits = {}, server = {}
     });
     return { messages: after, asked: model.doGenerateCalls };
   };
-  const list = async () => await newSessions().waiting("chat", use);
+  const list = async () => (await newSessions().waiting("chat", use)) as WaitingCall[];
   /** Until the call may be looked at. */
   const due = async () => {
     const [call] = await list();
-    await setTimeout(Math.max(0, (call as { pollAfter: number }).pollAfter - Date.now() + 20));
+    await setTimeout(Math.max(0, call!.pollAfter! - Date.now() + 20));
   };
   return { slow, store, events, newSessions, step, list, due };
 }
@@ -94,13 +94,13 @@ describe.each(slowKinds)("a %s", (kind) => {
       const first = await step(ai, [asked], calls);
       const [call] = await list();
       expect(call).toMatchObject({ type: "question", round: 1 });
-      const [[key, { params }]] = Object.entries(call.requests);
+      const [[key, { params }]] = Object.entries(call!.requests) as [[string, ElicitationRequest]];
       expect(params).toMatchObject({ message: "Which year?" });
       const yes = { [key]: { action: "accept", content: { year: "1773" } } } as const;
-      const answered = await newSessions().answer("chat", call.id!, yes, use);
+      const answered = await newSessions().answer("chat", call!.id, yes, use);
       slow.finish();
       if (answered.state === "waiting") {
-        expect(answered.type).toBe(call === undefined ? "" : kind === "stream" ? "stream" : "task");
+        expect(answered).toMatchObject({ type: "task", requests: {} });
         await due();
       }
       const last = await step(ai, first.messages, "In that year.");
@@ -139,7 +139,7 @@ describe.each(slowKinds)("a %s", (kind) => {
     const { slow, step, list, newSessions } = await startLab(kind);
     await step(majors[0]!.ai, [asked], calls);
     const [call] = await list();
-    expect(await newSessions().withdraw("chat", call.id!, use)).toMatchObject({
+    expect(await newSessions().withdraw("chat", call!.id, use)).toMatchObject({
       state: "withdrawn",
     });
     const told = kind === "stream" ? "POST notifications/cancelled" : "POST tasks/cancel";

@@ -81,9 +81,12 @@ function settledAs({
   readonly error?: JsonRpcResponse["error"] | undefined;
 }): LegOutcome | undefined {
   if (isRecord(error)) return { type: "settles", answer: { error } };
-  return isRecord(result)
-    ? { type: "settles", answer: { result: withoutMarks(result) } }
-    : undefined;
+  if (!isRecord(result)) return undefined;
+  const { _meta, ...others } = result;
+  // It has the task's id.
+  const { [relatedTask]: _, ...meta } = isRecord(_meta) ? _meta : {};
+  const own = { ...others, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+  return { type: "settles", answer: { result: withoutMarks(own) } };
 }
 
 function cancelled(call: WaitingRecord): LegOutcome {

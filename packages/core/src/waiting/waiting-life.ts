@@ -122,14 +122,8 @@ export function over(
   before: WaitingRecord,
   state: "settled" | "expired" | "outcome-unknown" | "withdrawn",
 ): WaitingRecord {
-  const {
-    requestState: _,
-    histories: _histories,
-    held: _held,
-    pollAfter: _after,
-    ...call
-  } = before;
-  return { ...call, state };
+  const { requestState: _, histories: _histories, held, pollAfter: _after, ...call } = before;
+  return { ...call, kind: held?.type ?? call.kind, state };
 }
 
 /** A graph shows the questions of the call's round in an interrupt. */
