@@ -163,7 +163,7 @@ describe("generate of a durable agent", () => {
     const impatient = app.agent(["never"], { whileWaiting: "hold" });
     const held = await impatient.generate({ messages, options });
     expect(held).toMatchObject({ finishReason: "other", rawFinishReason: "waiting" });
-    expect(held.text).toMatch(/call of shop__order_twice.* waits for a person/);
+    expect(held.text).toMatch(/call of shop__order_twice.* still waits/);
     const streamed = await impatient.stream({ messages, options });
     expect(await streamed.finishReason).toBe("other");
     expect([...impatient.model.doGenerateCalls, ...impatient.model.doStreamCalls]).toEqual([]);

@@ -43,7 +43,6 @@ describe.each([false, true])("a task as an answer, as an event: %s", (isEvent) =
     on("stateless, 2026-07-28", true),
     on("stateless, 2025-11-25", false),
     on("with a memory, 2026-07-28", true, { memory: "server" }),
-    on("with `waiting`, 2026-07-28", true, { waiting: true }),
   ])("is an unknown outcome, with the true word: %s", async (_, isModern, options) => {
     const guard = makesTasks(isModern ? modernTask : oldTask, isEvent);
     const notebook = await startNotebookServer();

@@ -62,7 +62,8 @@ export async function findResults(
   const parked = new Map<string, Placeholder>();
   await inParallel(places, async (place) => {
     const call = found.get(place.id);
-    if (call && isOpen(call) && (await isCallOf(call, tools, place))) parked.set(place.id, place);
+    const goesOn = call && (isOpen(call) || waiting.isOnServer(call.call));
+    if (goesOn && (await isCallOf(call, tools, place))) parked.set(place.id, place);
   });
   await inParallel([...parked], async ([id, place]) =>
     found.set(id, await resumeCall(found.get(id)!, place, ownTool(tools, place.toolName))),

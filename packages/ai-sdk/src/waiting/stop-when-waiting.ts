@@ -122,7 +122,7 @@ function stepWhileWaiting(
 
 /** For the user. */
 function heldText(toolNames: readonly string[]): string {
-  return `This conversation goes on when the call of ${[...new Set(toolNames)].join(", ")} is done, which waits.`;
+  return `This conversation goes on when the call of ${[...new Set(toolNames)].join(", ")} is done, which still waits.`;
 }
 
 /** What it reads of a loop's steps, with any tools. */

@@ -79,9 +79,14 @@ export function createStoredCalls(options: StoredCallsOptions) {
       const stored = await calls.read(id);
       return stored && (await upToDate(contextOf(stored.call), stored));
     },
-    /** The call as its server says that it is, if that keeps it, and it is to be asked by now. */
+    /** The call as its server says that it is, if that keeps it or its result, and it is to be asked by now. */
     async look(found: StoredCall, signal?: AbortSignal): Promise<StoredCall> {
-      const { isDue } = await load();
+      const { answerOnServer, isDue, isOnServer } = await load();
+      if (isOnServer(found.call)) {
+        const { fetch } = pausingOf?.(found.call.connection) ?? {};
+        const answer = fetch && (await answerOnServer(found.call, { fetch, signal }));
+        return answer ? { ...found, call: { ...found.call, answer } } : found;
+      }
       if (!isDue(found.call, now())) return found;
       return (await pausingOf?.(found.call.connection)?.look(found, signal)) ?? found;
     },

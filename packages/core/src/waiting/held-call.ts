@@ -9,7 +9,7 @@ import { streamWay } from "./stream.ts";
 import { taskWay } from "./task.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { goesOn, isHeld } from "./waiting-life.ts";
-import type { Held, WaitingRecord } from "./waiting-record.ts";
+import type { Held, WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 const ways: { readonly [TYPE in Held["type"]]: HeldWay<Extract<Held, { type: TYPE }>> } = {
@@ -68,6 +68,15 @@ export async function lookAt(
     if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
   }
   return { ...((await calls.read(stored.call.id)) ?? stored), failure };
+}
+
+/** The answer to a settled call that only its server has; `undefined` if it cannot be had now. Never rejects. */
+export async function answerOnServer(
+  call: WaitingRecord,
+  leg: LegOptions,
+): Promise<WaitingAnswer | undefined> {
+  const outcome = await look(call, leg);
+  return outcome.type === "settles" ? outcome.answer : undefined;
 }
 
 /**

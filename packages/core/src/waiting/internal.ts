@@ -21,8 +21,8 @@ export {
 export type { CallNotes } from "./call-in-step.ts";
 export { createWaitingFetch } from "./waiting-fetch.ts";
 export { checkEncrypted, dropDue, listDue, readDue } from "./due-calls.ts";
-export { isDue, lookAt } from "./held-call.ts";
-export { delivers, isKeptByServer, isRepeated } from "./waiting-life.ts";
+export { answerOnServer, isDue, lookAt } from "./held-call.ts";
+export { delivers, isKeptByServer, isOnServer, isRepeated } from "./waiting-life.ts";
 export {
   describeWaiting,
   parseWaitingRecord,

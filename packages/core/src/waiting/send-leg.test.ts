@@ -143,11 +143,6 @@ describe("the server's answer settles the call", () => {
       (leg) => rpcError(leg, 400, { code: -32_602, message: "Unsupported protocol version" }),
       {},
     ],
-    [
-      "a task, as an error that says so",
-      () => ({ resultType: "task", taskId: "task-secret", status: "working", content: [] }),
-      { error: { message: expect.stringMatching(/made a task of the call.*may go on/) } },
-    ],
     ["an error with HTTP 500", (leg) => rpcError(leg, 500), { error }],
     [
       "an error without a message",
@@ -315,4 +310,12 @@ describe("nobody knows whether the call was carried out", () => {
       expect(answered.call.state).toBe("outcome-unknown");
     },
   );
+});
+
+test("a task after an answer is kept, and looked at in its turn", async () => {
+  const task = { resultType: "task", taskId: "task-secret", status: "working", pollIntervalMs: 50 };
+  const { answer, id, waiting } = await startAnswering(() => task);
+  const { call } = await answer(id);
+  expect(call).toMatchObject({ type: "task", state: "waiting", status: "working", requests: {} });
+  expect(JSON.stringify(await waiting.list())).not.toContain("secret");
 });

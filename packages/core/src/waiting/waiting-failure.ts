@@ -27,8 +27,14 @@ export function waitingFailure({
         state,
         "the application has taken the call back. It was not carried out",
       );
+    case "settled":
+      return failed(
+        "OUTCOME_UNKNOWN",
+        request,
+        "the call was carried out. Its result was too long to be kept, and its server could not be asked for it now, or has it no more.",
+      );
     default:
-      return over(request, state, "the call waits for a person");
+      return over(request, state, "the call waits");
   }
 }
 

@@ -106,8 +106,9 @@ export function settles(call: WaitingRecord, answer: WaitingAnswer): WaitingReco
   return printedLength(settled) <= maxSettledLength ? settled : settlesLost(call, answer);
 }
 
-/** A call whose result is too long to be kept. */
+/** A call whose result is too long to be kept. It stays on a server that keeps the call, until it is delivered. */
 export function settlesLost(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
+  if (call.held) return { ...over(call, "settled"), held: call.held };
   const text = `The call was carried out. Its result ${sizeOf(answer)}, more than can be kept for a call that has waited, so it is lost.`;
   const content = [{ type: "text", text }];
   const note =
@@ -146,9 +147,15 @@ export function isRepeated(call: WaitingRecord, toolCallId: string): WaitingReco
   return { ...call, repeatedBy: [...(call.repeatedBy ?? []), toolCallId] };
 }
 
-/** The result is in a conversation. */
+/** Whether the result of a settled call is on its server, and only there. */
+export function isOnServer({ state, held, answer }: WaitingRecord): boolean {
+  return state === "settled" && held !== undefined && answer === undefined;
+}
+
+/** The result is in a conversation. One that is too long to be kept stays where it is. */
 export function delivers(call: WaitingRecord): WaitingRecord {
-  return { ...call, isDelivered: true };
+  const { answer, ...others } = call;
+  return { ...others, ...(!call.held && answer && { answer }), isDelivered: true };
 }
 
 /** Whether a call that waits is short enough to be kept. */
