@@ -58,7 +58,7 @@ const question = {
 /** A server with the tool `research`, whose calls end when the test says so. On the official SDKs. */
 export async function startSlowServer(
   kind: SlowKind,
-  { ttlMs = 600_000 } = {},
+  { ttlMs = 600_000 }: { readonly ttlMs?: number | undefined } = {},
 ): Promise<SlowServer> {
   const works: Work[] = [];
   let interceptor: Interceptor = () => "next";

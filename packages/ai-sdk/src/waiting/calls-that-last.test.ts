@@ -1,67 +1,15 @@
 /** Calls that their server goes on with when the step has left them. */
 
-import { setTimeout } from "node:timers/promises";
-import { createMemoryStore } from "@durable-mcp/core";
-import type { ElicitationRequest, WaitingCall, WaitingLimits } from "@durable-mcp/core/waiting";
-import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
-import { type ModelMessage } from "ai";
+import type { ElicitationRequest } from "@durable-mcp/core/waiting";
 import { describe, expect, test, vi } from "vitest";
-import { collectEvents } from "../../test/collect-events.ts";
-import { type SlowKind, slowKinds, startSlowServer } from "../../test/slow-server.ts";
-import { alice, bob } from "../../test/step.ts";
+import { about, asked, calls, resultsOf, startLab, use } from "../../test/slow-lab.ts";
+import { slowKinds } from "../../test/slow-server.ts";
+import { bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-
-const use = { principal: alice };
-const about = { topic: "tea" };
-const asked = { role: "user", content: "What of tea?" } as const;
-const calls: Turn = [{ tool: "lab__research", input: about }];
-type Ai = (typeof majors)[number]["ai"];
-
-async function startLab(kind: SlowKind, waiting: WaitingLimits = {}, server = {}) {
-  const slow = await startSlowServer(kind, server);
-  const store = createMemoryStore();
-  const { onEvent, events } = collectEvents();
-  /** Of a process of its own. */
-  const newSessions = (limits = waiting) =>
-    createDurableSessions({
-      connections: {
-        lab: defineMcpClientConnection({
-          ...{ url: slow.url, description: "A lab." },
-          session: kind === "task of 2026-07-28" ? "stateless" : "stateful",
-          waiting: { afterMs: 150, ...limits },
-        }),
-      },
-      ...{ store, onEvent },
-    });
-  /** A step in a process of its own, with the messages of the one before. */
-  const step = async (ai: Ai, messages: readonly ModelMessage[], ...turns: Turn[]) => {
-    const model = scriptedModel(...turns);
-    const after = await newSessions().run("chat", use, async (run) => {
-      const resumed = await run.waiting.resume(messages, { tools: await run.tools() });
-      if (!resumed.goesOn) return resumed.messages;
-      const { tools } = resumed;
-      const result = await ai.generateText({ model, tools, messages: resumed.messages } as never);
-      return [...resumed.messages, ...(result.response.messages as ModelMessage[])];
-    });
-    return { messages: after, asked: model.doGenerateCalls };
-  };
-  const list = async () => (await newSessions().waiting("chat", use)) as WaitingCall[];
-  /** Until the call may be looked at. */
-  const due = async () => {
-    const [call] = await list();
-    await setTimeout(Math.max(0, call!.pollAfter! - Date.now() + 20));
-  };
-  return { slow, store, events, newSessions, step, list, due };
-}
-
-const resultsOf = (messages: readonly ModelMessage[]) =>
-  JSON.stringify(messages.filter(({ role }) => role === "tool"));
 
 describe.each(slowKinds)("a %s", (kind) => {
   test("that ends within the step is an ordinary result", async () => {
-    const { slow, newSessions, list } = await startLab(kind, { afterMs: 10_000 });
+    const { slow, newSessions, list } = await startLab(kind, { waiting: { afterMs: 10_000 } });
     void slow.begun().then(slow.finish);
     const result = await newSessions().run("chat", use, (run) =>
       run.call("lab", "research", about),
@@ -89,7 +37,9 @@ describe.each(slowKinds)("a %s", (kind) => {
     });
 
     test("may ask a person, whose answer another process brings", async () => {
-      const { slow, step, list, due, newSessions } = await startLab(kind, { afterMs: 1_500 });
+      const { slow, step, list, due, newSessions } = await startLab(kind, {
+        waiting: { afterMs: 1_500 },
+      });
       void slow.begun().then(slow.ask);
       const first = await step(ai, [asked], calls);
       const [call] = await list();
