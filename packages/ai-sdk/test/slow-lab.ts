@@ -52,7 +52,7 @@ export async function startLab(
       const resumed = await run.waiting.resume(messages, { tools: await run.tools() });
       if (!resumed.goesOn) return resumed.messages;
       const { tools } = resumed;
-      const result = await ai.generateText({ model, tools, messages: resumed.messages } as never);
+      const result = await ai.generateText({ model, tools, messages: resumed.messages });
       return [...resumed.messages, ...(result.response.messages as ModelMessage[])];
     });
     return { messages: after, asked: model.doGenerateCalls };

@@ -61,8 +61,8 @@ export function createPausingCalls(parts: HttpParts) {
       let looked = found;
       await trace({ operation: "look", tool }, async (note) => {
         note({ protocolVersion: call.request.headers["mcp-protocol-version"] });
-        const { failure, ...now } = await lookAt(context, found, { fetch, signal });
-        looked = now;
+        const { failure, ...current } = await lookAt(context, found, { fetch, signal });
+        looked = current;
         const { round, state, answer } = looked.call;
         note({ waiting: { round, state }, isToolError: isFailed(answer) });
         // It waits on, and events tell why.

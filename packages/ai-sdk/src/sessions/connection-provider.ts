@@ -222,24 +222,14 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     session: SESSION,
     id: string,
     responses: InputResponses,
-    use: AnswerOptions & {
-      readonly principal: Principal;
-      readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
-    },
+    use: AnswerOptions &
+      Pick<StateRunOptions<SESSION>, "onSession"> & { readonly principal: Principal },
   ): Promise<{ session: SESSION; call: WaitingCall }>;
-  /**
-   * Looks at each call that is due, as `check` of durable sessions, after `claim` of the provider has allowed it.
-   *
-   * @param use.onSession saves the agent session, if its state has changed
-   * @returns the calls that were looked at, and the agent session to save
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
-   */
+  /** Looks at each call that is due, as `check` of durable sessions, after `claim` has allowed it. */
   check<SESSION extends { state?: unknown }>(
     session: SESSION,
-    use: {
+    use: Pick<StateRunOptions<SESSION>, "abortSignal" | "onSession"> & {
       readonly principal: Principal;
-      readonly abortSignal?: AbortSignal | undefined;
-      readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
     },
   ): Promise<{ session: SESSION; calls: WaitingCall[] }>;
   /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING` */

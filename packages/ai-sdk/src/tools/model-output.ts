@@ -36,11 +36,11 @@ export function waitsForServer({ type }: Pick<WaitingMark, "type">): boolean {
 
 /** The waiting call whose placeholder a tool's result for the model is. */
 export function waitingIn(output: unknown): WaitingMark | undefined {
-  const type = ownField(output, "type");
+  const form = ownField(output, "type");
   const value = ownField(output, "value");
   // AI SDK makes JSON of an output when it is not given the tool, and with it `toModelOutput`.
-  if (type === "json") return waitingCallOf(value);
-  if (type !== "content" || !Array.isArray(value)) return undefined;
+  if (form === "json") return waitingCallOf(value);
+  if (form !== "content" || !Array.isArray(value)) return undefined;
   for (const part of value as readonly unknown[]) {
     const mark = ownField(ownField(part, "providerOptions"), providerKey);
     const [id, repeats] = [ownField(mark, "waiting"), ownField(mark, "repeats")];

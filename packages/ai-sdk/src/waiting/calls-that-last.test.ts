@@ -15,7 +15,8 @@ describe.each(slowKinds)("a %s", (kind) => {
       run.call("lab", "research", about),
     );
     expect(result.content).toEqual([{ type: "text", text: "All about tea." }]);
-    expect(result._meta).toBeUndefined();
+    // A result names its task there.
+    expect(JSON.stringify(result)).not.toContain("taskId");
     expect(await list()).toEqual([]);
   });
 
@@ -49,10 +50,8 @@ describe.each(slowKinds)("a %s", (kind) => {
       const yes = { [key]: { action: "accept", content: { year: "1773" } } } as const;
       const answered = await newSessions().answer("chat", call!.id, yes, use);
       slow.finish();
-      if (answered.state === "waiting") {
-        expect(answered).toMatchObject({ type: "task", requests: {} });
-        await due();
-      }
+      expect(["task", "stream"]).toContain(answered.type);
+      if (answered.state === "waiting") await due();
       const last = await step(ai, first.messages, "In that year.");
       expect(resultsOf(last.messages)).toContain("All about tea in 1773.");
     });

@@ -54,8 +54,8 @@ export function createRunWaiting(
     const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) => {
       if (isAgentCall(call)) return await resumeAgentCall(stored!, call, ...of, step.signal);
       if (!isParked(call.call)) return await stored!.look(call, step.signal);
-      const parts = { contextOf: stored!.contextOf, find: findOpen };
-      return await resumeParked(parts, call, replayOf(of[1])?.tool);
+      const { contextOf } = stored!;
+      return await resumeParked({ contextOf, find: findOpen }, call, replayOf(of[1])?.tool);
     });
     const inOrder = filled.values();
     return {

@@ -3,6 +3,7 @@
 import { setTimeout } from "node:timers/promises";
 import { createMemoryStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import { describe, expect, test, vi } from "vitest";
 import { about, asked, calls, resultsOf, startLab, use } from "../../test/slow-lab.ts";
 import { slowKinds } from "../../test/slow-server.ts";
@@ -39,10 +40,12 @@ describe.each(slowKinds)("a %s", (kind) => {
       waiting: { afterMs: 60_000 },
     });
     const over = new AbortController();
-    const leaving = slow.begun().then(async () => {
+    const leave = async () => {
+      await slow.begun();
       await setTimeout(200);
       over.abort();
-    });
+    };
+    const leaving = leave();
     await newSessions()
       .run("chat", { ...use, abortSignal: over.signal }, async (run) => {
         const { lab__research } = await run.tools();
@@ -64,14 +67,16 @@ describe.each(slowKinds)("a %s", (kind) => {
   test("is stopped by the application's abortSignal, and waits nowhere", async () => {
     const { slow, newSessions, list } = await startLab(kind, { waiting: { afterMs: 60_000 } });
     const stop = new AbortController();
-    void slow.begun().then(async () => {
+    const stopping = async () => {
+      await slow.begun();
       await setTimeout(200);
       stop.abort();
-    });
+    };
+    void stopping();
     const stopped = newSessions().run("chat", use, (run) =>
       run.call("lab", "research", about, { abortSignal: stop.signal }),
     );
-    await expect(stopped).rejects.toThrow();
+    await expect(stopped).rejects.toThrow(/abort/i);
     await vi.waitFor(() => expect(slow.log).toContain(stops));
     expect(await list()).toEqual([]);
   });
@@ -98,7 +103,7 @@ describe.each(slowKinds)("a %s", (kind) => {
     const topic = "tea ".repeat(250_000);
     const turn = [{ tool: "lab__research", input: { topic: "long" } }];
     const first = await step(ai, [asked], turn);
-    slow.works[0]!.answer = topic;
+    slow.works[0]!.year = topic;
     slow.finish();
     await due();
     expect(await newSessions().check("chat", use)).toMatchObject([{ state: "settled" }]);
@@ -111,7 +116,7 @@ describe.each(slowKinds)("a %s", (kind) => {
   test("is found by an operator's program, with the principal that the encrypted store has", async () => {
     const inner = createMemoryStore();
     const store = encryptStore(inner, { keys: { current: key }, fingerprintKey: key });
-    const onSettled = vi.fn();
+    const onSettled = vi.fn<NonNullable<WaitingLimits["onSettled"]>>();
     const { slow, step, newSessions, due, list } = await startLab(kind, {
       store,
       waiting: { onSettled },

@@ -125,7 +125,6 @@ function createEncryptedStore(
   };
 
   return {
-    encrypted: true,
     async get(key) {
       const outer = await outerKey(key);
       return await openStored(outer, await store.get(outer));
@@ -164,7 +163,7 @@ function createEncryptedStore(
         return answer.ok ? answer : await openConflict(sealed[answer.index]!.key, answer);
       },
     }),
-    ...noticesOf(store),
+    ...marksOf(store),
   };
 }
 
@@ -180,10 +179,11 @@ function outerNames(fingerprint: Fingerprint | undefined) {
   };
 }
 
-/** Topics stay as they are. */
-function noticesOf(store: SessionStore): Pick<SessionStore, "publish" | "subscribe"> {
-  if (!store.publish || !store.subscribe) return {};
+/** That it is encrypted, and its topics, which stay as they are. */
+function marksOf(store: SessionStore): Pick<SessionStore, "encrypted" | "publish" | "subscribe"> {
+  if (!store.publish || !store.subscribe) return { encrypted: true };
   return {
+    encrypted: true,
     publish: (topic) => store.publish!(topic),
     subscribe: (topic, listener) => store.subscribe!(topic, listener),
   };

@@ -16,7 +16,7 @@ import {
 import { cancelHeld, follow, lookAt } from "./held-call.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import { type AskingMethod, placeholderResult, type WaitingCall } from "./waiting-call.ts";
-import type { WaitingContext } from "./waiting-context.ts";
+import { isFor, type WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { asks, claims, goesOn, isHeld, over } from "./waiting-life.ts";
 import {
@@ -186,6 +186,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     },
     /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */
     cannotWait(reason: "no-task" | "no-event-id") {
+      if (!isFor(context, reason === "no-task" ? "task" : "stream")) return;
       context.emit({ type: "cannot-wait", tool: identity.tool, reason });
     },
     isStopped: () => stop?.aborted === true,

@@ -17,6 +17,9 @@ export interface DueCall {
 /** The start of the keys of an agent's entries. No session has such a key. */
 const prefixOf = (agent: string | null) => `due/${JSON.stringify(agent)}/`;
 
+/** Whether somebody has to look at a call, until it is over or asks a person. */
+const isOpen = (call: WaitingRecord | undefined) => call?.due !== undefined && isKeptByServer(call);
+
 /** No reference of ours is longer, in characters. */
 const maxReferenceLength = 100;
 
@@ -28,8 +31,6 @@ export function createDueIndex(store: SessionStore, of: WaitingOwner) {
   if (!store.encrypted) return undefined;
   const { agent, sessionId, principal } = of;
   const keyOf = ({ due }: WaitingRecord) => prefixOf(agent) + due!;
-  const isOpen = (call: WaitingRecord | undefined) =>
-    call?.due !== undefined && isKeptByServer(call);
   return {
     /** Before a call is written, so that none is without its entry. */
     async prepare(next: WaitingRecord, before?: WaitingRecord): Promise<void> {

@@ -18,7 +18,7 @@ import type { CallInStep } from "./call-in-step.ts";
 import { askedIn } from "./held-request.ts";
 import type { LegOutcome } from "./send-leg.ts";
 import { streamPauseMs } from "./stream.ts";
-import { withoutMarks } from "./waiting-call.ts";
+import { waitingCallOf, withoutMarks } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import type { HeldStream, WaitingAnswer } from "./waiting-record.ts";
 
@@ -59,15 +59,16 @@ export function createSessionCalls(context: WaitingContext) {
     each.stop();
   };
 
-  /** @returns what the client gets for a call that is not over, or the text of its end */
-  const take = async (each: CallUnderWay, outcome?: LegOutcome): Promise<string> => {
+  /** @returns what the client gets for a call that is not over, or its end */
+  const answerTo = async (each: CallUnderWay, outcome?: LegOutcome): Promise<WaitingAnswer> => {
     finish(each);
-    const { call, request, message, fail } = each;
-    left.add(nameOf(request));
-    const taking = (): Promise<WaitingAnswer> =>
-      outcome ? call.take(outcome) : call.park(held(each), streamPauseMs);
-    return await textFor(message.id, taking, fail);
+    const { call, request } = each;
+    const answer = await (outcome ? call.take(outcome) : call.park(held(each), streamPauseMs));
+    if (waitingCallOf(answer.result)) left.add(nameOf(request));
+    return answer;
   };
+  const take = async (each: CallUnderWay, outcome?: LegOutcome): Promise<string> =>
+    await textFor(each.message.id, () => answerTo(each, outcome), each.fail);
   const onTime = async (each: CallUnderWay) => {
     each.isLate = true;
     if (!canBeLeft(each)) return each.call.cannotWait("no-event-id");
@@ -79,7 +80,7 @@ export function createSessionCalls(context: WaitingContext) {
     finish(each);
     if (!isLeft) return;
     // Before the client says that it has left.
-    left.add(nameOf(each.request, each.message.id));
+    left.add(nameOf(each.request, each.message.id)).add(nameOf(each.request));
     context.track?.(take(each));
   };
 
@@ -184,7 +185,7 @@ export function createSessionCalls(context: WaitingContext) {
         if (!response.ok) finish(each);
         const isKept = call.isFirst;
         return answerWithPlaceholder(response, id, {
-          ...{ stop: () => finish(each), take: call.take, isKept, fail },
+          ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept, fail },
         });
       } catch (error) {
         finish(each);
