@@ -83,9 +83,9 @@ const withKey = (broken: (original: any) => unknown) =>
 
 /** What can be looked at is looked at, whatever its server asks for. */
 export const withEagerLooks = () =>
-  coreWith("waiting/held-call.ts", (original) => ({ ...original, isDue: isKept }));
-
-const isKept = ({ state, kind, held }: any) => state === "waiting" && held?.type === kind;
+  coreWith("waiting/waiting-life.ts", (original) => ({
+    goesOn: (...args: unknown[]) => ({ ...original.goesOn(...args), pollAfter: 0 }),
+  }));
 
 /** Results lose their content on the way into the store. */
 export const withLostContents = () =>
