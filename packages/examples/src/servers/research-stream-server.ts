@@ -5,7 +5,7 @@
  *     node research-stream-server.ts <port> <milliseconds that a call takes>
  */
 import { randomUUID } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { InMemoryEventStore } from "@modelcontextprotocol/sdk/examples/shared/inMemoryEventStore.js";
@@ -35,10 +35,15 @@ async function openSession(): Promise<StreamableHTTPServerTransport> {
   return transport;
 }
 
-createServer(async (request, response) => {
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const id = request.headers["mcp-session-id"]?.toString();
   const transport = id === undefined ? await openSession() : transports.get(id);
   const body = request.method === "POST" ? await json(request) : undefined;
   if (transport) await transport.handleRequest(request, response, body);
   else response.writeHead(404).end();
-}).listen(Number(port), "127.0.0.1");
+}
+
+createServer((request, response) => void serve(request, response)).listen(
+  Number(port),
+  "127.0.0.1",
+);

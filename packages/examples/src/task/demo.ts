@@ -37,6 +37,10 @@ const titles: Readonly<Record<LabKind, string>> = {
   task: "the lab makes a task of the call (revision 2026-07-28)",
   stream: "the lab answers on a stream with event ids (revision 2025-11-25)",
 };
+const scripts: Readonly<Record<LabKind, URL>> = {
+  task: new URL("../servers/research-task-server.ts", import.meta.url),
+  stream: new URL("../servers/research-stream-server.ts", import.meta.url),
+};
 for (const kind of ["task", "stream"] as const) await show(kind);
 
 say(`
@@ -45,8 +49,7 @@ place in the conversation: the lab was asked once. The AI SDK's client has nothi
 `);
 
 async function show(kind: LabKind): Promise<void> {
-  const script = new URL(`../servers/research-${kind}-server.ts`, import.meta.url);
-  const server = await startServer(script, undefined, workMs);
+  const server = await startServer(scripts[kind], undefined, workMs);
   const proxy = await startCountingProxy(server.url);
   let begunAt = Date.now();
   const run = async (library: "durable-mcp" | "ai-sdk", program: string, args: string[]) => {
