@@ -107,7 +107,10 @@ export function notAsked(call: WaitingRecord): McpSessionError {
 }
 
 /** A call that its server works on. */
-function worksOn({ connection, state }: WaitingRecord): McpSessionError {
+export function worksOn({
+  connection,
+  state,
+}: Pick<WaitingRecord, "connection" | "state">): McpSessionError {
   const message =
     "The server works on the call, and asks nothing. It takes no answer; look at it with check. Nothing was sent.";
   return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
