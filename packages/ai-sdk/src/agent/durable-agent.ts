@@ -142,6 +142,7 @@ export function createDurableAgent<
     const run: OpenRun<any> = await sessions.open(sessionId, {
       principal,
       abortSignal: how.abortSignal,
+      endsAt: how.endsAt,
       onUnavailable: how.onUnavailable ?? onUnavailable,
     });
     const offered = await run.tools();
