@@ -136,13 +136,11 @@ export function createDurableAgent<
   const { id, tools: ownTools, prepareCall, whileWaiting, ...loopSettings } = settings;
 
   const open = async (use: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
-    const { sessionId, principal, ...how } = checkOptions(openSchema, use);
+    const { sessionId, ...how } = checkOptions(openSchema, use);
     // AI SDK is a third of what this package loads: only where an agent runs.
     const loop = await import("./open-durable-agent.ts");
     const run: OpenRun<any> = await sessions.open(sessionId, {
-      principal,
-      abortSignal: how.abortSignal,
-      endsAt: how.endsAt,
+      ...how,
       onUnavailable: how.onUnavailable ?? onUnavailable,
     });
     const offered = await run.tools();

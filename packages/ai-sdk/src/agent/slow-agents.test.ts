@@ -30,7 +30,7 @@ describe.each(slowKinds)("a %s", (kind) => {
         const { messages, goesOn } = resumed;
         if (!goesOn) return messages;
         const result = await ai.generateText({
-          ...{ model: scriptedModel(...turns), tools: resumed.tools as ToolSet, messages },
+          ...{ model: scriptedModel(...turns), tools: resumed.tools, messages },
           ...stopWhenWaiting(),
         });
         return [...messages, ...result.response.messages];
