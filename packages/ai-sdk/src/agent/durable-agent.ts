@@ -145,7 +145,7 @@ export function createDurableAgent<
     });
     const offered = await run.tools();
     await tellUnmatched(run, { ...offered, ...ownTools }, settings.activeTools);
-    const session: DurableAgentSession = { sessionId, principal };
+    const session: DurableAgentSession = { sessionId, principal: how.principal };
     const scope = await run.enter(() => currentScope());
     const tools = { ...offered, ...(ownTools && bindTools(scope, ownTools)) };
     // The loop agent only knows the agent's own options, but the application gets all of them.
