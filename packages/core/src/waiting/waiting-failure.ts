@@ -25,7 +25,9 @@ export function waitingFailure({
       return over(
         request,
         state,
-        "the application has taken the call back. It was not carried out",
+        kind === "task" || kind === "stream"
+          ? "the application has taken the call back. How far its server had got is unknown; check before you make it again"
+          : "the application has taken the call back. It was not carried out",
       );
     case "settled":
       return failed(
