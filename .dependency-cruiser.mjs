@@ -29,7 +29,7 @@ export default {
     parser: "swc", // the TypeScript parser knows no version 7
     tsPreCompilationDeps: true,
     includeOnly: "^packages/",
-    exclude: { path: "\\.test(-d)?\\.ts$|/dist/|node_modules|/\\.workflow" },
+    exclude: { path: "\\.test(-d)?\\.ts$|/dist/|/releases/.*\\.mjs$|node_modules|/\\.workflow" },
     enhancedResolveOptions: {
       extensions: [".ts", ".mjs", ".js"],
       exportsFields: ["exports"],

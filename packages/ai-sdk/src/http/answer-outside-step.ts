@@ -55,6 +55,7 @@ export function waitingOutsideStep({
     list: uses.list,
     answer: async (...answer) => await uses.answer(...answer).finally(end),
     checkOne: async (...check) => await uses.checkOne(...check).finally(end),
+    cancel: async (call) => await uses.cancel(call).finally(end),
     check: async (...check) => await uses.check(...check).finally(end),
     withdraw: async (id) => await uses.withdraw(id).finally(end),
   };

@@ -34,7 +34,8 @@ export interface DueCalls {
    * Looks at the call of a reference, for its principal, if it is due. Of several processes one looks.
    *
    * @returns the call as it is then; `undefined` if it is over, or was deleted
-   * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STORE_FAILED`
+   * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STATE_INVALID` for a call of a
+   *   later release; `STORE_FAILED`
    */
   check(
     reference: string,

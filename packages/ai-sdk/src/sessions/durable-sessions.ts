@@ -196,15 +196,15 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   clearTools(of: string | SharedId, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
    * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
-   * ended stays in the store, and its next step tries once more. The selected connections' calls that wait
-   * for a person are deleted too, whatever their state; with `name` none is. Shared
-   * sessions do not end with an agent session, only under `{ shared: id }`.
+   * ended stays in the store, and its next step tries once more. The selected connections' waiting calls
+   * are deleted too, whatever their state; with `name` none is. A server that keeps one, as a task or a stream, is
+   * asked to stop, best effort. Shared sessions do not end with an agent session, only under `{ shared: id }`.
    */
   end(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
    * and removes all of the principal's records, whether or not the servers could be reached: also those of
-   * calls that wait for a person. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`).
+   * waiting calls, as `end` does. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`).
    * Those of one agent session outlast its end.
    *
    * @returns one entry for each session

@@ -307,7 +307,7 @@ describe("a sweep", () => {
     const { records } = await plain.list({ limit: 9 });
     for (const { key, value, owner, revision } of records) {
       if (!key.includes("waiting/")) continue;
-      await plain.put(key, { ...(value as object), version: 2 }, revision, { owner });
+      await plain.put(key, { ...(value as object), version: 3 }, revision, { owner });
     }
     pass(hour);
     expect(await sessions.admin.sweep({ idleForMs: hour })).toMatchObject({ waitingCalls: 0 });

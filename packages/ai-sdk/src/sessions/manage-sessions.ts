@@ -28,7 +28,8 @@ import {
 } from "./option-schemas.ts";
 import { askRecord, findSelected, listSelected, recordUses } from "./selected-records.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { deleteCalls } from "../waiting/waiting-records.ts";
+import { openWaiting } from "./open-waiting.ts";
+import { deleteCalls, type ListedCall, type OpenCall } from "../waiting/waiting-records.ts";
 
 /** The uses of a principal's sessions outside of a step, in a store or a state. */
 export function createManagement(
@@ -67,7 +68,7 @@ export function createManagement(
       const found = await findOf(of, selected);
       const [ended] = await Promise.all([
         endFound(context, of, selected, found.records, "end"),
-        deleteCalls(context, found.waiting, selected.principal),
+        endCalls(context, found.waiting, selected.principal),
         deleteSeen(store, found.seen, selected.principal),
       ]);
       return ended;
@@ -79,7 +80,7 @@ export function createManagement(
       const [ended, processes] = await Promise.all([
         endRecords(context, records, { principal }, "delete"),
         endKept(context, [], { principal }, "end"),
-        deleteCalls(context, waiting, principal),
+        endCalls(context, waiting, principal),
         deleteSeen(store, seen, principal),
       ]);
       // Not before: the end of a session on its server needs a token.
@@ -87,6 +88,18 @@ export function createManagement(
       return [...ended, ...processes];
     },
   };
+}
+
+/** Deletes waiting calls, and has the servers stop that keep one, best effort. */
+async function endCalls(
+  context: SessionsContext,
+  calls: readonly ListedCall[],
+  principal: Principal,
+): Promise<void> {
+  const open = await deleteCalls(context, calls, principal);
+  const cancel = async ({ of: { agent, sessionId }, record }: OpenCall) =>
+    await openWaiting({ ...context, agent }, sessionId, principal).cancel(record);
+  await inParallel(open, async (call) => await cancel(call).catch(() => undefined));
 }
 
 /** Ends the sessions on their servers, and the processes in a pool. */

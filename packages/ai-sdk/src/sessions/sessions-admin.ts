@@ -25,7 +25,12 @@ import type {
   StoredSession,
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import { deleteCalls, deleteUnusedCalls, type ListedCall } from "../waiting/waiting-records.ts";
+import {
+  callsOfThisRelease,
+  deleteCalls,
+  deleteUnusedCalls,
+  type ListedCall,
+} from "../waiting/waiting-records.ts";
 import { listSchema, operatorSchema, sweepSchema } from "./option-schemas.ts";
 import {
   askRecord,
@@ -197,7 +202,7 @@ async function sweep(
     const page = await listRecords(store, { ...query, cursor });
     const records = page.records.filter(isOfThisRelease);
     idle.push(...records.filter((record) => !isByName || isOverdue(record, time)));
-    if (!isByName) waiting.push(...page.waiting.filter(isOfThisRelease));
+    if (!isByName) waiting.push(...(await callsOfThisRelease(page.waiting)));
     if (!isByName) seen.push(...page.seen);
     ({ cursor } = page);
     left = limit - idle.length - waiting.length;

@@ -6,7 +6,7 @@ import type {
   WaitingEntry,
   WaitingEvent,
 } from "@durable-mcp/core/waiting";
-import type { StoredCall } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { abortSignal, checkOptions, optionalOptions, wholeNumber } from "../base/check-options.ts";
 import { waitingLimits } from "../connection/define-connection.ts";
@@ -131,6 +131,8 @@ export interface WaitingUses extends Pick<RunWaiting, "list" | "answer" | "check
     id: string,
     use: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<WaitingCall | undefined>;
+  /** Asks the server of a call to stop, if it keeps it. Best effort. */
+  cancel(call: WaitingRecord): Promise<void>;
 }
 
 export interface WaitingParts {
@@ -180,6 +182,11 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
       const found = await stored?.read(id);
       if (found === undefined || !isKeptByServer(found.call)) return undefined;
       return describeWaiting((await stored!.look(found, signal)).call);
+    },
+    async cancel(call) {
+      const { cancelHeld } = await loadWaiting();
+      const { fetch } = find(call.connection)?.pausing ?? {};
+      if (fetch) await cancelHeld(call, { fetch });
     },
     async check(options = {}) {
       const { abortSignal: signal } = checkOptions(checkSchema, options);

@@ -7,8 +7,11 @@ import {
   parseRecordOwner,
 } from "@durable-mcp/ai-sdk/internal";
 import type { StoredRecord } from "@durable-mcp/core";
-import { isNewerFormat } from "@durable-mcp/core/internal";
-import { parseWaitingRecord, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import {
+  isNewerCall,
+  parseWaitingRecord,
+  type WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { tell } from "../output/print.ts";
 import type { OpenedStore } from "./open-store.ts";
@@ -95,7 +98,7 @@ function callRow(opened: OpenedStore, short: ShortName, stored: ListedCall): Cal
     ...rowOf(opened, short, stored, stored.of),
     of: stored.of,
     call: parseWaitingRecord(stored.value),
-    isNewer: isNewerFormat(stored.value),
+    isNewer: isNewerCall(stored.value),
     stored,
   };
 }

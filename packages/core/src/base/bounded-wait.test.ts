@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { Worker } from "node:worker_threads";
 import { promisify } from "node:util";
 import { getEventListeners, once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   abortable,
   anySignal,
@@ -32,6 +32,14 @@ test("rejects at once with a signal that is already aborted", async () => {
   await expect(
     abortable(new Promise(() => {}), AbortSignal.abort(new Error("before"))),
   ).rejects.toThrow("before");
+});
+
+test("a time that is over ends at once, and Node warns of no negative time", async () => {
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  await new Promise<void>((resolve) => void startLimit(-5, resolve));
+  const [, ms] = timers.mock.calls[0]!;
+  timers.mockRestore();
+  expect(ms).toBe(0);
 });
 
 test("leaves no listener on the signal, which may outlive many promises", async () => {

@@ -37,7 +37,7 @@ export function startLimit(ms: number, end: () => void, isDetached = false): () 
     isLast = true;
     start(graceMs);
   };
-  start(Math.min(ms, maxTimerMs));
+  start(Math.min(Math.max(ms, 0), maxTimerMs));
   return () => {
     clearTimeout(timer);
     return leftMs();

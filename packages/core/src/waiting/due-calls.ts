@@ -1,6 +1,7 @@
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
+import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import type { WaitingOwner } from "./waiting-key.ts";
 import { isKeptByServer } from "./waiting-life.ts";
@@ -68,7 +69,11 @@ export async function listDue(
   return { references: records.map(({ key }) => key.slice(prefix.length)), cursor };
 }
 
-/** The call of a reference; `undefined` if it is over, or the reference is nobody's. */
+/**
+ * The call of a reference; `undefined` if it is over, or the reference is nobody's.
+ *
+ * @throws {McpSessionError} `STATE_INVALID` for an entry of a later release
+ */
 export async function readDue(
   store: SessionStore,
   agent: string | null,
@@ -76,6 +81,7 @@ export async function readDue(
 ): Promise<DueCall | undefined> {
   if (typeof reference !== "string" || reference.length > maxReferenceLength) return undefined;
   const stored = await store.get(prefixOf(agent) + reference);
+  if (isNewerFormat(stored?.value)) throw newerFormat("The entry of a waiting call");
   return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
 }
 

@@ -66,6 +66,7 @@ export async function sendAbout(
   { httpMethod = "POST", headers: own, message }: AboutCall,
   { fetch, signal }: LegOptions,
 ): Promise<Sent> {
+  if (signal?.aborted) return { outcome: { type: "not-sent", error: signal.reason } };
   const url = new URL(endpoint);
   const failure: Failed = { method: request.method, url };
   const recorded = Object.entries(request.headers).filter(([name]) => ofCall.has(name));

@@ -21,7 +21,7 @@ export {
 export type { CallNotes } from "./call-in-step.ts";
 export { createWaitingFetch } from "./waiting-fetch.ts";
 export { checkEncrypted, dropDue, listDue, readDue } from "./due-calls.ts";
-export { answerOnServer, isDue, lookAt } from "./held-call.ts";
+export { answerOnServer, cancelHeld, isDue, lookAt } from "./held-call.ts";
 export { delivers, isKeptByServer, isOnServer, isRepeated } from "./waiting-life.ts";
 export {
   describeWaiting,
@@ -29,4 +29,4 @@ export {
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";
-export { createWaitingStore, type StoredCall } from "./waiting-store.ts";
+export { createWaitingStore, isNewerCall, type StoredCall } from "./waiting-store.ts";

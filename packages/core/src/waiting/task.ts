@@ -144,7 +144,7 @@ async function answerModern(
 ): Promise<LegOutcome> {
   const { taskId } = held;
   const params = { taskId, inputResponses: responses };
-  let answered = { ...held, answered: [...(held.answered ?? []), ...Object.keys(responses)] };
+  const answered = { ...held, answered: [...(held.answered ?? []), ...Object.keys(responses)] };
   for (let attempt = 0; ; attempt += 1) {
     const sent = await ask(call, "tasks/update", params, leg);
     if ("answer" in sent) {
@@ -161,13 +161,13 @@ async function answerModern(
     const { outcome } = sent;
     if (outcome.type !== "unsure") return outcome;
     const looked = await lookModern(call, held, leg);
+    // Whether the task has the answers, the next look tells.
+    if (looked.type === "not-sent") return goesOn(held);
+    if (looked.type === "goes-on") return goesOn(answered);
     const isListed =
       looked.type === "asks" &&
       Object.keys(looked.question.requests).some((key) => Object.hasOwn(responses, key));
-    if (looked.type === "goes-on" && looked.held.type === "task")
-      answered = { ...looked.held, answered: answered.answered };
-    if (!isListed)
-      return looked.type === "goes-on" || looked.type === "not-sent" ? goesOn(answered) : looked;
+    if (!isListed) return looked;
     // It has come twice without an answer: the questions wait still.
     if (attempt > 0) return { type: "not-sent", error: outcome.error };
   }

@@ -100,10 +100,15 @@ function unreadable() {
   );
 }
 
+/** Whether a later release wrote a record: it is left to that release. */
+export function isNewerCall(value: unknown): boolean {
+  return isNewerFormat(value, newestVersion);
+}
+
 /** @throws {McpSessionError} `STATE_INVALID` for a record of a later release */
 function accept(stored: StoredValue | undefined, id: string | undefined): StoredCall | undefined {
   if (stored === undefined) return undefined;
-  if (isNewerFormat(stored.value, newestVersion)) throw newerFormat("The record of a waiting call");
+  if (isNewerCall(stored.value)) throw newerFormat("The record of a waiting call");
   const call = parseWaitingRecord(stored.value);
   return call && call.id === id ? { call, revision: stored.revision } : undefined;
 }

@@ -29,6 +29,7 @@ const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
   ["one-leg", "with optimism about dead processes", brokenWaiting.withOptimism],
   ["same-call", "with the state of the round before", brokenWaiting.withOldState],
   ["same-call", "with a key without the principal", brokenWaiting.withoutPrincipal],
+  ["look-due", "with looks at any time", brokenWaiting.withEagerLooks],
   ["claim-kept", "with claims that last no time", brokenWaiting.withoutLease],
   ["answer-kept", "with ends that are told before they are written", brokenWaiting.withHastyEnds],
   ["own-result", "with results that lose their content", brokenWaiting.withLostContents],

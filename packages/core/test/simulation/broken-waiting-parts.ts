@@ -81,6 +81,12 @@ export const withoutPrincipal = () =>
 const withKey = (broken: (original: any) => unknown) =>
   coreWith("waiting/waiting-key.ts", ({ waitingKey }) => ({ waitingKey: broken(waitingKey) }));
 
+/** What can be looked at is looked at, whatever its server asks for. */
+export const withEagerLooks = () =>
+  coreWith("waiting/waiting-life.ts", (original) => ({
+    goesOn: (...args: unknown[]) => ({ ...original.goesOn(...args), pollAfter: 0 }),
+  }));
+
 /** Results lose their content on the way into the store. */
 export const withLostContents = () =>
   coreWith("waiting/waiting-life.ts", (original) => ({

@@ -1,5 +1,10 @@
 import { createSessionFetch, createSessionSlot, endSession, sessionKey } from "../../src/index.ts";
-import { answerWaitingCall, createWaitingCalls, waitingCallOf } from "../../src/waiting/index.ts";
+import {
+  answerWaitingCall,
+  checkWaitingCalls,
+  createWaitingCalls,
+  waitingCallOf,
+} from "../../src/waiting/index.ts";
 import {
   createWaitingContext,
   createWaitingFetch,
@@ -14,6 +19,7 @@ export interface Parts {
   readonly endSession: typeof endSession;
   readonly waiting: {
     readonly answerWaitingCall: typeof answerWaitingCall;
+    readonly checkWaitingCalls: typeof checkWaitingCalls;
     readonly createWaitingCalls: typeof createWaitingCalls;
     readonly waitingCallOf: typeof waitingCallOf;
     readonly createWaitingContext: typeof createWaitingContext;
@@ -29,6 +35,7 @@ export const realParts: Parts = {
   endSession,
   waiting: {
     answerWaitingCall,
+    checkWaitingCalls,
     createWaitingCalls,
     waitingCallOf,
     createWaitingContext,

@@ -46,7 +46,16 @@ export async function runWaiting(seed: number, plan: WaitingPlan, parts: Parts =
 
   /** From every state some action leads to an end. */
   const putInOrder = async (principal: ActorPlan["principal"], name: string) => {
-    const own = { name, principal, startsAfter: 0, times: 1, pauseMs: 0, leavesAfterMs: undefined };
+    const kind = "looker" as const;
+    const own = {
+      name,
+      kind,
+      principal,
+      startsAfter: 0,
+      times: 1,
+      pauseMs: 0,
+      leavesAfterMs: undefined,
+    };
     const process = createWaitingProcess(
       { ...own, diesAt: undefined, clockAheadMs: 0 },
       world,
@@ -58,7 +67,10 @@ export async function runWaiting(seed: number, plan: WaitingPlan, parts: Parts =
       for (const id of left) {
         const found = await actor.waiting.find(id);
         if (found === undefined) left.delete(id); // another principal's
-        else if (found.call.state === "waiting") await actor.answer(id, found.call);
+        else if (found.call.state === "waiting" && found.call.type === "task") {
+          await process.sleep(Math.max(0, found.call.pollAfter! - scheduler.now()));
+          await actor.look();
+        } else if (found.call.state === "waiting") await actor.answer(id, found.call);
         else if (found.call.state === "answering") await process.sleep(claimMs + 5_000);
         else {
           left.delete(id);

@@ -28,11 +28,13 @@ interface ActorContext {
 /** The reason of one who stops waiting for the server. */
 const left = "that its caller left";
 
-const answerOf = (call: WaitingCall) => {
-  const { ask } = call.requests as { ask?: { params: { message: string } } };
-  if (ask === undefined) return {};
-  return { ask: { action: "accept", content: { serial: ask.params.message } } } as const;
-};
+const answerOf = (call: WaitingCall) =>
+  Object.fromEntries(
+    Object.entries(call.requests).map(([key, { params }]) => {
+      const content = { serial: (params as { message: string }).message };
+      return [key, { action: "accept", content } as const];
+    }),
+  );
 
 /** What one process does with waiting calls. */
 export function createWaitingActor(process: WaitingProcess, context: ActorContext) {
@@ -40,7 +42,8 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
   const { plan, scheduler, violate, count, random } = world;
   const { name, principal } = process;
   const now = () => scheduler.now() + process.clockAheadMs;
-  const limits = { maxAgeMs: plan.maxAgeMs, onExpired: plan.onExpired, safeTools: ["safe"] };
+  const { maxAgeMs, onExpired, afterMs } = plan;
+  const limits = { maxAgeMs, onExpired, afterMs, safeTools: ["safe"] };
   const fetch = server.fetchOf(process);
 
   const say = (what: unknown) => {
@@ -60,7 +63,7 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
     const { id, state, round, toolCallId } = call;
     if (state === "waiting") told.rounds.set(id, Math.max(round, told.rounds.get(id) ?? 0));
     if (state === "withdrawn" || state === "expired") told.ended.set(id, state);
-    if (state !== "settled") return;
+    if (state !== "settled" || (result ?? error) === undefined) return;
     const answer = { ...(error ? { error } : { result }) };
     const text = JSON.stringify(answer);
     const before = told.settled.get(id);
@@ -102,7 +105,8 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
   };
 
   const answer = async (id: string, call: WaitingCall, abortSignal?: AbortSignal) => {
-    const before = process.legsTaken;
+    const legs = () => process.legsTaken.get(call.toolCallId!) ?? 0;
+    const before = legs();
     const use = { fetch, ...(random.chance(0.5) && { round: call.round }), abortSignal };
     try {
       hear(await parts.answerWaitingCall(waiting, id, answerOf(call), use));
@@ -112,11 +116,13 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
       if (typeof code !== "string") throw error;
       count(`waiting: told ${code}`);
       const isUnsent = code !== "OUTCOME_UNKNOWN" && code !== "STORE_FAILED";
-      if (isUnsent && process.legsTaken > before) {
+      if (isUnsent && legs() > before) {
         violate("honest-failure", `${name} was told ${code}, and a leg was taken`);
       }
     }
   };
+
+  const look = async () => await parts.checkWaitingCalls(waiting, { fetch });
 
   const tasks: Record<ActorPlan["kind"], (plan: ActorPlan) => Promise<void>> = {
     async step() {
@@ -124,12 +130,17 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
       await Promise.all(own.map(async (call) => await makeCall(call).catch(say)));
     },
     async person({ leavesAfterMs }) {
-      const open = (await waiting.list()).filter(({ state }) => state === "waiting");
+      const open = (await waiting.list()).filter(
+        ({ state, type }) => state === "waiting" && type === "question",
+      );
       if (open.length === 0) return;
       const call = random.pick(open);
       const leaving = new AbortController();
       if (leavesAfterMs) scheduler.setTimer(() => leaving.abort(left), leavesAfterMs);
       await answer(call.id, call, leavesAfterMs ? leaving.signal : undefined);
+    },
+    async looker() {
+      for (const call of await look()) hear({ call });
     },
     async withdrawer() {
       const [call] = await waiting.list();
@@ -138,8 +149,8 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
     },
     /** Knows the ids of everybody, and what they were asked. */
     async nosy() {
-      for (const { id, requests, round } of records()) {
-        await answer(id, { id, requests, round } as WaitingCall);
+      for (const { id, requests, round, toolCallId } of records()) {
+        await answer(id, { id, requests, round, toolCallId } as WaitingCall);
       }
     },
   };
@@ -148,6 +159,7 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
     waiting,
     hear,
     answer,
+    look,
     async act(own: ActorPlan) {
       for (let time = 0; time < own.times; time += 1) {
         await process.sleep(own.pauseMs);

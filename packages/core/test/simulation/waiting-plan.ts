@@ -9,6 +9,8 @@ export interface WaitingPlan {
   readonly onExpired: "fail" | "ask-again";
   /** How old questions may get, in virtual milliseconds. */
   readonly maxAgeMs: number;
+  /** How long a step waits for a task, in virtual milliseconds. */
+  readonly afterMs: number;
 }
 
 /** A call that its server answers with questions. */
@@ -24,12 +26,14 @@ export interface WaitingCallPlan {
   readonly stateMs: number;
   /** How long each leg takes the server, in virtual milliseconds. */
   readonly workMs: number;
+  /** For how long the server works if it makes a task of the call; it asks afterwards. `undefined` if it makes none. */
+  readonly taskMs: number | undefined;
 }
 
 /** A process with one task at a time. */
 export interface ActorPlan {
   readonly name: string;
-  readonly kind: "step" | "person" | "withdrawer" | "nosy";
+  readonly kind: "step" | "person" | "looker" | "withdrawer" | "nosy";
   readonly principal: Principal;
   readonly startsAfter: number;
   /** How often it does its task. */
@@ -75,6 +79,7 @@ export function createWaitingPlan(random: Random): WaitingPlan {
     ),
     stateMs: random.pick([20_000, 600_000, 600_000, 600_000_000]),
     workMs: random.pick([0, 0, 0, 0, 5_000, 90_000]),
+    taskMs: random.chance(0.4) ? random.pick([0, 3_000, 25_000]) : undefined,
   });
   const actor = (name: string, kind: ActorPlan["kind"]): ActorPlan => ({
     name,
@@ -88,9 +93,9 @@ export function createWaitingPlan(random: Random): WaitingPlan {
     leavesAfterMs: random.chance(0.1) ? random.pick([100, 10_000]) : undefined,
   });
   const others = Array.from({ length: random.below(3) }, () =>
-    random.pick(["step", "person", "withdrawer", "nosy"] as const),
+    random.pick(["step", "person", "looker", "withdrawer", "nosy"] as const),
   );
-  const kinds = ["step", "person", "person", ...others] as const;
+  const kinds = ["step", "person", "person", "looker", ...others] as const;
   return {
     calls: Array.from({ length: 1 + random.below(2) }, (_, index) => call(`call-${index + 1}`)),
     actors: kinds.map((kind, index) => actor(`w${index + 1}`, kind)),
@@ -102,5 +107,6 @@ export function createWaitingPlan(random: Random): WaitingPlan {
     },
     onExpired: random.pick(["fail", "fail", "ask-again"] as const),
     maxAgeMs: random.pick([50_000, 604_800_000, 604_800_000]),
+    afterMs: random.pick([0, 2_500, 20_000]),
   };
 }

@@ -1,5 +1,6 @@
 import { abortable } from "../../src/base/bounded-wait.ts";
 import { ownerName } from "./simulated-process.ts";
+import { createTasks } from "./waiting-tasks.ts";
 import type { WaitingCallPlan } from "./waiting-plan.ts";
 import type { WaitingProcess, WaitingWorld } from "./waiting-world.ts";
 
@@ -46,7 +47,8 @@ export function createWaitingServer(world: WaitingWorld) {
     const times = (runs.get(call.nonce) ?? 0) + 1;
     runs.set(call.nonce, times);
     count("waiting: tool run");
-    if (times > 1 && !call.isSafe) {
+    // Two steps may make the same call at once: each of their tasks runs.
+    if (times > 1 && !call.isSafe && call.taskMs === undefined) {
       violate("one-leg", `${process.name} made ${call.nonce} run ${times} times`);
     }
     const content = [{ type: "text", text: `${call.nonce} run ${times}` }];
@@ -57,8 +59,11 @@ export function createWaitingServer(world: WaitingWorld) {
     return answer;
   };
 
+  const tasks = createTasks(world, finish);
+
   /** Takes a leg, and checks that it is the same call, with the answer to its own question. */
   const take = (process: WaitingProcess, headers: Headers, { method, params }: any) => {
+    if (method !== "tools/call") return tasks.answerTo(process, method, params);
     const { requestState, inputResponses } = params;
     const call = plan.calls.find(({ nonce }) => nonce === params.arguments?.nonce);
     const isSame =
@@ -74,6 +79,11 @@ export function createWaitingServer(world: WaitingWorld) {
     }
     if (requestState === undefined && inputResponses === undefined) {
       count("waiting: first leg");
+      if (call.taskMs !== undefined) {
+        const isOfStep = process.kind === "step";
+        if (!isOfStep) violate("one-leg", `${process.name} sent ${call.nonce} again`);
+        return tasks.begin(call);
+      }
       return { result: ask(call, 1) };
     }
     const ofState = requestState?.slice(stateMarker.length + 1) as string | undefined;
@@ -93,7 +103,7 @@ export function createWaitingServer(world: WaitingWorld) {
       return { error: { code: -32_602, message: "Expired.", data } };
     }
     question.taken += 1;
-    process.legsTaken += 1;
+    process.legsTaken.set(call.nonce, (process.legsTaken.get(call.nonce) ?? 0) + 1);
     count("waiting: leg taken");
     if (question.taken > 1) {
       count("waiting: leg taken again");
@@ -105,6 +115,7 @@ export function createWaitingServer(world: WaitingWorld) {
 
   const handle = async (process: WaitingProcess, input: RequestInfo | URL, init?: RequestInit) => {
     await process.turn("sends a leg");
+    tasks.sending(process, init?.body as string);
     if (input !== waitingUrl) violate("same-call", `${process.name} sent to another URL`);
     const refused = strikes(process, "refusedLeg");
     if (refused && random.chance(0.3)) throw broken("ECONNREFUSED");
@@ -113,8 +124,10 @@ export function createWaitingServer(world: WaitingWorld) {
     const message = JSON.parse(init?.body as string);
     const headers = new Headers(init?.headers);
     const call = plan.calls.find(({ nonce }) => nonce === message.params.arguments?.nonce);
+    // A task is made at once.
+    const workMs = call?.taskMs === undefined ? (call?.workMs ?? 0) : 0;
     const answer = { jsonrpc: "2.0", id: message.id, ...take(process, headers, message) };
-    if (!process.isSafe) await process.sleep(call?.workMs ?? 0);
+    if (!process.isSafe) await process.sleep(workMs);
     await process.turn("gets the answer to a leg");
     if (strikes(process, "brokenLeg")) {
       if (random.chance(0.5)) throw broken("ECONNRESET");

@@ -15,11 +15,14 @@ export interface WaitingWorld {
 }
 
 /** A process that may die between any two turns of its own. */
-export interface WaitingProcess extends Pick<ActorPlan, "name" | "principal" | "clockAheadMs"> {
+export interface WaitingProcess extends Pick<
+  ActorPlan,
+  "name" | "kind" | "principal" | "clockAheadMs"
+> {
   /** Whether the world is kind to it, as at the end of a schedule. */
   readonly isSafe: boolean;
-  /** How many legs servers took from it. */
-  legsTaken: number;
+  /** How many legs servers took from it, by the call's nonce. */
+  readonly legsTaken: Map<string, number>;
   /** A turn of the process. It never comes for a dead one. */
   readonly turn: (label: string) => Promise<void>;
   readonly sleep: (ms: number) => Promise<void>;
@@ -27,7 +30,7 @@ export interface WaitingProcess extends Pick<ActorPlan, "name" | "principal" | "
 }
 
 export function createWaitingProcess(
-  { name, principal, clockAheadMs, diesAt }: Omit<ActorPlan, "kind">,
+  { name, kind, principal, clockAheadMs, diesAt }: ActorPlan,
   { scheduler, count }: Pick<WaitingWorld, "scheduler" | "count">,
   isSafe = false,
 ): WaitingProcess {
@@ -38,7 +41,7 @@ export function createWaitingProcess(
     if (isDead) await new Promise(() => undefined);
   };
   return {
-    ...{ name, principal, clockAheadMs, isSafe, died, legsTaken: 0 },
+    ...{ name, kind, principal, clockAheadMs, isSafe, died, legsTaken: new Map() },
     async turn(label) {
       await live();
       turns += 1;
