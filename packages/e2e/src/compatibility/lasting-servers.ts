@@ -164,7 +164,9 @@ export const presentLastingServers: LastingServer[] = [
       startServerProcess({
         name: "@durable-mcp/server",
         args: (port) => [
-          ...programArguments(new URL("../../../examples/src/servers/notes-server.ts", import.meta.url)),
+          ...programArguments(
+            new URL("../../../examples/src/servers/notes-server.ts", import.meta.url),
+          ),
           String(port),
         ],
       }),

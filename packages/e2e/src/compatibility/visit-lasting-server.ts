@@ -36,7 +36,9 @@ export const waysOf = ({ revision }: LastingServer): readonly LastingWay[] =>
 
 /** The scenarios that a server is for. */
 export const scenariosOf = ({ call, asking }: LastingServer) =>
-  lastingScenarios.filter((scenario) => (scenario === "left" ? call : scenario === "asks" ? asking : (call ?? asking)));
+  lastingScenarios.filter((scenario) =>
+    scenario === "left" ? call : scenario === "asks" ? asking : (call ?? asking),
+  );
 
 /** Starts the server, has all scenarios run in these ways, and stops it. */
 export async function visitLastingServer(

@@ -10,7 +10,12 @@ import { readFirst } from "../../clients/own-client.ts";
  * A connection of `@durable-mcp/ai-sdk` with `waiting`. Its calls wait in the store of the durable sessions, and the
  * conversation lies beside it, as JSON: a result takes the place that a waiting call has in there.
  */
-export const openPausingConnection: OpenLegClient = async ({ url, storePath, session, afterMs }) => {
+export const openPausingConnection: OpenLegClient = async ({
+  url,
+  storePath,
+  session,
+  afterMs,
+}) => {
   const store = createSqliteStore({ path: storePath });
   const conversation = openConversation(`${storePath}.messages.json`);
   const description = "The suite's server.";
