@@ -47,6 +47,7 @@ export type {
 } from "./sessions/durable-sessions.ts";
 export type { SessionAuthorization, SessionOwner } from "./sessions/selected-records.ts";
 export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
+export type { CheckedCall, DueCalls, DueReference } from "./sessions/due-calls.ts";
 export type {
   EndedSession,
   SessionPage,

@@ -11,7 +11,7 @@ import { deliverFailure, type SessionSlot, slotState } from "./session-slot.ts";
 import type { SlotState } from "./slot-state.ts";
 
 /** Whether a result stands for a task: of 2026-07-28, or of 2025-11-25, where it is no tool's own. */
-export function isTask(result: unknown): boolean {
+function isTask(result: unknown): boolean {
   const { resultType, task, content = [] } = isRecord(result) ? result : {};
   const isOld = isRecord(task) && "taskId" in task && (content as unknown[] | null)?.length === 0;
   return resultType === "task" || isOld;

@@ -2,8 +2,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import { type JsonRpcId, type JsonRpcResponse, parseMessage } from "../wire/json-rpc.ts";
 import { editAnswer } from "../wire/read-answer.ts";
-import { completeResult, type LegOutcome, questionOf } from "./send-leg.ts";
-import { taskIn } from "./task-result.ts";
+import { completeResult, type LegOutcome, openOutcome } from "./send-leg.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import type { WaitingAnswer } from "./waiting-record.ts";
 
@@ -41,14 +40,6 @@ export function answerWithPlaceholder(
     if (outcome) return await textFor(id, () => taking.take(outcome), taking.fail);
     return whole === result ? text : print(id, { result: whole });
   });
-}
-
-/** What a server's result says of a call that is not over. */
-export function openOutcome(result: unknown): LegOutcome | undefined {
-  const question = questionOf(result);
-  if (question !== undefined) return { type: "asks", question };
-  const task = taskIn(result);
-  return task && { type: "goes-on", held: task, pollMs: task.intervalMs };
 }
 
 /** What a server's answer says of a call that is over. */

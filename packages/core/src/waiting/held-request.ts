@@ -14,7 +14,13 @@ import { readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { sendToEndpoint } from "../wire/server-endpoint.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type InputResponses, isSafeQuestion } from "./input-request.ts";
-import { gateStatuses, legRefused, type LegOptions, type LegOutcome } from "./send-leg.ts";
+import {
+  gateStatuses,
+  legRefused,
+  type LegOptions,
+  type LegOutcome,
+  mayHaveRun,
+} from "./send-leg.ts";
 import type { Question } from "./waiting-life.ts";
 import { areRequests, type Held, type WaitingRecord } from "./waiting-record.ts";
 
@@ -49,6 +55,17 @@ type Missing =
 /** An answer of the server with its HTTP status below 300, or the reason why there is none. */
 type Sent = { readonly response: Response } | { readonly outcome: Missing };
 
+/** The end of a call whose server knows nothing of it any more. */
+export function fateUnknown(
+  { url, request: { method } }: WaitingRecord,
+  cause?: unknown,
+): Extract<LegOutcome, { readonly type: "unknown" }> {
+  return {
+    type: "unknown",
+    error: outcomeUnknown({ method, url: new URL(url), cause }, undefined),
+  };
+}
+
 /** A look changes nothing, so one that was perhaps not made is made again. */
 export function laterIfUnsure(outcome: Missing): LegOutcome {
   return outcome.type === "unsure" ? { type: "not-sent", error: outcome.error } : outcome;
@@ -62,12 +79,13 @@ const limitMs = 30_000;
 
 /** Sends a request about a held call. Never rejects. */
 export async function sendAbout(
-  { url: endpoint, request }: WaitingRecord,
+  call: WaitingRecord,
   { httpMethod = "POST", headers: own, message }: AboutCall,
   { fetch, signal }: LegOptions,
 ): Promise<Sent> {
   if (signal?.aborted) return { outcome: { type: "not-sent", error: signal.reason } };
-  const url = new URL(endpoint);
+  const { request } = call;
+  const url = new URL(call.url);
   const failure: Failed = { method: request.method, url };
   const recorded = Object.entries(request.headers).filter(([name]) => ofCall.has(name));
   const headers = new Headers(recorded);
@@ -85,18 +103,20 @@ export async function sendAbout(
     const { status } = response;
     const refused = { ...failure, status };
     const text = await readRefusal(response);
+    const isUnprocessed = refusesUnprocessed({ status, body: text });
+    if (mayHaveRun(status, response.headers) && !isUnprocessed)
+      return { outcome: { type: "unsure", error: outcomeUnknown(refused, undefined) } };
     // Another reader has the stream, or what stands before the server refuses it for now.
-    const isForNow = gateStatuses.has(status) || status === 408 || status === 409 || status >= 500;
-    const isLost = !isForNow || refusesUnprocessed({ status, body: text });
-    const error = isLost ? outcomeUnknown(refused, undefined) : legRefused(refused);
+    const isForNow = gateStatuses.has(status) || status === 409;
+    if (isForNow && !isUnprocessed)
+      return { outcome: { type: "not-sent", error: legRefused(refused) } };
     const rpc = message && "id" in message && answerIn(text, String(message.id));
-    if (isLost && rpc) return { response: Response.json(rpc) };
-    return { outcome: { type: isLost ? "unknown" : "not-sent", error } };
+    return rpc ? { response: Response.json(rpc) } : { outcome: fateUnknown(call) };
   } catch (cause) {
-    const error = signal?.aborted
-      ? outcomeUnknown(failure, undefined)
-      : connectionBroke({ ...failure, cause });
-    const isKnown = McpSessionError.isInstance(error) && error.code !== "OUTCOME_UNKNOWN";
+    const error = signal?.aborted ? signal.reason : connectionBroke({ ...failure, cause });
+    const isOurs = McpSessionError.isInstance(error) && !signal?.aborted;
+    // A server may answer with a redirect what it has taken.
+    const isKnown = isOurs && error.code !== "OUTCOME_UNKNOWN" && error.data.reason !== "redirect";
     return { outcome: { type: isKnown ? "not-sent" : "unsure", error } };
   }
 }
@@ -116,8 +136,7 @@ export async function askAbout(
     abortable(readAnswer(sent.response, id), signal),
   ).catch(() => undefined);
   if (answer !== undefined) return { answer };
-  const failure = { method: call.request.method, url: new URL(call.url) };
-  return { outcome: { type: "unsure", error: outcomeUnknown(failure, undefined) } };
+  return { outcome: { ...fateUnknown(call), type: "unsure" } };
 }
 
 interface HearOptions {

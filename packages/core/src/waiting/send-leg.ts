@@ -111,7 +111,7 @@ export function legRefused(request: Failed): McpSessionError {
  * What a server, or what stands before it, answers after it may have begun the work. A proxy answers 503 by itself,
  * also when the server has taken the request. Only a server that has not begun asks to come back later.
  */
-function mayHaveRun(status: number, headers: Headers): boolean {
+export function mayHaveRun(status: number, headers: Headers): boolean {
   if (status === 503) return !headers.has("retry-after");
   return status === 408 || status >= 500;
 }
@@ -125,12 +125,18 @@ function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
     if (reason === "invalid_request_state") return { type: "expired" };
     return { type: "settles", answer: { error: { ...error, message: message ?? "" } } };
   }
+  const open = openOutcome(result);
+  if (open !== undefined) return open;
+  const complete = completeResult(result);
+  return complete && { type: "settles", answer: { result: withoutMarks(complete) } };
+}
+
+/** What a server's result says of a call that is not over; `undefined` for any other result. */
+export function openOutcome(result: unknown): LegOutcome | undefined {
   const question = questionOf(result);
   if (question !== undefined) return { type: "asks", question };
   const task = taskIn(result);
-  if (task !== undefined) return { type: "goes-on", held: task, pollMs: task.intervalMs };
-  const complete = completeResult(result);
-  return complete && { type: "settles", answer: { result: withoutMarks(complete) } };
+  return task && { type: "goes-on", held: task, pollMs: task.intervalMs };
 }
 
 /**

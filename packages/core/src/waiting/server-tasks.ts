@@ -8,10 +8,11 @@ import { tasksExtension } from "./task-result.ts";
 /** The requests whose results say whether a server makes tasks of calls. */
 const telling: ReadonlySet<string> = new Set(["initialize", "server/discover", "tools/list"]);
 
-/** What is known of a server's tasks: from what it says to a client, or has said before. */
-export type ServerTasks = ReturnType<typeof createServerTasks>;
-
-/** @param slot has what was kept of the server */
+/**
+ * What is known of a server's tasks: from what it says to a client, or has said before.
+ *
+ * @param slot has what was kept of the server
+ */
 export function createServerTasks(slot: SessionSlot | undefined) {
   let said: unknown;
   const support = new Map<string, unknown>();

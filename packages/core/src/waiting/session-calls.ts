@@ -13,10 +13,10 @@ import {
 } from "../wire/json-rpc.ts";
 import { isEventStream } from "../wire/read-answer.ts";
 import { bodyText, type OutgoingRequest } from "../wire/server-endpoint.ts";
-import { answerWithPlaceholder, complete, openOutcome, print, textFor } from "./answer-edits.ts";
+import { answerWithPlaceholder, complete, print, textFor } from "./answer-edits.ts";
 import type { CallInStep } from "./call-in-step.ts";
 import { askedIn } from "./held-request.ts";
-import type { LegOutcome } from "./send-leg.ts";
+import { type LegOutcome, openOutcome } from "./send-leg.ts";
 import { streamPauseMs } from "./stream.ts";
 import { waitingCallOf, withoutMarks } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";

@@ -2,12 +2,12 @@
 
 import { isRecord } from "../base/json-values.ts";
 import { lastEventIdHeader } from "../answer/resume-stream.ts";
-import { outcomeUnknown } from "../session/session-errors.ts";
 import type { JsonRpcMessage } from "../wire/json-rpc.ts";
 import { letGo } from "../wire/read-answer.ts";
 import {
   answerAsked,
   askedIn,
+  fateUnknown,
   hear,
   type HeldWay,
   laterIfUnsure,
@@ -45,11 +45,7 @@ export const streamWay: HeldWay<HeldStream> = {
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery */
 async function look(call: WaitingRecord, held: HeldStream, leg: LegOptions): Promise<LegOutcome> {
   const eventId = lastEventIdHeader(held.eventId);
-  const unknown = outcomeUnknown(
-    { method: call.request.method, url: new URL(call.url) },
-    undefined,
-  );
-  if (eventId === undefined) return { type: "unknown", error: unknown };
+  if (eventId === undefined) return fateUnknown(call);
   const about = { httpMethod: "GET", headers: { "last-event-id": eventId } } as const;
   const sent = await sendAbout(call, about, leg);
   if ("outcome" in sent) return laterIfUnsure(sent.outcome);

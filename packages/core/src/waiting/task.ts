@@ -3,12 +3,13 @@
 import { within } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
-import { failed, outcomeUnknown } from "../session/session-errors.ts";
+import { failed } from "../session/session-errors.ts";
 import { type JsonRpcResponse, revisionIn } from "../wire/json-rpc.ts";
 import {
   answerAsked,
   askAbout,
   askedIn,
+  fateUnknown,
   hear,
   type HeldWay,
   laterIfUnsure,
@@ -68,9 +69,8 @@ async function readNow(
   const own = isRecord(result) ? result : {};
   const now = own["taskId"] === held.taskId ? readTask(own, held) : undefined;
   if (now !== undefined) return { now, result: own };
-  const failure = { method: call.request.method, url: new URL(call.url), cause: error };
   // The server does not know the task, or not any more.
-  return { outcome: { type: "unknown", error: outcomeUnknown(failure, undefined) } };
+  return { outcome: fateUnknown(call, error) };
 }
 
 function settledAs({
@@ -149,14 +149,7 @@ async function answerModern(
     const sent = await ask(call, "tasks/update", params, leg);
     if ("answer" in sent) {
       const { error } = sent.answer;
-      if (error === undefined) return goesOn(answered);
-      return {
-        type: "unknown",
-        error: outcomeUnknown(
-          { method: call.request.method, url: new URL(call.url), cause: error },
-          undefined,
-        ),
-      };
+      return error === undefined ? goesOn(answered) : fateUnknown(call, error);
     }
     const { outcome } = sent;
     if (outcome.type !== "unsure") return outcome;

@@ -186,6 +186,9 @@ export async function tellWaiting(
   before?: WaitingRecord,
 ): Promise<void> {
   const { emit, calls, limits } = context;
+  // Of a call with a record from the start, that is over within its step, its caller has heard.
+  const isInStep = [record, before].every((each) => each === undefined || isUnderWay(each));
+  if (isInStep && ["answering", "settled"].includes(record.state)) return;
   const call = describeWaiting(record);
   const { tool, round, state } = call;
   // After an answer that was not sent, the same questions wait again, and after a look the same call does.
@@ -201,6 +204,10 @@ export async function tellWaiting(
   const of = { sessionId, principal };
   if (isOver) await telling(context, "onSettled", async () => limits.onSettled?.(call, of));
 }
+
+/** Whether a call has not waited: its record was written before it was sent. */
+const isUnderWay = ({ kind, due }: WaitingRecord) =>
+  (kind === "task" || kind === "stream") && due === undefined;
 
 /** Has a function of the application run, for as long as the end of a leg may take. */
 async function telling(

@@ -150,6 +150,12 @@ export const labParts: readonly LabPart[] = [
     program: "stores/bench/measure-stores.ts",
   },
   {
+    name: "waiting",
+    about: "Measures a PostgreSQL store in which 100,000 calls wait.",
+    lasts: "2 min",
+    program: "stores/bench/measure-waiting.ts",
+  },
+  {
     name: "template",
     about: "Installs examples/next-chat as its user does, and drives it in a Chromium.",
     lasts: "3 min",

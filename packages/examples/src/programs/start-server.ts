@@ -14,10 +14,17 @@ export interface ServerProgram {
  * Starts a server that is told its port as the first argument, and waits until it listens.
  *
  * @param port @default one that is free
+ * @param args further arguments
  */
-export async function startServer(program: URL, port?: number): Promise<ServerProgram> {
+export async function startServer(
+  program: URL,
+  port?: number,
+  ...args: readonly string[]
+): Promise<ServerProgram> {
   port ??= await findFreePort();
-  const child = startProgram(program, [String(port)], { stdio: ["ignore", "ignore", "inherit"] });
+  const child = startProgram(program, [String(port), ...args], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   await waitForPort(port);
   return { child, port, url: `http://127.0.0.1:${port}/mcp` };
 }
