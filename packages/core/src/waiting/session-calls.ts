@@ -28,6 +28,8 @@ interface CallUnderWay {
   readonly message: JsonRpcRequest;
   readonly request: OutgoingRequest;
   readonly fail: ((error: unknown) => void) | undefined;
+  /** Has its task be left. */
+  readonly leave: () => void;
   /** The last event of the stream; "" before the first with an id. */
   eventId: string;
   /** Whether its answer has come, or nobody waits for it here any more. */
@@ -47,6 +49,8 @@ const nameOf = ({ headers }: Pick<OutgoingRequest, "headers">, id: unknown = nul
 // oxlint-disable-next-line max-lines-per-function -- a call, its streams and its end share what is known of it
 export function createSessionCalls(context: WaitingContext) {
   const underWay = new Set<CallUnderWay>();
+  /** Those of which the server has said something that does not end them. */
+  const taken = new Set<CallUnderWay>();
   /** The sessions of calls that go on without their client, and these calls, which it may not end. */
   const left = new Set<string>();
   const held = ({ message, eventId }: CallUnderWay): HeldStream => ({
@@ -63,7 +67,9 @@ export function createSessionCalls(context: WaitingContext) {
   const answerTo = async (each: CallUnderWay, outcome?: LegOutcome): Promise<WaitingAnswer> => {
     finish(each);
     const { call, request } = each;
-    const answer = await (outcome ? call.take(outcome) : call.park(held(each), streamPauseMs));
+    taken.add(each);
+    const answering = outcome ? call.take(outcome) : call.park(held(each), streamPauseMs);
+    const answer = await answering.finally(() => taken.delete(each));
     if (waitingCallOf(answer.result)) left.add(nameOf(request));
     return answer;
   };
@@ -76,12 +82,24 @@ export function createSessionCalls(context: WaitingContext) {
     end?.(await take(each));
   };
   const onLeave = (each: CallUnderWay) => {
-    const isLeft = canBeLeft(each) && !each.call.isStopped();
-    finish(each);
-    if (!isLeft) return;
+    if (canBeLeft(each) && !each.call.isStopped()) void leave(each);
+    else finish(each);
+  };
+  /** A client has left its call. @returns what it would get */
+  const leave = (each: CallUnderWay): Promise<string> => {
     // Before the client says that it has left.
     left.add(nameOf(each.request, each.message.id)).add(nameOf(each.request));
-    context.track?.(take(each));
+    const taking = take(each);
+    context.track?.(taking);
+    return taking;
+  };
+  /** A client says that it has left a call. @returns whether its server goes on with it */
+  const onCancel = (each: CallUnderWay): boolean => {
+    if (each.call.isStopped()) return false;
+    if (taken.has(each)) each.leave();
+    else if (canBeLeft(each)) void leave(each).then(each.end);
+    else return false;
+    return true;
   };
 
   /** What the messages of a chunk say of the call; `undefined` if its client gets them as they are. */
@@ -109,8 +127,12 @@ export function createSessionCalls(context: WaitingContext) {
       start(own) {
         each.end = (text) => {
           each.end = undefined;
-          own.enqueue(inEvent(text));
-          own.terminate();
+          try {
+            own.enqueue(inEvent(text));
+            own.terminate();
+          } catch {
+            // Its client has left meanwhile.
+          }
         };
       },
       async transform(chunk, own) {
@@ -142,12 +164,16 @@ export function createSessionCalls(context: WaitingContext) {
   return {
     /** What a client says of calls that go on without it, and must not reach the server. */
     withhold(request: OutgoingRequest): Response | undefined {
-      if (left.size === 0) return undefined;
-      if (request.method === "DELETE" && left.has(nameOf(request))) return emptyAnswer(204);
+      if (request.method === "DELETE")
+        return left.has(nameOf(request)) ? emptyAnswer(204) : undefined;
       const message = parseMessage(bodyText(request) ?? "");
-      const isCancel = message && methodOf(message) === "notifications/cancelled";
-      const id = isCancel && paramsOf(message)?.["requestId"];
-      return isCancel && left.has(nameOf(request, id)) ? emptyAnswer(202) : undefined;
+      if (message === undefined || methodOf(message) !== "notifications/cancelled")
+        return undefined;
+      const name = nameOf(request, paramsOf(message)?.["requestId"]);
+      const each = [...underWay, ...taken].find(
+        (one) => nameOf(one.request, one.message.id) === name,
+      );
+      return left.has(name) || (each && onCancel(each)) ? emptyAnswer(202) : undefined;
     },
     /** Sends what is no request: it may resume the stream of a call. */
     async resume(request: OutgoingRequest, send: () => Promise<Response>): Promise<Response> {
@@ -165,12 +191,12 @@ export function createSessionCalls(context: WaitingContext) {
       call: CallInStep,
       message: JsonRpcRequest,
       request: OutgoingRequest,
-      { send, fail }: Pick<CallUnderWay, "fail"> & { readonly send: () => Promise<Response> },
+      { send, ...how }: Pick<CallUnderWay, "fail" | "leave"> & { send: () => Promise<Response> },
     ): Promise<Response> {
       const { id } = message;
       if (call.isKnown) return new Response(print(id, await call.goOn()), { headers: asJson });
       const each: CallUnderWay = {
-        ...{ call, message, request, fail, eventId: "", isOver: false, isLate: false },
+        ...{ call, message, request, ...how, eventId: "", isOver: false, isLate: false },
         stop() {
           stopTimer();
           stopListening();
@@ -185,7 +211,8 @@ export function createSessionCalls(context: WaitingContext) {
         if (!response.ok) finish(each);
         const isKept = call.isFirst;
         return answerWithPlaceholder(response, id, {
-          ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept, fail },
+          ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept },
+          fail: how.fail,
         });
       } catch (error) {
         finish(each);
