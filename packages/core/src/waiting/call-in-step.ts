@@ -186,7 +186,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     },
     /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */
     cannotWait(reason: "no-task" | "no-event-id") {
-      if (!isFor(context, reason === "no-task" ? "task" : "stream")) return;
+      const what = reason === "no-task" ? (["task"] as const) : (["stream", "person"] as const);
+      if (!what.some((each) => isFor(context, each))) return;
       context.emit({ type: "cannot-wait", tool: identity.tool, reason });
     },
     isStopped: () => stop?.aborted === true,

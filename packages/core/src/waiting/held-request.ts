@@ -168,11 +168,8 @@ export async function hear<T>(
   const find = (text: string) =>
     (parseMessages(text)?.messages ?? []).map(take).find((found) => found !== undefined);
   if (!isEventStream(response)) {
-    const text = await timeLimited(ms, signal, (bounded) =>
-      abortable(response.text(), bounded),
-    ).catch(() => "");
     letGo(response);
-    return { found: find(text) };
+    return {};
   }
   const splitter = createEventSplitter();
   const reader = response.body.getReader();

@@ -113,9 +113,10 @@ export function createSessionCalls(context: WaitingContext) {
       const own = openOutcome(answer.result);
       return own ?? (each.call.isFirst ? complete(answer, withoutMarks(answer.result)) : undefined);
     }
-    if (each.eventId === "" || !isFor(context, "person")) return undefined;
+    if (!isFor(context, "person")) return undefined;
     const asked = messages.map(askedIn).filter((question) => question !== undefined);
-    if (asked.length === 0) return undefined;
+    if (asked.length > 0 && each.eventId === "") each.call.cannotWait("no-event-id");
+    if (asked.length === 0 || each.eventId === "") return undefined;
     const requests = Object.fromEntries(asked.flatMap((one) => Object.entries(one.requests)));
     return { type: "asks", question: { requests, held: held(each) } };
   };
