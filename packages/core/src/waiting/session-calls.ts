@@ -2,7 +2,7 @@
 
 import { onAbort, startLimit } from "../base/bounded-wait.ts";
 import { utf8 } from "../wire/byte-parts.ts";
-import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
+import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
 import {
   emptyAnswer,
   type JsonRpcMessage,
@@ -34,6 +34,8 @@ interface CallUnderWay {
   isOver: boolean;
   /** Whether its time in the step is up. */
   isLate: boolean;
+  /** What takes the place of its answer. What comes on its stream then is for whoever looks next. */
+  taken?: Promise<string> | undefined;
   /** Ends the stream of its client with an answer; not there between two streams. */
   end?: ((text: string) => void) | undefined;
   stop: () => void;
@@ -62,26 +64,26 @@ export function createSessionCalls(context: WaitingContext) {
   /** @returns what the client gets for a call that is not over, or its end */
   const answerTo = async (each: CallUnderWay, outcome?: LegOutcome): Promise<WaitingAnswer> => {
     finish(each);
-    const { call, request } = each;
+    const { call, request, message } = each;
+    // Before its client says that it has left.
+    if (!outcome) left.add(nameOf(request, message.id)).add(nameOf(request));
     const answer = await (outcome ? call.take(outcome) : call.park(held(each), streamPauseMs));
     if (waitingCallOf(answer.result)) left.add(nameOf(request));
     return answer;
   };
   const take = async (each: CallUnderWay, outcome?: LegOutcome): Promise<string> =>
-    await textFor(each.message.id, () => answerTo(each, outcome), each.fail);
+    await (each.taken = textFor(each.message.id, () => answerTo(each, outcome), each.fail));
   const onTime = async (each: CallUnderWay) => {
     each.isLate = true;
     if (!canBeLeft(each)) return each.call.cannotWait("no-event-id");
-    const { end } = each;
-    end?.(await take(each));
+    if (each.end === undefined) return;
+    const text = await take(each);
+    each.end?.(text);
   };
   const onLeave = (each: CallUnderWay) => {
     const isLeft = canBeLeft(each) && !each.call.isStopped();
     finish(each);
-    if (!isLeft) return;
-    // Before the client says that it has left.
-    left.add(nameOf(each.request, each.message.id)).add(nameOf(each.request));
-    context.track?.(take(each));
+    if (isLeft) context.track?.(take(each));
   };
 
   /** What the messages of a chunk say of the call; `undefined` if its client gets them as they are. */
@@ -102,6 +104,20 @@ export function createSessionCalls(context: WaitingContext) {
     return { type: "asks", question: { requests, held: held(each) } };
   };
 
+  /** What a chunk of its stream says of a call. It is noted how another process finds the call. */
+  const read = async (each: CallUnderWay, arrived: readonly EventBytes[], lastEventId = "") => {
+    const isFirstId = each.eventId === "" && lastEventId !== "";
+    each.eventId = lastEventId || each.eventId;
+    const messages = arrived.map((event) => parseMessage(eventText(event)));
+    const outcome = outcomeIn(
+      each,
+      messages.filter((message) => message !== undefined),
+    );
+    // What comes with an outcome does not come again.
+    if (isFirstId && !outcome) await each.call.noteHeld(held(each));
+    return outcome;
+  };
+
   const watch = (each: CallUnderWay, response: Response): Response => {
     const { status, statusText, headers, body } = response;
     const splitter = createEventSplitter();
@@ -109,30 +125,27 @@ export function createSessionCalls(context: WaitingContext) {
       start(own) {
         each.end = (text) => {
           each.end = undefined;
-          own.enqueue(inEvent(text));
-          own.terminate();
+          try {
+            own.enqueue(inEvent(text));
+            own.terminate();
+          } catch {
+            // Its client has gone meanwhile.
+          }
         };
       },
       async transform(chunk, own) {
         const arrived = splitter.push(chunk);
-        const { lastEventId } = splitter;
-        let outcome: LegOutcome | undefined;
-        if (!each.isOver) {
-          const isFirstId = each.eventId === "" && lastEventId;
-          each.eventId = lastEventId || each.eventId;
-          if (isFirstId) await each.call.noteHeld(held(each));
-          const messages = arrived.map((event) => parseMessage(eventText(event)));
-          outcome = outcomeIn(
-            each,
-            messages.filter((message) => message !== undefined),
-          );
-          const isDue = each.isLate && !each.isOver && canBeLeft(each);
-          if (outcome ?? isDue) return each.end?.(await take(each, outcome));
-        }
+        const outcome = each.isOver ? undefined : await read(each, arrived, splitter.lastEventId);
+        if (each.taken) return;
+        const isDue = each.isLate && !each.isOver && canBeLeft(each);
+        if (outcome ?? isDue) return each.end?.(await take(each, outcome));
         for (const part of arrived.flatMap(({ parts }) => parts)) own.enqueue(part);
       },
-      flush(own) {
+      async flush(own) {
+        const text = await each.taken;
+        if (text !== undefined && each.end) own.enqueue(inEvent(text));
         each.end = undefined;
+        if (text !== undefined) return;
         for (const part of splitter.finish()?.parts ?? []) own.enqueue(part);
       },
     });
