@@ -28,14 +28,16 @@ interface CallUnderWay {
   readonly message: JsonRpcRequest;
   readonly request: OutgoingRequest;
   readonly fail: ((error: unknown) => void) | undefined;
+  /** Has its task be left. */
+  readonly leave: () => void;
   /** The last event of the stream; "" before the first with an id. */
   eventId: string;
   /** Whether its answer has come, or nobody waits for it here any more. */
   isOver: boolean;
   /** Whether its time in the step is up. */
   isLate: boolean;
-  /** What takes the place of its answer. What comes on its stream then is for whoever looks next. */
-  taken?: Promise<string> | undefined;
+  /** What takes the place of its answer. What else comes on its stream is for whoever looks next. */
+  taking?: Promise<string> | undefined;
   /** Ends the stream of its client with an answer; not there between two streams. */
   end?: ((text: string) => void) | undefined;
   stop: () => void;
@@ -49,6 +51,8 @@ const nameOf = ({ headers }: Pick<OutgoingRequest, "headers">, id: unknown = nul
 // oxlint-disable-next-line max-lines-per-function -- a call, its streams and its end share what is known of it
 export function createSessionCalls(context: WaitingContext) {
   const underWay = new Set<CallUnderWay>();
+  /** Those of which the server has said something that does not end them. */
+  const taken = new Set<CallUnderWay>();
   /** The sessions of calls that go on without their client, and these calls, which it may not end. */
   const left = new Set<string>();
   const held = ({ message, eventId }: CallUnderWay): HeldStream => ({
@@ -64,15 +68,15 @@ export function createSessionCalls(context: WaitingContext) {
   /** @returns what the client gets for a call that is not over, or its end */
   const answerTo = async (each: CallUnderWay, outcome?: LegOutcome): Promise<WaitingAnswer> => {
     finish(each);
-    const { call, request, message } = each;
-    // Before its client says that it has left.
-    if (!outcome) left.add(nameOf(request, message.id)).add(nameOf(request));
-    const answer = await (outcome ? call.take(outcome) : call.park(held(each), streamPauseMs));
+    const { call, request } = each;
+    taken.add(each);
+    const answering = outcome ? call.take(outcome) : call.park(held(each), streamPauseMs);
+    const answer = await answering.finally(() => taken.delete(each));
     if (waitingCallOf(answer.result)) left.add(nameOf(request));
     return answer;
   };
   const take = async (each: CallUnderWay, outcome?: LegOutcome): Promise<string> =>
-    await (each.taken = textFor(each.message.id, () => answerTo(each, outcome), each.fail));
+    await (each.taking = textFor(each.message.id, () => answerTo(each, outcome), each.fail));
   const onTime = async (each: CallUnderWay) => {
     each.isLate = true;
     if (!canBeLeft(each)) return each.call.cannotWait("no-event-id");
@@ -81,9 +85,24 @@ export function createSessionCalls(context: WaitingContext) {
     each.end?.(text);
   };
   const onLeave = (each: CallUnderWay) => {
-    const isLeft = canBeLeft(each) && !each.call.isStopped();
-    finish(each);
-    if (isLeft) context.track?.(take(each));
+    if (canBeLeft(each) && !each.call.isStopped()) void leave(each);
+    else finish(each);
+  };
+  /** A client has left its call. @returns what it would get */
+  const leave = (each: CallUnderWay): Promise<string> => {
+    // Before the client says that it has left.
+    left.add(nameOf(each.request, each.message.id)).add(nameOf(each.request));
+    const taking = take(each);
+    context.track?.(taking);
+    return taking;
+  };
+  /** A client says that it has left a call. @returns whether its server goes on with it */
+  const onCancel = (each: CallUnderWay): boolean => {
+    if (each.call.isStopped()) return false;
+    if (taken.has(each)) each.leave();
+    else if (canBeLeft(each)) void leave(each).then(each.end);
+    else return false;
+    return true;
   };
 
   /** What the messages of a chunk say of the call; `undefined` if its client gets them as they are. */
@@ -129,20 +148,20 @@ export function createSessionCalls(context: WaitingContext) {
             own.enqueue(inEvent(text));
             own.terminate();
           } catch {
-            // Its client has gone meanwhile.
+            // Its client has left meanwhile.
           }
         };
       },
       async transform(chunk, own) {
         const arrived = splitter.push(chunk);
         const outcome = each.isOver ? undefined : await read(each, arrived, splitter.lastEventId);
-        if (each.taken) return;
+        if (each.taking) return;
         const isDue = each.isLate && !each.isOver && canBeLeft(each);
         if (outcome ?? isDue) return each.end?.(await take(each, outcome));
         for (const part of arrived.flatMap(({ parts }) => parts)) own.enqueue(part);
       },
       async flush(own) {
-        const text = await each.taken;
+        const text = await each.taking;
         if (text !== undefined && each.end) own.enqueue(inEvent(text));
         each.end = undefined;
         if (text !== undefined) return;
@@ -155,12 +174,16 @@ export function createSessionCalls(context: WaitingContext) {
   return {
     /** What a client says of calls that go on without it, and must not reach the server. */
     withhold(request: OutgoingRequest): Response | undefined {
-      if (left.size === 0) return undefined;
-      if (request.method === "DELETE" && left.has(nameOf(request))) return emptyAnswer(204);
+      if (request.method === "DELETE")
+        return left.has(nameOf(request)) ? emptyAnswer(204) : undefined;
       const message = parseMessage(bodyText(request) ?? "");
-      const isCancel = message && methodOf(message) === "notifications/cancelled";
-      const id = isCancel && paramsOf(message)?.["requestId"];
-      return isCancel && left.has(nameOf(request, id)) ? emptyAnswer(202) : undefined;
+      if (message === undefined || methodOf(message) !== "notifications/cancelled")
+        return undefined;
+      const name = nameOf(request, paramsOf(message)?.["requestId"]);
+      const each = [...underWay, ...taken].find(
+        (one) => nameOf(one.request, one.message.id) === name,
+      );
+      return left.has(name) || (each && onCancel(each)) ? emptyAnswer(202) : undefined;
     },
     /** Sends what is no request: it may resume the stream of a call. */
     async resume(request: OutgoingRequest, send: () => Promise<Response>): Promise<Response> {
@@ -178,12 +201,12 @@ export function createSessionCalls(context: WaitingContext) {
       call: CallInStep,
       message: JsonRpcRequest,
       request: OutgoingRequest,
-      { send, fail }: Pick<CallUnderWay, "fail"> & { readonly send: () => Promise<Response> },
+      { send, ...how }: Pick<CallUnderWay, "fail" | "leave"> & { send: () => Promise<Response> },
     ): Promise<Response> {
       const { id } = message;
       if (call.isKnown) return new Response(print(id, await call.goOn()), { headers: asJson });
       const each: CallUnderWay = {
-        ...{ call, message, request, fail, eventId: "", isOver: false, isLate: false },
+        ...{ call, message, request, ...how, eventId: "", isOver: false, isLate: false },
         stop() {
           stopTimer();
           stopListening();
@@ -198,7 +221,8 @@ export function createSessionCalls(context: WaitingContext) {
         if (!response.ok) finish(each);
         const isKept = call.isFirst;
         return answerWithPlaceholder(response, id, {
-          ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept, fail },
+          ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept },
+          fail: how.fail,
         });
       } catch (error) {
         finish(each);

@@ -1,4 +1,4 @@
-import { startLimit } from "../base/bounded-wait.ts";
+import { anySignal, startLimit } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import type { SessionSlot } from "../session/session-slot.ts";
 import { isRequest, type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
@@ -87,15 +87,21 @@ export function createWaitingFetch(
       if (message === own) return await fetch(input, init);
       return await fetch(input, { ...init, body: JSON.stringify(message) });
     };
-    if (!mayAsk(method)) return tasks.observe(own, await send());
+    if (!mayAsk(method)) {
+      const response = await send();
+      return isFor(context, "task") ? tasks.observe(own, response) : response;
+    }
     if (revisionIn(own) !== undefined) {
       const isAnswered =
         Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
       // A client that answers by itself has the state, and is responsible for it.
       if (!isAnswered) return await callStateless(message, request, send, notes);
     } else if (method === "tools/call" && own.params?.["task"] === undefined) {
-      const leg = { fetch: withHeaders(fetch, request.headers), signal: request.signal };
       const { headers } = request;
+      const left = new AbortController();
+      const leave = () => left.abort();
+      const signal = anySignal(request.signal, left.signal);
+      const leg = { fetch: withHeaders(fetch, headers), signal };
       const call = await beginInStep(context, {
         url,
         connection,
@@ -104,7 +110,7 @@ export function createWaitingFetch(
         leg,
         notes,
       });
-      return await sessionCalls.call(call, own, request, { send, fail: notes.onFailure });
+      return await sessionCalls.call(call, own, request, { send, leave, fail: notes.onFailure });
     }
     return answerWithPlaceholder(await send(), id);
   };

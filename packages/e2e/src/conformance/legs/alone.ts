@@ -14,6 +14,7 @@ export function alone(create: CreateOwnClient): OpenLegClient {
       ...client,
       callTool: async (name, args) => ({ text: textOf(await client.callTool(name, args)) }),
       waiting: async () => [],
+      check: () => Promise.reject(new Error("the client kept no call")),
       answer: () => Promise.reject(new Error("the client kept no question")),
     };
   };

@@ -17,6 +17,8 @@ export interface LegClient {
   waiting: () => Promise<readonly WaitingCall[]>;
   /** Sends a person's answers to a call that waits. */
   answer: (id: string, responses: InputResponses) => Promise<Called>;
+  /** Looks at a call that its server keeps, if it is due. */
+  check: (id: string) => Promise<Called>;
   /** Reads the first resource and gets the first prompt of the server. */
   readFirst: () => Promise<void>;
   close: () => Promise<void>;
@@ -26,6 +28,10 @@ interface LegClientOptions {
   readonly url: string;
   /** The file of the store, which all legs of a scenario share. */
   readonly storePath: string;
+  /** Of a server with sessions. @default the connection's own */
+  readonly session?: "stateful" | undefined;
+  /** How long a slow answer is waited for, in milliseconds. @default as long as a step does */
+  readonly afterMs?: number | undefined;
 }
 
 export type OpenLegClient = (options: LegClientOptions) => Promise<LegClient>;
