@@ -99,7 +99,7 @@ export const labParts: readonly LabPart[] = [
     name: "due",
     about: "Has ten processes look at 1,000 calls that their server keeps, whenever one is due.",
     lasts: "2 min",
-    program: "e2e/src/waiting/due-workers-run.ts",
+    program: "e2e/src/kill/due-workers.ts",
     share: ["--workers", "3", "--calls", "60"],
   },
   {
