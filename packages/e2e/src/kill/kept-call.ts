@@ -37,12 +37,13 @@ export function startKeptCall(server: SlowProgram, use: LabUse, store: SessionSt
     if (answer.action === "accept") years.push(answer.content.year);
   };
 
-  /** One process looks, and an operator's; if it is a question, two answer at once. @returns the call before that */
+  /** One process looks, and an operator's; if it is a question, two answer at once. @returns the call, if it waits */
   const goOn = async (byMs: number): Promise<WaitingCall | undefined> => {
     const both = [newProcess(byMs), newProcess(0)] as const;
     for (const work of works()) if (work.state === "working") work.set("done");
-    await Promise.all([both[0].look(), both[1].lookAsOperator()]);
+    const looked = await Promise.all([both[0].look(), both[1].lookAsOperator()]);
     const [call] = await both[0].waiting();
+    id ??= looked.flat()[0]?.id ?? call?.id;
     if (call?.type === "question")
       await Promise.allSettled(both.map((lab) => lab.answer(call, "2001")));
     return call;
@@ -63,17 +64,17 @@ export function startKeptCall(server: SlowProgram, use: LabUse, store: SessionSt
     passClaims: () => void (aheadMs += 2 * minuteMs),
     /** Has other processes bring the call to its end. */
     async bringToEnd(fault: (text: string) => void): Promise<EndOfCall> {
-      if (use.record === "first") {
+      if (use.record === "first" && id === undefined) {
         // The step is run again, with the same call.
         const made = await newProcess().research().catch(codeOf);
-        id ??= waitingCallOf(made)?.id;
-        if (id === undefined) return { fate: "unknown", said: JSON.stringify(made) };
+        id = waitingCallOf(made)?.id;
+        const fate = typeof made === "string" ? "unknown" : "settled";
+        if (id === undefined) return { fate, said: JSON.stringify(made) };
       }
       // A session's question that nobody has any more is only over when the call has expired.
       for (const byMs of [10_000, 10_000, 10_000, 10_000, 8 * dayMs, 8 * dayMs]) {
         const call = await goOn(byMs);
         if (call === undefined) break;
-        id ??= call.id;
         if (call.state !== "waiting") fault(`it is still ${call.state}, and its process is gone`);
       }
       if (id === undefined) return { fate: "lost", said: "" };

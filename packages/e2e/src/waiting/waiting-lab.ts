@@ -71,8 +71,13 @@ export function createLab(
     waiting: async () => (await sessions.waiting(sessionId, use)) as WaitingCall[],
     look: async () => await sessions.check(sessionId, use),
     /** The same, as an operator's program does it. */
-    async lookAsOperator() {
-      for await (const { reference } of sessions.admin.due()) await sessions.admin.check(reference);
+    async lookAsOperator(): Promise<WaitingCall[]> {
+      const looked: WaitingCall[] = [];
+      for await (const { reference } of sessions.admin.due()) {
+        const checked = await sessions.admin.check(reference);
+        if (checked) looked.push(checked.call);
+      }
+      return looked;
     },
     /** Says which year the server wants to know. */
     async answer({ id, requests, round }: WaitingCall, year: string): Promise<WaitingCall> {
