@@ -11,6 +11,7 @@ import {
   waitingCallOf,
   type WaitingLimits,
 } from "./index.ts";
+import type { createWaitingFetch } from "./waiting-fetch.ts";
 
 const event = (id: string, message?: object) =>
   `id: ${id}\ndata: ${message ? JSON.stringify({ jsonrpc: "2.0", ...message }) : ""}\n\n`;
@@ -139,4 +140,25 @@ test("is looked at when the process is gone that looked at it", async () => {
   await store.put(key, claimed, revision, { owner });
   expect(await server.check()).toBeUndefined();
   expect(await server.check(90_000)).toMatchObject({ state: "settled" });
+});
+
+test("of two steps that make the same call at once one sends it, where its record is first", async () => {
+  const created: string[] = [];
+  const store = watchStore(createMemoryStore(), async (name) => {
+    if (name !== "put") return;
+    created.push(name);
+    // Both have found no record.
+    await vi.waitFor(() => expect(created.length).toBeGreaterThan(1));
+  });
+  const { sent, waiting, fetch } = startStream({ store, record: "first" });
+  const params = { name: "research", arguments: {} };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "tools/call", params });
+  const send = async () => {
+    const wrapped = waiting.wrap(fetch) as ReturnType<typeof createWaitingFetch>;
+    return await wrapped(url, { method: "POST", body }, { toolCallId: "1" });
+  };
+  const answers = await Promise.all([send(), send()]);
+  expect(sent).toHaveLength(1);
+  const other = answers.find(({ headers }) => headers.get("content-type") === "application/json");
+  expect(waitingCallOf(((await other!.json()) as { result: unknown }).result)).toBeDefined();
 });

@@ -213,11 +213,10 @@ export async function checkWaitingCalls(
   const { fetch = globalThis.fetch, abortSignal: signal } = options;
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
-  const { url, now, calls } = context;
-  const stored = (await calls.list()).filter(({ call }) => call.url === url.href);
+  const stored = (await context.calls.list()).filter(({ call }) => call.url === context.url.href);
   // A process that looked may be gone.
   const current = await Promise.all(stored.map((each) => upToDate(context, each)));
-  const due = current.filter(({ call }) => isDue(call, now()));
+  const due = current.filter(({ call }) => isDue(call, context.now()));
   const looked = await Promise.all(due.map((each) => lookAt(context, each, { fetch, signal })));
   return looked.map(({ call }) => describeWaiting(call));
 }
