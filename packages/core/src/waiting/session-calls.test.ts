@@ -154,7 +154,7 @@ test("of two steps that make the same call at once one sends it, where its recor
   const params = { name: "research", arguments: {} };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "tools/call", params });
   const send = async () => {
-    const wrapped = waiting.wrap(fetch) as ReturnType<typeof createWaitingFetch>;
+    const wrapped: ReturnType<typeof createWaitingFetch> = waiting.wrap(fetch);
     return await wrapped(url, { method: "POST", body }, { toolCallId: "1" });
   };
   const answers = await Promise.all([send(), send()]);

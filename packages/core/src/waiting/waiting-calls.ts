@@ -214,7 +214,6 @@ export async function checkWaitingCalls(
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
   const stored = (await context.calls.list()).filter(({ call }) => call.url === context.url.href);
-  // A process that looked may be gone.
   const current = await Promise.all(stored.map((each) => upToDate(context, each)));
   const due = current.filter(({ call }) => isDue(call, context.now()));
   const looked = await Promise.all(due.map((each) => lookAt(context, each, { fetch, signal })));
