@@ -11,8 +11,15 @@ import { renderAskingServers } from "./asking-page.ts";
 import { type AskingScenario, askingScenarios } from "./asking-protocol.ts";
 import type { AskingObservation, AskingSeen } from "./asking-scenarios.ts";
 import { askingServers } from "./asking-servers.ts";
+import { renderLastingServers } from "./lasting-page.ts";
+import { presentLastingServers } from "./lasting-servers.ts";
 import { presentServers } from "./present-servers.ts";
 import { surprisesOf, visitAskingServer } from "./visit-asking-server.ts";
+import {
+  type LastingSeen,
+  surprisesOf as lastingSurprises,
+  visitLastingServer,
+} from "./visit-lasting-server.ts";
 import { type ServerReport, surprisesIn, visitServer } from "./visit-server.ts";
 
 // The dialect that no other test has, and one more; `npm run lab -- compatibility` runs all servers.
@@ -48,6 +55,20 @@ describe.runIf(isMatrix)("servers that ask", () => {
   );
 });
 
+describe.runIf(isMatrix)("servers whose calls last", () => {
+  test.each(presentLastingServers)(
+    "let other processes go on with them: $name",
+    { timeout: 240_000 },
+    async (server) => {
+      const { seen, surprises } = await visitLastingServer(server);
+      expect(surprises).toEqual([]);
+      expect(seen.size).toBeGreaterThanOrEqual(2);
+    },
+  );
+});
+
+const none = { cold: "", asking: "", lasting: "" };
+
 describe("what the matrix makes of answers", () => {
   const server = askingServers[0]!;
 
@@ -67,10 +88,10 @@ describe("what the matrix makes of answers", () => {
     const row = { server, seen: seenWith({}), surprises: [] };
     const part = renderAskingServers([row], "2026-11-22");
     expect(part).toContain("two rounds of forms | worked (1, 1 + 2) | one leg | worked (1, 1) |");
-    const page = renderPage([], { cold: "", asking: "" }, "2026-11-22");
+    const page = renderPage([], none, "2026-11-22");
     const before = "## Every server";
     const whole = replacePart(page, part, before);
-    expect(whole).toBe(renderPage([], { cold: "", asking: part }, "2026-11-22"));
+    expect(whole).toBe(renderPage([], { ...none, asking: part }, "2026-11-22"));
     expect(replacePart(whole, part, before)).toBe(whole);
   });
 });
@@ -91,9 +112,32 @@ describe("what the matrix makes of cold steps", () => {
     const row = { name: "a server", requests: { stateless: 8, stateful: 1 }, surprises: [] };
     const part = renderColdSteps([row], "2026-11-23");
     expect(part).toContain("| a server | 8 | 1 |  |  |  |");
-    const page = renderPage([], { cold: "", asking: "" }, "2026-11-23");
+    const page = renderPage([], none, "2026-11-23");
     expect(replacePart(page, part, "## What does not work")).toBe(
-      renderPage([], { cold: part, asking: "" }, "2026-11-23"),
+      renderPage([], { ...none, cold: part }, "2026-11-23"),
+    );
+  });
+});
+
+describe("what the matrix makes of calls that last", () => {
+  const server = presentLastingServers[0]!;
+  const seenAs = (left: string): LastingSeen => {
+    const outcomes = { left, asks: "worked", "server restarted": "outcome-unknown" };
+    return new Map([["@ai-sdk/mcp", new Map(Object.entries(outcomes) as never)]]);
+  };
+
+  test("says nothing when all is as recorded, and names what is not", () => {
+    expect(lastingSurprises(server, seenAs("worked"))).toEqual([]);
+    expect(lastingSurprises(server, seenAs("task"))).toEqual([expect.stringContaining("saw task")]);
+  });
+
+  test("puts them on the page", () => {
+    const row = { server, seen: seenAs("worked"), surprises: [] };
+    const part = renderLastingServers([row], "2026-11-28");
+    expect(part).toContain("| task of 2026-07-28 | worked | worked | outcome-unknown |");
+    const page = renderPage([], none, "2026-11-28");
+    expect(replacePart(page, part, "## Every server")).toBe(
+      renderPage([], { ...none, lasting: part }, "2026-11-28"),
     );
   });
 });
@@ -134,11 +178,7 @@ describe("what the matrix makes of it", () => {
 
   test("puts what does not work on the page, in a sentence with the server's name", () => {
     const report = reportOf(server, { "id unknown": "loss not visible" });
-    const page = renderPage(
-      [{ server, report, extra: false }],
-      { cold: "", asking: "" },
-      "2026-11-22",
-    );
+    const page = renderPage([{ server, report, extra: false }], none, "2026-11-22");
     expect(page).toContain("In *id unknown*: **server-everything** takes the id");
   });
 });

@@ -1,11 +1,12 @@
+import type { InputResponse } from "@durable-mcp/core/waiting";
 import { packageBin, packageFile } from "../processes/package-bin.ts";
+import { programArguments } from "../processes/programs.ts";
 import { startEverythingServer } from "../servers/everything.ts";
 import { startFixtureServer, startNotebookProgram } from "../servers/fixture-server.ts";
 import { startSdkExampleServer } from "../servers/sdk-example.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
 import { extraPackages, extraProgram } from "./extra-packages.ts";
-import type { InputResponse } from "@durable-mcp/core/waiting";
-import { programArguments } from "../processes/programs.ts";
+import { type LastingWay, lastingWays } from "./lasting-protocol.ts";
 
 /** What is done with each server. */
 export const lastingScenarios = ["left", "asks", "server restarted"] as const;
@@ -35,6 +36,8 @@ export interface LastingServer {
   call?: LastingCall;
   /** It asks a person. */
   asking?: LastingCall & { answer: InputResponse };
+  /** Those in which its calls last. @default all that speak its revision */
+  ways?: readonly LastingWay[];
   /** What is seen of it where it is not as with most. */
   exceptions?: Partial<Record<LastingScenario, string>>;
 }
@@ -146,6 +149,8 @@ export const presentLastingServers: LastingServer[] = [
   {
     name: "mcp-proxy + server-everything",
     ...{ ...ofSessions, type: "stream", packages: ["mcp-proxy", ...everything.packages] },
+    note: "clients that probe choose its revision 2026-07-28, in which calls do not last",
+    ways: ["@durable-mcp/ai-sdk", "@modelcontextprotocol/sdk"],
     start: () =>
       startServerProcess({
         name: "mcp-proxy + server-everything",
@@ -160,6 +165,8 @@ export const presentLastingServers: LastingServer[] = [
   {
     name: "@durable-mcp/server",
     ...{ ...ofSessions, type: "stream", packages: ["@durable-mcp/server"] },
+    note: "answers the AI SDK's own client with JSON, as its guide does, and such calls do not last",
+    ways: lastingWays.filter((way) => way !== "@ai-sdk/mcp"),
     start: () =>
       startServerProcess({
         name: "@durable-mcp/server",
@@ -175,7 +182,7 @@ export const presentLastingServers: LastingServer[] = [
 ];
 
 /** Those that `npm run lab -- compatibility` installs for itself. */
-export const extraLastingServers: LastingServer[] = [
+const extraLastingServers: LastingServer[] = [
   {
     name: "fastmcp",
     ...{ ...ofSessions, type: "stream", packages: ["fastmcp"], installed: extraPackages },
@@ -184,3 +191,5 @@ export const extraLastingServers: LastingServer[] = [
     call: { tool: "slow_echo", args: { text: "tea", delayMs: 4_000 }, expected: "tea" },
   },
 ];
+
+export const lastingServers: LastingServer[] = [...presentLastingServers, ...extraLastingServers];

@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- compatibility`: runs every server of both matrices with every client and writes
  * `docs/reports/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page;
- * `-- --cold` counts the requests of cold steps, and writes theirs.
+ * `-- --cold` counts the requests of cold steps, and writes theirs; `-- --lasting` runs those whose calls last.
  * `-- --probe` asks all servers with the probe of the command line alone, and writes nothing.
  * `-- <name>` runs the servers whose name holds that text and writes nothing.
  * Ends with 1 when a server showed anything else than is recorded of it.
@@ -14,6 +14,9 @@ import { renderColdSteps } from "./cold-page.ts";
 import { coldAskingServer, type ColdRow, coldServer, visitCold } from "./cold-steps.ts";
 import { installExtraPackages } from "./extra-packages.ts";
 import { extraServers, withoutIds } from "./extra-servers.ts";
+import { renderLastingServers } from "./lasting-page.ts";
+import { lastingServers } from "./lasting-servers.ts";
+import { type LastingRow, visitLastingServer } from "./visit-lasting-server.ts";
 import { renderPage } from "./page.ts";
 import { replacePart } from "./page-parts.ts";
 import { presentServers } from "./present-servers.ts";
@@ -30,14 +33,16 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.e
 const [argument] = process.argv.slice(2);
 const onlyAsking = argument === "--asking";
 const onlyCold = argument === "--cold";
+const onlyLasting = argument === "--lasting";
 const onlyProbe = argument === "--probe";
-const wanted = onlyAsking || onlyCold || onlyProbe ? undefined : argument;
+const wanted = onlyAsking || onlyCold || onlyLasting || onlyProbe ? undefined : argument;
 await installExtraPackages();
 
 const isWanted = ({ name }: { name: string }) => wanted === undefined || name.includes(wanted);
 const rows: MatrixRow[] = [];
 const askingRows: AskingRow[] = [];
 const coldRows: ColdRow[] = [];
+const lastingRows: LastingRow[] = [];
 const matrix = [...presentServers, ...extraServers];
 const coldServers = [
   ...matrix.flatMap((server) => coldServer(server) ?? []),
@@ -60,19 +65,21 @@ const probeCount = probes.length;
 const visits = onlyProbe
   ? probes
   : [
-      ...(onlyAsking || onlyCold ? [] : matrix).filter(isWanted).map((server, index) => ({
-        name: server.name,
-        visit: async () => {
-          const extra = extraServers.includes(server);
-          const report = await visitServer(server, clientNames).catch((error: unknown) => ({
-            ...{ name: server.name, seen: new Map(), surprises: [failureOf(server.name, error)] },
-            unavailable: "it did not start or gave no session",
-          }));
-          rows[index] = { server, report, extra };
-          return report.unavailable;
-        },
-      })),
-      ...(onlyCold ? [] : askingServers).filter(isWanted).map((server, index) => ({
+      ...(onlyAsking || onlyCold || onlyLasting ? [] : matrix)
+        .filter(isWanted)
+        .map((server, index) => ({
+          name: server.name,
+          visit: async () => {
+            const extra = extraServers.includes(server);
+            const report = await visitServer(server, clientNames).catch((error: unknown) => ({
+              ...{ name: server.name, seen: new Map(), surprises: [failureOf(server.name, error)] },
+              unavailable: "it did not start or gave no session",
+            }));
+            rows[index] = { server, report, extra };
+            return report.unavailable;
+          },
+        })),
+      ...(onlyCold || onlyLasting ? [] : askingServers).filter(isWanted).map((server, index) => ({
         name: server.name,
         visit: async () => {
           const row = await visitAskingServer(server).catch((error: unknown) => ({
@@ -83,7 +90,18 @@ const visits = onlyProbe
           return row.unavailable;
         },
       })),
-      ...(onlyAsking ? [] : coldServers).filter(isWanted).map((server, index) => ({
+      ...(onlyAsking || onlyCold ? [] : lastingServers).filter(isWanted).map((server, index) => ({
+        name: `${server.name}, calls that last`,
+        visit: async () => {
+          const row = await visitLastingServer(server).catch((error: unknown) => ({
+            ...{ server, seen: new Map(), surprises: [failureOf(server.name, error)] },
+            unavailable: "it did not start",
+          }));
+          lastingRows[index] = row;
+          return row.unavailable;
+        },
+      })),
+      ...(onlyAsking || onlyLasting ? [] : coldServers).filter(isWanted).map((server, index) => ({
         name: `${server.name}, cold steps`,
         visit: async () => {
           const row = await visitCold(server).catch((error: unknown) => ({
@@ -100,7 +118,7 @@ await Promise.all(Array.from({ length: serversAtOnce }, work));
 
 const surprises = [
   ...probed,
-  ...[...rows.map(({ report }) => report), ...askingRows, ...coldRows].flatMap(
+  ...[...rows.map(({ report }) => report), ...askingRows, ...coldRows, ...lastingRows].flatMap(
     (seen) => seen.surprises,
   ),
 ];
@@ -109,11 +127,15 @@ const date = new Date().toISOString().slice(0, 10);
 const asking = askingRows.length === 0 ? "" : renderAskingServers(askingRows, date);
 const pageFile = new URL("../../../../docs/reports/compatibility.md", import.meta.url);
 const cold = coldRows.length === 0 ? "" : renderColdSteps(coldRows, date);
+const lasting = lastingRows.length === 0 ? "" : renderLastingServers(lastingRows, date);
 const page = rewritePage();
 if (onlyProbe) console.log(`${probeCount} servers, ${surprises.length} surprises`);
 else if (wanted === undefined) {
   writeFileSync(pageFile, page);
-  const servers = Math.max(rows.length + askingRows.length, coldRows.length);
+  const servers = Math.max(
+    rows.length + askingRows.length,
+    ...[coldRows.length, lastingRows.length],
+  );
   console.log(`docs/reports/compatibility.md: ${servers} servers, ${surprises.length} surprises`);
 } else console.log(page);
 process.exitCode = surprises.length > 0 ? 1 : 0;
@@ -129,8 +151,9 @@ async function work(): Promise<void> {
 
 function rewritePage(): string {
   if (onlyAsking) return replacePart(readFileSync(pageFile, "utf8"), asking, "## Every server");
+  if (onlyLasting) return replacePart(readFileSync(pageFile, "utf8"), lasting, "## Every server");
   if (onlyCold) return replacePart(readFileSync(pageFile, "utf8"), cold, "## What does not work");
-  return renderPage(rows, { cold, asking }, date);
+  return renderPage(rows, { cold, asking, lasting }, date);
 }
 
 function failureOf(name: string, error: unknown): string {

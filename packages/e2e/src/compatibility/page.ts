@@ -30,11 +30,11 @@ const meaning: Record<ScenarioName, string> = {
 /**
  * The page `docs/reports/compatibility.md`.
  *
- * @param parts the part about cold steps, and the part about servers that ask
+ * @param parts the parts about cold steps, about servers that ask, and about those whose calls last
  */
 export function renderPage(
   rows: MatrixRow[],
-  { cold, asking }: { readonly cold: string; readonly asking: string },
+  { cold, asking, lasting }: { readonly [PART in "cold" | "asking" | "lasting"]: string },
   date: string,
 ): string {
   const ran = rows.filter(({ report }) => report.unavailable === undefined);
@@ -60,6 +60,7 @@ export function renderPage(
     "A plain `tools/list` request asks each server, without a client. The last column has the verdict of the session fetch: after a *definite* loss it sends everything again in a new session; after *none* the answer goes unchanged to the client.",
     refusals(ran),
     asking,
+    lasting,
     "## Every server",
     ...ran.map((row) => details(row)),
   ]

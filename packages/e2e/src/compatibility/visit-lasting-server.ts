@@ -31,11 +31,11 @@ const usual: Record<LastingScenario, string> = {
 };
 
 /** The ways in which a server is visited: the first version of the SDK has no revision without sessions. */
-export const waysOf = ({ revision }: LastingServer): readonly LastingWay[] =>
-  revision === "2026-07-28" ? lastingWays.slice(0, -1) : lastingWays;
+const waysOf = ({ revision, ways }: LastingServer): readonly LastingWay[] =>
+  ways ?? (revision === "2026-07-28" ? lastingWays.slice(0, -1) : lastingWays);
 
 /** The scenarios that a server is for. */
-export const scenariosOf = ({ call, asking }: LastingServer) =>
+const scenariosOf = ({ call, asking }: LastingServer) =>
   lastingScenarios.filter((scenario) =>
     scenario === "left" ? call : scenario === "asks" ? asking : (call ?? asking),
   );
@@ -49,13 +49,10 @@ export async function visitLastingServer(
   const server = await lasting.start();
   const visit = { lasting, server, folder };
   try {
-    const seen: LastingSeen = new Map();
-    for (const way of ways) {
-      const ofWay = new Map<LastingScenario, string>();
-      for (const scenario of scenariosOf(lasting))
-        ofWay.set(scenario, await observe(visit, way, scenario));
-      seen.set(way, ofWay);
-    }
+    const seen: LastingSeen = new Map(ways.map((way) => [way, new Map()]));
+    // The restart ends what goes on.
+    for (const scenario of scenariosOf(lasting))
+      for (const way of ways) seen.get(way)!.set(scenario, await observe(visit, way, scenario));
     return { server: lasting, seen, surprises: surprisesOf(lasting, seen) };
   } finally {
     await server.stop();

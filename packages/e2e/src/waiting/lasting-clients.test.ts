@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
 import { checkWaitingCalls, waitingCallOf } from "@durable-mcp/core/waiting";
 import {
@@ -8,7 +9,7 @@ import {
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, test, vi } from "vitest";
-import { type SlowKind, startSlowServer } from "../../../ai-sdk/test/slow-server.ts";
+import { type SlowKind, slowKinds, startSlowServer } from "../../../ai-sdk/test/slow-server.ts";
 import { type ClientName, loadClient } from "../clients/index.ts";
 import { clientInfo } from "../clients/official-client.ts";
 import { openProcess, untilDue } from "./lasting-process.ts";
@@ -47,6 +48,39 @@ test.each(anyone)("a %s of %s goes on, and another process gets its result", asy
   expect(result).toMatchObject({ content: [{ type: "text", text: "All about tea." }] });
   expect(slow.works).toHaveLength(1);
 });
+
+test.each(slowKinds)(
+  "a %s of @ai-sdk/mcp on run.fetch waits as those of the tools do",
+  async (kind) => {
+    const slow = await startSlowServer(kind);
+    const session = kind === "task of 2026-07-28" ? "stateless" : "stateful";
+    const use = { principal: { type: "app" } } as const;
+    const sessions = createDurableSessions({
+      connections: {
+        lab: defineMcpClientConnection({
+          ...{ url: slow.url, description: "A lab.", session, waiting: { afterMs: 200 } },
+        }),
+      },
+      store: createMemoryStore(),
+    });
+    const connect = await loadClient("@ai-sdk/mcp 2");
+    const raw = await sessions.run("chat", use, async (run) => {
+      const client = await connect({ url: slow.url, fetch: run.fetch("lab") });
+      const called = await client.callTool("research", about);
+      await client.close();
+      return called.raw;
+    });
+    const { id, pollAfter = 0 } = waitingCallOf(raw)!;
+    expect(await sessions.waiting("chat", use)).toMatchObject([{ id, state: "waiting" }]);
+    slow.finish();
+    await setTimeout(Math.max(0, pollAfter - Date.now() + 20));
+    expect(await sessions.check("chat", use)).toMatchObject([{ id, state: "settled" }]);
+    expect(await sessions.find("chat", id, use)).toMatchObject({
+      result: { content: [{ text: "All about tea." }] },
+    });
+    expect(slow.works).toHaveLength(1);
+  },
+);
 
 /** The official clients, which can be told to give up. */
 const impatient = [
