@@ -32,6 +32,7 @@ const guides = {
     "guides/durable-sessions",
     "guides/carry-the-state",
     "guides/questions",
+    "guides/long-calls",
     "guides/sign-in",
     "guides/manage-sessions",
   ],

@@ -19,7 +19,7 @@ interface ChatProps {
 }
 
 export function Chat({ id, state, modelName }: ChatProps) {
-  const { messages, isBusy, blocking, problem, say, goOn } = useDurableChat(id, state);
+  const { messages, isBusy, blocking, working, problem, say, goOn } = useDurableChat(id, state);
   // Follows the conversation, as it grows.
   useEffect(() => {
     scrollTo({ top: document.body.scrollHeight });
@@ -38,6 +38,11 @@ export function Chat({ id, state, modelName }: ChatProps) {
         </ol>
         <div className="waiting" aria-live="polite">
           {isBusy && <p className="working">Working …</p>}
+          {working.map(({ id: call, tool, statusMessage = "it is not done yet" }) => (
+            <p className="working" key={call}>
+              {tool}: {statusMessage} …
+            </p>
+          ))}
           {blocking.map((entry) => (
             <Waiting key={JSON.stringify(keyOf(entry))} chat={id} entry={entry} />
           ))}

@@ -1,11 +1,11 @@
 import { useChat } from "@ai-sdk/react";
-import type { WaitingEntry } from "@durable-mcp/core/waiting";
+import type { WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import { DefaultChatTransport } from "ai";
 import { useRouter } from "next/navigation";
 import { useEffect, useRef } from "react";
 import type { ChatMessage } from "../lib/chat-message";
 import type { ChatState } from "../lib/chat-state";
-import { blockingEntries, placeholdersOf } from "../lib/waiting";
+import { blockingEntries, placeholdersOf, workingCalls } from "../lib/waiting";
 
 interface DurableChat {
   readonly messages: ChatMessage[];
@@ -13,6 +13,8 @@ interface DurableChat {
   readonly isBusy: boolean;
   /** What a person has to do before the agent can go on. */
   readonly blocking: readonly WaitingEntry[];
+  /** The calls that their server works on. */
+  readonly working: readonly WaitingCall[];
   /** Why there is no answer. */
   readonly problem: string | undefined;
   readonly say: (text: string) => void;
@@ -50,7 +52,10 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
     return () => clearTimeout(timer);
   }, [isAnsweredElsewhere, state, router]);
 
-  // The person has answered, or signed in: the agent goes on, once for each time.
+  const working = workingCalls(state.waiting);
+  const lookAt = Math.min(...working.map(({ pollAfter = 0 }) => pollAfter));
+
+  // The person has answered, or signed in, or a server may be asked again: the agent goes on, once for each time.
   const placeholders = state.messages.flatMap(placeholdersOf);
   const isFree = !isStreaming && state.answering === "no" && blocking.length === 0;
   const wentOn = useRef("");
@@ -61,7 +66,7 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
     const timer = setTimeout(() => {
       wentOn.current = reason;
       void sendMessage();
-    });
+    }, lookAfterMs(lookAt));
     return () => clearTimeout(timer);
   });
 
@@ -70,6 +75,7 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
     messages,
     isBusy: isStreaming || isAnsweredElsewhere,
     blocking,
+    working,
     problem: error?.message ?? (isInterrupted ? "The process that answered is gone." : undefined),
     say(text) {
       clearError();
@@ -81,3 +87,5 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
     },
   };
 }
+
+const lookAfterMs = (at: number) => (Number.isFinite(at) ? Math.max(0, at - Date.now()) : 0);

@@ -1,4 +1,4 @@
-import { type WaitingEntry, waitingCallOf } from "@durable-mcp/core/waiting";
+import { type WaitingCall, type WaitingEntry, waitingCallOf } from "@durable-mcp/core/waiting";
 import type { ChatMessage } from "./chat-message";
 
 /** What a person has to do before the agent can go on: questions, and the sign-ins that calls wait for. */
@@ -10,6 +10,13 @@ export function blockingEntries(waiting: readonly WaitingEntry[]): WaitingEntry[
   return waiting.filter((entry) => {
     return entry.type === "sign-in" ? waitsForSignIn(entry.connection) : entry.type === "question";
   });
+}
+
+/** The calls that their server works on: nobody has to do anything for them. */
+export function workingCalls(waiting: readonly WaitingEntry[]): WaitingCall[] {
+  return waiting.filter(
+    (entry): entry is WaitingCall => entry.type === "task" || entry.type === "stream",
+  );
 }
 
 /** The ids of calls that have a placeholder in the place of a result. */

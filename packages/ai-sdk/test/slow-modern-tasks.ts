@@ -13,12 +13,17 @@ const statuses = {
   stopped: "cancelled",
 } as const;
 
+async function endOf(work: Work) {
+  while (work.state === "working") await work.changed();
+  return resultOf(work);
+}
+
 interface TaskRequest {
   readonly taskId: string;
 }
 
 /** On SDK v2: no sessions, and tasks of 2026-07-28. */
-export function serveModernTasks({ begin, ttlMs }: SlowParts): {
+export function serveModernTasks({ begin, ttlMs, isPlain }: SlowParts): {
   handle: HttpHandler;
   restart: () => void;
 } {
@@ -42,15 +47,17 @@ export function serveModernTasks({ begin, ttlMs }: SlowParts): {
   };
   const { fetch } = createMcpHandler(
     () => {
-      const extensions = { "io.modelcontextprotocol/tasks": {} };
+      const extensions = isPlain ? {} : { "io.modelcontextprotocol/tasks": {} };
       const mcp = new McpServer(
         { name: "slow", version: "1.0.0" },
         { capabilities: { extensions } },
       );
       const inputSchema = z.object({ topic: z.string() });
       mcp.registerTool("research", { description: "Researches.", inputSchema }, ({ topic }) => {
+        const work = begin(topic);
+        if (isPlain) return endOf(work);
         const taskId = `secret-task-${randomUUID()}`;
-        ofTask.set(taskId, begin(topic));
+        ofTask.set(taskId, work);
         // The SDK has no tasks of this revision yet, and passes the result on.
         return { resultType: "task", ...describe(taskId) } as never;
       });
@@ -65,8 +72,10 @@ export function serveModernTasks({ begin, ttlMs }: SlowParts): {
       server.setRequestHandler("tasks/update", schemas, ({ taskId }: TaskRequest, { mcpReq }) => {
         const work = find(taskId);
         const { year } = (mcpReq.inputResponses ?? {}) as { year?: { content: { year: string } } };
-        if (work.state === "asking") work.set("working");
+        // A key that has an answer takes no other one.
+        if (work.state !== "asking") return complete;
         work.year = year?.content.year;
+        work.set("working");
         return complete;
       });
       server.setRequestHandler("tasks/cancel", schemas, ({ taskId }: TaskRequest) => {

@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { InMemoryEventStore } from "@modelcontextprotocol/sdk/examples/shared/inMemoryEventStore.js";
 import type { ToolTaskHandler } from "@modelcontextprotocol/sdk/experimental/tasks/interfaces.js";
 import {
   InMemoryTaskMessageQueue,
   InMemoryTaskStore,
 } from "@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import {
+  type EventStore,
+  StreamableHTTPServerTransport,
+} from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { z } from "zod";
 import { type HttpHandler, sendJson } from "../../core/test/http-server.ts";
 import { answer } from "./notebook-server.ts";
@@ -24,7 +26,7 @@ export function serveSlowSessions(
   const open = async () => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => `secret-session-${randomUUID()}`,
-      eventStore: new InMemoryEventStore(),
+      ...(!parts.isPlain && { eventStore: createEventStore() }),
       onsessioninitialized: (id) => void transports.set(id, transport),
       onsessionclosed: (id) => void transports.delete(id),
     });
@@ -47,6 +49,23 @@ export function serveSlowSessions(
       sendJson(response, 404, { jsonrpc: "2.0", id: null, error });
     },
     restart: () => transports.clear(),
+  };
+}
+
+const idOf = (at: number) => `secret-event-${at}`;
+
+/** Unlike the SDK's example it keeps the order of two events of one millisecond. */
+function createEventStore(): EventStore {
+  const events: { readonly streamId: string; readonly message: unknown }[] = [];
+  return {
+    storeEvent: async (streamId, message) => idOf(events.push({ streamId, message }) - 1),
+    async replayEventsAfter(lastEventId, { send }) {
+      const last = events.findIndex((_, at) => idOf(at) === lastEventId);
+      const { streamId } = events[last]!;
+      for (const [at, event] of events.entries())
+        if (at > last && event.streamId === streamId) await send(idOf(at), event.message as never);
+      return streamId;
+    },
   };
 }
 

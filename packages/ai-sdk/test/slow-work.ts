@@ -15,6 +15,8 @@ export interface Work {
 export interface SlowParts {
   readonly begin: (topic: string) => Work;
   readonly ttlMs: number;
+  /** Whether its calls end with their requests: without tasks, and without event ids. @default false */
+  readonly isPlain?: boolean | undefined;
 }
 
 /** How often a task may be looked at, in milliseconds. */

@@ -15,6 +15,7 @@ import {
   describeWaiting,
   findParked,
   goneCall,
+  isKeptByServer,
   showCall,
   upToDate,
   type WaitingContext,
@@ -25,7 +26,10 @@ import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol
 import type { GraphCall } from "./graph-call.ts";
 import { isUnclear, problemOf, refuseUnclear, repeatInterrupts } from "./graph-answers.ts";
 
-/** The value of a graph's interrupt for a call that waits for a person. */
+/**
+ * The value of a graph's interrupt for a call that waits: for a person, or for its server (types `task` and `stream`).
+ * One that waits for its server looks how it is when the graph is resumed, whatever with, and not before `pollAfter`.
+ */
 export interface WaitingInterrupt extends WaitingCall {
   /** Where the user signs in, while the call waits for that. With any answer the call looks whether it is done. */
   readonly startUrl?: string | undefined;
@@ -133,6 +137,12 @@ async function goOn(
       if (!isParked(record)) continue;
       leave();
       return await ask(call, context, record, looked);
+    } else if (isKeptByServer(record)) {
+      // Whatever the graph was told: the server says how the call is.
+      ({ call: record } = await connection.pausing!.look(await readCall(context, id), signal));
+      if (!isKeptByServer(record)) continue;
+      leave();
+      return await ask(call, context, record, {});
     } else if (!isAnswered || failed?.round === round) {
       const error = failed?.round === round ? failed.error : problemOf(record, answers);
       leave();

@@ -1,4 +1,4 @@
-/** Tasks, which this version cannot follow, beneath LangChain tools. */
+/** Tasks, which a connection without `waiting` does not follow, beneath LangChain tools. */
 import { expect, test } from "vitest";
 import { sendJson } from "../../core/test/http-server.ts";
 import { startNotes } from "../test/notebook-agent.ts";

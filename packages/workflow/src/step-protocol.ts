@@ -80,8 +80,11 @@ export type WaitingRequest =
   /** Finds the call if its own step was interrupted. Sends nothing. */
   | { readonly kind: "find" }
   | ({
-      /** `"told"`: does what the hook was told. `"expire"`: nobody has answered in time. */
-      readonly kind: "told" | "expire";
+      /**
+       * `"told"`: does what the hook was told. `"expire"`: nobody has answered in time. `"look"`: looks at a call that
+       * its server works on.
+       */
+      readonly kind: "told" | "expire" | "look";
       /** What the run's hook got, if anything; only the step can read it. */
       readonly payload?: unknown;
     } & Pick<WaitingStep, "id" | "round" | "record">);
@@ -89,8 +92,10 @@ export type WaitingRequest =
 /** A call that waits, between two steps. */
 export interface WaitingStep {
   readonly id: string;
-  /** Counts the server's questions, from 1; 0 while the call waits for the user's sign-in. */
+  /** Counts the server's questions, from 1; 0 before the first. */
   readonly round: number;
+  /** When the run looks at a call that its server works on, in milliseconds since 1970-01-01 UTC. */
+  readonly pollAfter?: number | undefined;
   readonly toolCallId: string;
   /** The `WaitingCall` as JSON: its keys come from a server, and the engine cannot take them all. */
   readonly call: string;

@@ -10,6 +10,7 @@ import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/note
 import { alice } from "./app/alice.ts";
 import { setStepSettings } from "./app/connections.ts";
 import type { ScriptedRun } from "./app/workflows.ts";
+import { type SlowKind, type SlowServer, startSlowServer } from "../../ai-sdk/test/slow-server.ts";
 import { type LocalWorld, startLocalWorld } from "./local-world.ts";
 
 export { alice };
@@ -89,6 +90,19 @@ export async function startShop(
     }),
   });
   return Object.assign(server, { events: () => events.map(({ type }) => type) });
+}
+
+/** A server for the connection `shop`, whose calls last. */
+export async function startSlowShop(kind: SlowKind): Promise<SlowServer> {
+  const server = await startSlowServer(kind);
+  setStepSettings({
+    shop: defineMcpClientConnection({
+      ...{ url: server.url, description: "A lab." },
+      session: kind === "task of 2026-07-28" ? "stateless" : "stateful",
+      waiting: { afterMs: 150 },
+    }),
+  });
+  return server;
 }
 
 export const add = (text: string) => ({ tool: "notes__add_note", input: { text } });

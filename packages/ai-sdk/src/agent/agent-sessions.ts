@@ -5,6 +5,7 @@ import {
   abortSignal,
   anything,
   checkOwnOptions,
+  endsAt,
   onUnavailable,
   optionalOptions,
   someObject,
@@ -28,6 +29,8 @@ export interface DurableAgentSession {
   readonly principal: Principal;
   /** As of `sessions.open`. @default the agent's setting */
   readonly onUnavailable?: "omit" | "throw" | undefined;
+  /** As of `sessions.open`: when this function is stopped. @default never */
+  readonly endsAt?: Date | number | undefined;
 }
 
 /** The call options of a durable agent: its session, and the agent's own options. */
@@ -54,15 +57,16 @@ export const openSchema = optionalOptions({
   principal: anything,
   abortSignal,
   onUnavailable,
+  endsAt,
 });
 
 /** The part of a call's options that is for its session, and the agent's own. */
 export function splitCallOptions<CALL_OPTIONS>(options: DurableAgentCallOptions<CALL_OPTIONS>) {
   if (options === undefined)
     throw invalidOption("options", "is missing: give { sessionId, principal }");
-  const { sessionId, principal: whose, onUnavailable: without, ...own } = options;
-  const session = { sessionId, principal: whose, onUnavailable: without } as DurableAgentSession;
-  return { session, own };
+  const { sessionId, principal: whose, onUnavailable: without, endsAt: end, ...own } = options;
+  const use = { principal: whose, onUnavailable: without, endsAt: end };
+  return { session: { sessionId, ...use } as DurableAgentSession, own };
 }
 
 // `telemetry` is the loop agent's.

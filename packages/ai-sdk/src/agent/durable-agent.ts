@@ -136,17 +136,16 @@ export function createDurableAgent<
   const { id, tools: ownTools, prepareCall, whileWaiting, ...loopSettings } = settings;
 
   const open = async (use: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
-    const { sessionId, principal, ...how } = checkOptions(openSchema, use);
+    const { sessionId, ...how } = checkOptions(openSchema, use);
     // AI SDK is a third of what this package loads: only where an agent runs.
     const loop = await import("./open-durable-agent.ts");
     const run: OpenRun<any> = await sessions.open(sessionId, {
-      principal,
-      abortSignal: how.abortSignal,
+      ...how,
       onUnavailable: how.onUnavailable ?? onUnavailable,
     });
     const offered = await run.tools();
     await tellUnmatched(run, { ...offered, ...ownTools }, settings.activeTools);
-    const session: DurableAgentSession = { sessionId, principal };
+    const session: DurableAgentSession = { sessionId, principal: how.principal };
     const scope = await run.enter(() => currentScope());
     const tools = { ...offered, ...(ownTools && bindTools(scope, ownTools)) };
     // The loop agent only knows the agent's own options, but the application gets all of them.

@@ -153,3 +153,9 @@ function knownAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): string[] 
   const inner = shape[String(next)];
   return inner === undefined ? [] : knownAt(inner, rest);
 }
+
+/** When a function is stopped. */
+export const endsAt = z.custom(
+  (value) => Number(value instanceof Date || typeof value === "number" ? value : Number.NaN) > 0,
+  "must be a date, or milliseconds since 1970-01-01 UTC",
+);

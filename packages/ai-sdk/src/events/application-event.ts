@@ -78,7 +78,7 @@ function warningOf(event: ConnectionEvent): string | undefined {
     case "tools-collide":
       return `${collisionInWords(event.toolName, event.tools)} None of them is offered.`;
     case "tools-need-tasks":
-      return `tools that the server only runs as tasks, which this version cannot follow, are not offered: ${event.tools.join(", ")}.`;
+      return `tools that the server only runs as tasks are not offered: ${event.tools.join(", ")}. Add waiting: true, and their calls may be tasks.`;
     case "tools-unmatched":
       return `${event.option} names tools that there are none of: ${event.tools.join(", ")}. Compare it with the server's own names of its tools.`;
   }

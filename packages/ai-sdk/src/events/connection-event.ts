@@ -52,8 +52,8 @@ export type OperationEvent = {
  *   `AUTHORIZATION_REQUIRED`. `scopes` are those to grant, as far as they are known.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
  *   `tools.allow`, `tools.block`, or `schemas` of the connection, or `activeTools` of a durable agent.
- * - `tools-need-tasks`: the server only runs `tools` as tasks, which this version cannot follow, so they are not
- *   offered.
+ * - `tools-need-tasks`: the server only runs `tools` as tasks, and the connection's calls may not wait for tasks, so
+ *   they are not offered.
  * - `tools-collide`: tools of several connections have one name for the model, `toolName`, and none of them
  *   is offered. `tools` has their connections and the servers' names of them.
  * - `capabilities-missing`: the kept session was made without `capabilities` that its connection declares

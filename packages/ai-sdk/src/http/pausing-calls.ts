@@ -1,9 +1,11 @@
+import type { McpSessionError } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import { callTimeoutMs, waitingLimits } from "../connection/define-connection.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
 import { createStoredCalls, type LoadedWaiting, loadWaiting } from "../waiting/stored-calls.ts";
+import { tellIfUnavailable } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import type { HttpParts } from "./http-parts.ts";
 
@@ -66,7 +68,7 @@ export function createPausingCalls(parts: HttpParts) {
         const { round, state, answer } = looked.call;
         note({ waiting: { round, state }, isToolError: isFailed(answer) });
         // It waits on, and events tell why.
-        if (failure) throw failure.error;
+        if (failure) throw tellUnlooked(parts, failure.error);
       }).catch((error: unknown) => {
         if (looked === found) throw error;
       });
@@ -90,6 +92,13 @@ export function createPausingCalls(parts: HttpParts) {
       return async (...request) => await (await wrapped())(...request);
     },
   };
+}
+
+/** Tells why a call could not be looked at. What a server answers is for now, such as that another reads the stream. */
+function tellUnlooked({ emit, context }: HttpParts, error: unknown): unknown {
+  const { data } = error as Partial<McpSessionError>;
+  if (data?.status === undefined) tellIfUnavailable(emit, context.connection, error);
+  return error;
 }
 
 function isFailed(answer: WaitingAnswer | undefined): boolean {

@@ -131,8 +131,8 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
     step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
   /**
-   * What waits for a person. First the connections whose user has to sign in (`auth.authorizationFor`): they have no
-   * `id`. Then the agent session's calls that wait, for an answer (`waiting: true`) or for a sign-in, or are being
+   * What waits. First the connections whose user has to sign in (`auth.authorizationFor`): they have no `id`. Then the
+   * agent session's calls that wait, for an answer or their server (`waiting: true`) or for a sign-in, or are being
    * answered, in the order in which they began to wait. Sends nothing.
    *
    * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`

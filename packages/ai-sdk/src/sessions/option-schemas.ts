@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
+  endsAt,
   eventObserver,
   flag,
   isFunction,
@@ -37,10 +38,6 @@ export const providerSchema = optionalOptions({
   claim: someFunction,
 });
 
-const endsAt = z.custom(
-  (value) => Number(value instanceof Date || typeof value === "number" ? value : Number.NaN) > 0,
-  "must be a date, or milliseconds since 1970-01-01 UTC",
-);
 const stepFields = { principal: anything, sessionId: text, abortSignal, endsAt };
 export const createSchema = optionalOptions({ ...stepFields, state: anything });
 export const runOnStateSchema = z.strictObject({

@@ -34,7 +34,7 @@ export function offeredTools<TOOL extends { readonly name: string; readonly exec
   });
 }
 
-/** Whether each call of a tool has to become a task, which this version cannot follow. */
+/** Whether each call of a tool has to become a task. Where calls may be tasks, the list says that they need not. */
 const needsTask = ({ execution }: { readonly execution?: unknown }) =>
   isRecord(execution) && execution["taskSupport"] === "required";
 

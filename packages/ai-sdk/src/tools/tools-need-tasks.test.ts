@@ -1,4 +1,4 @@
-/** Tasks, which this version cannot follow: as answers to calls, and tools that only run as tasks. */
+/** Tasks, which a connection without `waiting` does not follow: as answers to calls, and tools that only run as tasks. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { startModernServer } from "../../test/modern-server.ts";

@@ -86,12 +86,34 @@ describe.each(slowKinds)("a %s", (kind) => {
 
   test("is stopped at its server when it is withdrawn", async () => {
     const { slow, step, list, newSessions } = await startLab(kind);
-    await step(majors[0]!.ai, [asked], calls);
+    const first = await step(majors[0]!.ai, [asked], calls);
     const [call] = await list();
     expect(await newSessions().withdraw("chat", call!.id, use)).toMatchObject({
       state: "withdrawn",
     });
     const told = kind === "stream" ? "POST notifications/cancelled" : "POST tasks/cancel";
     await vi.waitFor(() => expect(slow.log).toContain(told));
+    // The server may have done a part of it, or all.
+    const last = await step(majors[0]!.ai, first.messages, "Well.");
+    expect(resultsOf(last.messages)).toMatch(/How far its server had got is unknown/);
   });
+
+  test("that cannot be looked at without a token goes on, and an event tells", async () => {
+    const getToken = vi.fn<() => Promise<{ token: string }>>(async () => ({ token: "a-secret" }));
+    const { step, due, events, newSessions } = await startLab(kind, {
+      connection: { auth: { getToken } },
+    });
+    await step(majors[0]!.ai, [asked], calls);
+    await due();
+    getToken.mockRejectedValue(new Error("There is no request here."));
+    expect(await newSessions().check("chat", use)).toMatchObject([{ state: "waiting" }]);
+    const error = expect.objectContaining({ code: "CONNECTION_UNAVAILABLE" });
+    expect(events).toContainEqual(expect.objectContaining({ type: "unavailable", error }));
+  });
+});
+
+test("a tool that only runs as a task is not offered where calls may not wait for tasks", async () => {
+  const { newSessions } = await startLab("task of 2025-11-25", { waiting: { for: ["stream"] } });
+  const tools = await newSessions().run("chat", use, (run) => run.tools());
+  expect(Object.keys(tools)).toEqual(["lab__quick"]);
 });

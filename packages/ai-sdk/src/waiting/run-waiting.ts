@@ -18,7 +18,7 @@ import type { WhileWaiting } from "./stop-when-waiting.ts";
 import { createStoredCalls, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
-/** The calls of an agent session that wait for a person, for one principal. */
+/** The calls of an agent session that wait, for one principal. */
 export interface RunWaiting {
   /**
    * First the connections whose user has to sign in: they have no `id`. Then the calls that wait or are being

@@ -92,8 +92,10 @@ export function createStoredCalls(options: StoredCallsOptions) {
     },
     /** The calls that are to be looked at by now. */
     async due(): Promise<StoredCall[]> {
-      const { calls, isDue } = await load();
-      return (await calls.list()).filter(({ call }) => isDue(call, now()));
+      const { calls, contextOf, isDue, upToDate } = await load();
+      const stored = await calls.list();
+      const current = await Promise.all(stored.map((each) => upToDate(contextOf(each.call), each)));
+      return current.filter(({ call }) => isDue(call, now()));
     },
     /** Notes that a conversation has the result. @returns whether the call is as it was read */
     async noteDelivered(stored: StoredCall): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { confirm } from "../../../ai-sdk/test/asking-server.ts";
 import { parkCalls, startLockedShop } from "../../../ai-sdk/test/sign-in-application.ts";
+import { about, startLab, use } from "../../../ai-sdk/test/slow-lab.ts";
 import { alice } from "../../../ai-sdk/test/step.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";
 import { openFile, startShop } from "../../test/store-of-an-application.ts";
@@ -158,6 +159,18 @@ describe("waiting answer", () => {
     expect(seen).toMatchObject({ exitCode: 1 });
     expect(seen.stderr).toContain(todo);
     expect(app.calls()).toHaveLength(1);
+  });
+
+  test("says of a task that nobody has to do anything", async () => {
+    const { store, address } = openFile();
+    const { newSessions } = await startLab("task of 2026-07-28", {
+      store,
+      waiting: { maxAgeMs: 1 },
+    });
+    await newSessions().run("chat", use, (run) => run.call("lab", "research", about));
+    const { json } = await runCliJson("waiting", "list", "--store", address);
+    const todo = "nothing: its server works on it, and the application looks";
+    expect(json.calls).toMatchObject([{ type: "task", state: "waiting", todo }]);
   });
 
   test("says of a call whether its conversation has the result", async () => {

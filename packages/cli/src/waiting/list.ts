@@ -1,5 +1,9 @@
 import { oneLine } from "@durable-mcp/core/internal";
-import { describeWaiting, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import {
+  describeWaiting,
+  isKeptByServer,
+  type WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
@@ -93,6 +97,7 @@ export function whatToDo(row: CallRow, now: number): string {
   if (call.kind === "authorization")
     return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
   if (call.kind === "agent") return "nothing: the calls of the agent in it are listed, too";
+  if (isKeptByServer(call)) return "nothing: its server works on it, and the application looks";
   const [first, ...others] = questionsOf(call);
   if (first === undefined) return "its server only wants the request again";
   const page = first.mode === "url" ? "a page to open: " : "";
@@ -104,7 +109,8 @@ export const pastItsTime = "past its time";
 /** The state of a call as it is by now. A look writes nothing, so time has not ended it in the store yet. */
 export function stateOf({ call, isSealed }: CallRow, now: number): string {
   if (isSealed || call === undefined) return isSealed ? "sealed" : "unreadable";
-  const isLate = call.state === "waiting" && call.expiresAt <= now && call.kind !== "agent";
+  const mayBeLate = call.state === "waiting" && call.kind !== "agent" && !isKeptByServer(call);
+  const isLate = mayBeLate && call.expiresAt <= now;
   return isLate ? pastItsTime : call.state;
 }
 

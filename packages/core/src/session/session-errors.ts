@@ -107,7 +107,7 @@ export const refusedOnLiveSession = always(
 /** The answer to a call stands for a task. */
 export const taskMade = always(
   "OUTCOME_UNKNOWN",
-  "the server made a task of the call, and this version cannot follow tasks. The work may go on at the server, and its result cannot be had; check there before you make the call again.",
+  "the server made a task of the call, and this connection follows none. The work may go on at the server, and its result cannot be had; check there before you make the call again.",
 );
 
 /** @param silentMs how long nothing was read from the server, in milliseconds, if that ended the request */

@@ -79,9 +79,11 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   const { afterMs = defaultAfterMs } = limits;
   // Its caller shall get the placeholder before it gives the call up.
   const until = Math.min(now() + Math.min(afterMs, 0.9 * limitMs), leaveAt);
-  const { id, known } = notes.claimed
+  const found = notes.claimed
     ? { ...notes.claimed.call, known: undefined }
     : await findCall(context, identity);
+  const { id } = found;
+  let { known } = found;
 
   const begin = async (): Promise<WaitingRecord> => {
     const request = repeatable(message, headers);
@@ -94,8 +96,13 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   let stopSigns: (() => void) | undefined;
   if (isFirst && isNamed(identity) && known === undefined) {
     const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
-    first = await createCall(context, claims(own, randomToken(), now()));
-    stopSigns = showLife(context, id);
+    const claimed = claims(own, randomToken(), now());
+    const stored = await createCall(context, claimed);
+    if (stored.call === claimed) {
+      first = stored;
+      stopSigns = showLife(context, id);
+      // Another step that makes it was first, and sends it.
+    } else known = stored.call;
   }
   const keepAs = async (next: WaitingRecord): Promise<WaitingRecord> => {
     stopSigns?.();
@@ -186,7 +193,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     },
     /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */
     cannotWait(reason: "no-task" | "no-event-id") {
-      if (!isFor(context, reason === "no-task" ? "task" : "stream")) return;
+      const what = reason === "no-task" ? (["task"] as const) : (["stream", "person"] as const);
+      if (!what.some((each) => isFor(context, each))) return;
       context.emit({ type: "cannot-wait", tool: identity.tool, reason });
     },
     isStopped: () => stop?.aborted === true,

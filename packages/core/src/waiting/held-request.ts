@@ -141,14 +141,14 @@ export async function askAbout(
 
 interface HearOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Runs before the messages of an event with an id are read. */
+  /** Runs for each id of an event that does not have what is looked for: from there it comes again. */
   readonly onEvent?: ((eventId: string) => Promise<void>) | undefined;
 }
 
 /** What a stream has said until it ended, the time was up, or it had what was looked for. */
 export interface Heard<T> {
   readonly found?: T | undefined;
-  /** The id of the last event; `undefined` if none had one. */
+  /** The id of the last event that was read; `undefined` if none had one. */
   readonly eventId?: string | undefined;
   /** After what time the server wants to be asked again, in milliseconds. */
   readonly retryMs?: number | undefined;
@@ -168,28 +168,29 @@ export async function hear<T>(
   const find = (text: string) =>
     (parseMessages(text)?.messages ?? []).map(take).find((found) => found !== undefined);
   if (!isEventStream(response)) {
-    const text = await timeLimited(ms, signal, (bounded) =>
-      abortable(response.text(), bounded),
-    ).catch(() => "");
     letGo(response);
-    return { found: find(text) };
+    return {};
   }
   const splitter = createEventSplitter();
   const reader = response.body.getReader();
   let found: T | undefined;
-  let noted: string | undefined;
+  let eventId: string | undefined;
   await timeLimited(ms, signal, async (bounded) => {
     while (found === undefined && splitter.pendingBytes <= MAX_MESSAGE_BYTES) {
       const { done, value } = await abortable(reader.read(), bounded);
       const events = done ? [splitter.finish()] : splitter.push(value);
-      const { lastEventId } = splitter;
-      if (lastEventId && lastEventId !== noted) await onEvent?.((noted = lastEventId));
-      for (const event of events) found ??= event && find(eventText(event));
+      for (const event of events) {
+        if (event === undefined || found !== undefined) break;
+        found = find(eventText(event));
+        if (!event.id || event.id === eventId) continue;
+        eventId = event.id;
+        if (found === undefined) await onEvent?.(eventId);
+      }
       if (done) break;
     }
   }).catch(() => undefined);
   void reader.cancel().catch(() => undefined);
-  return { found, eventId: splitter.lastEventId || undefined, retryMs: splitter.retryMs };
+  return { found, eventId, retryMs: splitter.retryMs };
 }
 
 /** A question that a server asks on a session, as its waiting call has it; `undefined` for any other message. */

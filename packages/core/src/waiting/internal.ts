@@ -17,6 +17,7 @@ export {
   notWaiting,
   waitingFailure,
   waitsBelow,
+  worksOn,
 } from "./waiting-failure.ts";
 export type { CallNotes } from "./call-in-step.ts";
 export { createWaitingFetch } from "./waiting-fetch.ts";

@@ -2,7 +2,7 @@
 
 import { onAbort, startLimit } from "../base/bounded-wait.ts";
 import { utf8 } from "../wire/byte-parts.ts";
-import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
+import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
 import {
   emptyAnswer,
   type JsonRpcMessage,
@@ -36,6 +36,8 @@ interface CallUnderWay {
   isOver: boolean;
   /** Whether its time in the step is up. */
   isLate: boolean;
+  /** What takes the place of its answer. What else comes on its stream is for whoever looks next. */
+  taking?: Promise<string> | undefined;
   /** Ends the stream of its client with an answer; not there between two streams. */
   end?: ((text: string) => void) | undefined;
   stop: () => void;
@@ -74,12 +76,13 @@ export function createSessionCalls(context: WaitingContext) {
     return answer;
   };
   const take = async (each: CallUnderWay, outcome?: LegOutcome): Promise<string> =>
-    await textFor(each.message.id, () => answerTo(each, outcome), each.fail);
+    await (each.taking = textFor(each.message.id, () => answerTo(each, outcome), each.fail));
   const onTime = async (each: CallUnderWay) => {
     each.isLate = true;
     if (!canBeLeft(each)) return each.call.cannotWait("no-event-id");
-    const { end } = each;
-    end?.(await take(each));
+    if (each.end === undefined) return;
+    const text = await take(each);
+    each.end?.(text);
   };
   const onLeave = (each: CallUnderWay) => {
     if (canBeLeft(each) && !each.call.isStopped()) void leave(each);
@@ -113,11 +116,26 @@ export function createSessionCalls(context: WaitingContext) {
       const own = openOutcome(answer.result);
       return own ?? (each.call.isFirst ? complete(answer, withoutMarks(answer.result)) : undefined);
     }
-    if (each.eventId === "" || !isFor(context, "person")) return undefined;
+    if (!isFor(context, "person")) return undefined;
     const asked = messages.map(askedIn).filter((question) => question !== undefined);
-    if (asked.length === 0) return undefined;
+    if (asked.length > 0 && each.eventId === "") each.call.cannotWait("no-event-id");
+    if (asked.length === 0 || each.eventId === "") return undefined;
     const requests = Object.fromEntries(asked.flatMap((one) => Object.entries(one.requests)));
     return { type: "asks", question: { requests, held: held(each) } };
+  };
+
+  /** What a chunk of its stream says of a call. It is noted how another process finds the call. */
+  const read = async (each: CallUnderWay, arrived: readonly EventBytes[], lastEventId = "") => {
+    const isFirstId = each.eventId === "" && lastEventId !== "";
+    each.eventId = lastEventId || each.eventId;
+    const messages = arrived.map((event) => parseMessage(eventText(event)));
+    const outcome = outcomeIn(
+      each,
+      messages.filter((message) => message !== undefined),
+    );
+    // What comes with an outcome does not come again.
+    if (isFirstId && !outcome) await each.call.noteHeld(held(each));
+    return outcome;
   };
 
   const watch = (each: CallUnderWay, response: Response): Response => {
@@ -137,24 +155,17 @@ export function createSessionCalls(context: WaitingContext) {
       },
       async transform(chunk, own) {
         const arrived = splitter.push(chunk);
-        const { lastEventId } = splitter;
-        let outcome: LegOutcome | undefined;
-        if (!each.isOver) {
-          const isFirstId = each.eventId === "" && lastEventId;
-          each.eventId = lastEventId || each.eventId;
-          if (isFirstId) await each.call.noteHeld(held(each));
-          const messages = arrived.map((event) => parseMessage(eventText(event)));
-          outcome = outcomeIn(
-            each,
-            messages.filter((message) => message !== undefined),
-          );
-          const isDue = each.isLate && !each.isOver && canBeLeft(each);
-          if (outcome ?? isDue) return each.end?.(await take(each, outcome));
-        }
+        const outcome = each.isOver ? undefined : await read(each, arrived, splitter.lastEventId);
+        if (each.taking) return;
+        const isDue = each.isLate && !each.isOver && canBeLeft(each);
+        if (outcome ?? isDue) return each.end?.(await take(each, outcome));
         for (const part of arrived.flatMap(({ parts }) => parts)) own.enqueue(part);
       },
-      flush(own) {
+      async flush(own) {
+        const text = await each.taking;
+        if (text !== undefined && each.end) own.enqueue(inEvent(text));
         each.end = undefined;
+        if (text !== undefined) return;
         for (const part of splitter.finish()?.parts ?? []) own.enqueue(part);
       },
     });

@@ -14,6 +14,7 @@ import {
   sendAbout,
 } from "./held-request.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
+import { taskIn } from "./task-result.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import type { HeldStream, WaitingRecord } from "./waiting-record.ts";
 
@@ -67,6 +68,8 @@ function outcomeIn(message: JsonRpcMessage, { requestId }: HeldStream): LegOutco
   if ("method" in message || message.id !== requestId) return undefined;
   const { result, error } = message;
   if (error !== undefined) return { type: "settles", answer: { error } };
+  const task = taskIn(result);
+  if (task !== undefined) return { type: "goes-on", held: task, pollMs: task.intervalMs };
   return isRecord(result)
     ? { type: "settles", answer: { result: withoutMarks(result) } }
     : undefined;

@@ -11,6 +11,8 @@ export type WaitingKind = "input" | "authorization" | "agent" | "task" | "stream
  * - `call-waits-for-sign-in`: the user has to sign in first. It was not carried out.
  * - `sub-agent`: a call of a sub-agent waits in a tool of the application. Only placeholders are of this type: what
  *   waits is listed with its `path`.
+ * - `task`: the server has made a task of it, and works on it.
+ * - `stream`: the server works on it, and its answer comes on a stream that any process can resume.
  */
 export type WaitingType = "question" | "call-waits-for-sign-in" | "sub-agent" | "task" | "stream";
 
@@ -27,7 +29,7 @@ interface KindOfWaiting {
   readonly expired: string;
 }
 
-/** All kinds. A further one is an entry here, and a file that keeps its calls, such as `park-call.ts`. */
+/** All kinds. A further one is an entry here, and a file that keeps its calls, such as `park-call.ts` or `task.ts`. */
 export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
   input: {
     type: "question",

@@ -73,11 +73,16 @@ export interface WaitingCalls extends WaitingFeature {
   /** One call, whatever its state, with the server's result or error if it is settled; `undefined` for an unknown id. */
   find(id: string): Promise<AnsweredCall | undefined>;
   /**
-   * Takes a call back. The server is not told.
+   * Takes a call back.
+   *
+   * @param options.fetch asks a server to stop that keeps the call, as a task or a stream. @default it is not told
    *
    * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered or is over
    */
-  withdraw(id: string): Promise<WaitingCall>;
+  withdraw(
+    id: string,
+    options?: { readonly fetch?: typeof globalThis.fetch | undefined },
+  ): Promise<WaitingCall>;
 }
 
 /** A call after an answer. */
@@ -134,9 +139,9 @@ export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
       const stored = await readOwn(id);
       return stored && answered((await upToDate(context, stored)).call);
     },
-    async withdraw(id) {
+    async withdraw(id, { fetch } = {}) {
       if ((await readOwn(id)) === undefined) throw notWaiting(undefined);
-      return describeWaiting(await withdrawCall(context, id));
+      return describeWaiting(await withdrawCall({ ...context, fetch }, id));
     },
     wrap: (fetch, slot) => createWaitingFetch(context, fetch, { url, connection, slot }),
   };
@@ -208,9 +213,9 @@ export async function checkWaitingCalls(
   const { fetch = globalThis.fetch, abortSignal: signal } = options;
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
-  const { url, now, calls } = context;
-  const stored = await calls.list();
-  const due = stored.filter(({ call }) => call.url === url.href && isDue(call, now()));
+  const stored = (await context.calls.list()).filter(({ call }) => call.url === context.url.href);
+  const current = await Promise.all(stored.map((each) => upToDate(context, each)));
+  const due = current.filter(({ call }) => isDue(call, context.now()));
   const looked = await Promise.all(due.map((each) => lookAt(context, each, { fetch, signal })));
   return looked.map(({ call }) => describeWaiting(call));
 }

@@ -25,7 +25,9 @@ export function waitingFailure({
       return over(
         request,
         state,
-        "the application has taken the call back. It was not carried out",
+        kind === "task" || kind === "stream"
+          ? "the application has taken the call back. How far its server had got is unknown; check before you make it again"
+          : "the application has taken the call back. It was not carried out",
       );
     case "settled":
       return failed(
@@ -107,7 +109,10 @@ export function notAsked(call: WaitingRecord): McpSessionError {
 }
 
 /** A call that its server works on. */
-function worksOn({ connection, state }: WaitingRecord): McpSessionError {
+export function worksOn({
+  connection,
+  state,
+}: Pick<WaitingRecord, "connection" | "state">): McpSessionError {
   const message =
     "The server works on the call, and asks nothing. It takes no answer; look at it with check. Nothing was sent.";
   return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });

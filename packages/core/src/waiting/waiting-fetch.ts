@@ -87,7 +87,10 @@ export function createWaitingFetch(
       if (message === own) return await fetch(input, init);
       return await fetch(input, { ...init, body: JSON.stringify(message) });
     };
-    if (!mayAsk(method)) return tasks.observe(own, await send());
+    if (!mayAsk(method)) {
+      const response = await send();
+      return isFor(context, "task") ? tasks.observe(own, response) : response;
+    }
     if (revisionIn(own) !== undefined) {
       const isAnswered =
         Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");

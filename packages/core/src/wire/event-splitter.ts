@@ -18,6 +18,8 @@ export interface EventBytes {
   readonly data: { readonly start: number; readonly end: number } | undefined;
   /** Set instead of `data` if the field is spread over several lines. */
   readonly multiline: { readonly data: string; readonly otherLines: string[] } | undefined;
+  /** The `id` of the last event with one, up to this. The stream can be resumed from it. */
+  readonly id: string | undefined;
 }
 
 /** The event's data as text, its lines joined. */
@@ -93,6 +95,7 @@ export function createEventSplitter() {
       type,
       data: isMultiline ? undefined : data,
       multiline: isMultiline ? joinDataLines(partsText(parts, 0, Infinity)) : undefined,
+      id: lastEventId,
     };
     if (held.length > 0) held = createPartCollector();
     lineStart = 0;

@@ -35,7 +35,7 @@ const waysOf = ({ revision, ways }: LastingServer): readonly LastingWay[] =>
   ways ?? (revision === "2026-07-28" ? lastingWays.slice(0, -1) : lastingWays);
 
 /** The scenarios that a server is for. */
-export const scenariosOf = ({ call, asking }: LastingServer) =>
+const scenariosOf = ({ call, asking }: LastingServer) =>
   lastingScenarios.filter((scenario) =>
     scenario === "left" ? call : scenario === "asks" ? asking : (call ?? asking),
   );

@@ -29,7 +29,9 @@ export interface KillSubject<POINT extends string, TASK extends object, COUNT ex
   ) => Promise<unknown>;
   /** Where that process is then, unless somebody else sees that it is there. */
   readonly stopAt: (point: POINT) => StopPlan;
-  /** Starts what the processes need. Two such worlds share the store. */
+  /** How many worlds share the store: one process starts while another is killed. @default 2 */
+  readonly lanes?: number;
+  /** Starts what the processes need. */
   readonly openWorld: (store: SessionStore) => Promise<KillWorld<POINT, TASK, COUNT>>;
 }
 
@@ -87,7 +89,10 @@ export async function killAll<POINT extends string, TASK extends object, COUNT e
 ): Promise<KillRow<POINT, COUNT>[]> {
   const { remove, ...place } = await startStorePlace(kind);
   const rows = subject.points.map((point) => newRow(point, subject.counts));
-  const plan = Array.from({ length: times }, (_, index) => rows[index % rows.length]!).entries();
+  // A share is of all of them.
+  const step = Math.max(1, rows.length / times);
+  const rowAt = (index: number) => rows[Math.floor(index * step) % rows.length]!;
+  const plan = Array.from({ length: times }, (_, index) => rowAt(index)).entries();
   let count = 0;
   try {
     const lane = async () => {
@@ -102,8 +107,7 @@ export async function killAll<POINT extends string, TASK extends object, COUNT e
         await killer.close();
       }
     };
-    // One process starts while another is killed.
-    await Promise.all([lane(), lane()]);
+    await Promise.all(Array.from({ length: subject.lanes ?? 2 }, lane));
     return rows;
   } finally {
     await remove();

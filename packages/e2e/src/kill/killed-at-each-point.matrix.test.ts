@@ -6,6 +6,7 @@ import { killedResumes } from "./resumes.ts";
 import { killedSignIns } from "./sign-ins.ts";
 import { killedSignInsBelow, killedSubAgents } from "./sub-agents.ts";
 import { killedSteps } from "./steps.ts";
+import { killedTasks } from "./tasks.ts";
 
 // `npm run lab -- kill --times 1000`, on each store, for more.
 
@@ -98,6 +99,17 @@ test("a call that has waited for a sign-in is carried out at most once, wherever
   const asked = rows.filter(({ counts }) => counts.signIn > 0).map(({ point }) => point);
   expect(asked).toEqual(["refused: after put 2"]);
 });
+
+test.each([
+  ["killed", false],
+  ["frozen", true],
+])(
+  "a call that its server keeps is carried out once, wherever its process is %s, and its result is found",
+  async (_, freezes) => {
+    const ofShare = killedTasks.points.filter((_point, at) => at % 9 === (freezes ? 4 : 0));
+    await expectNoFaults({ ...killedTasks, points: ofShare }, { freezes });
+  },
+);
 
 const isOfShare = (shape: string) => (point: string) =>
   point.startsWith(shape) && /after put|sent|received|save/.test(point);

@@ -16,6 +16,7 @@ const subjects: Readonly<Record<string, () => Promise<{ readonly subject: unknow
   "sub-agents sign-in": async () => ({
     subject: (await import("./sub-agents.ts")).killedSignInsBelow,
   }),
+  tasks: async () => ({ subject: (await import("./tasks.ts")).killedTasks }),
   steps: async () => ({ subject: (await import("./steps.ts")).killedSteps }),
 };
 

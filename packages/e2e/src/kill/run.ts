@@ -3,6 +3,7 @@
  *
  *     npm run lab -- kill         [--store sqlite|postgres|redis] [--times 1000] [--freeze]   steps
  *     npm run lab -- kill-waiting [… --races 1000]     that ask, answer or take a result; and two answers at once
+ *     npm run lab -- kill-tasks   [… --times 500]      that make, look at, answer or end a call that its server keeps
  *     npm run lab -- kill-agents  [… --times 500]      in whose sub-agent a call waits, for an answer or a sign-in
  *     npm run lab -- kill-sign-in [… --times 500]      in a sign-in or a refresh; and with calls that waited for one
  *
@@ -34,6 +35,12 @@ switch (what) {
     );
     printFaults(faults);
     break;
+  }
+  case "tasks": {
+    const { killedTasks } = await import("./tasks.ts");
+    await killAndPrint(killedTasks, readKillOptions());
+    // Questions of servers in this process wait for minutes.
+    process.exit();
   }
   case "sign-in": {
     const { killedResumes } = await import("./resumes.ts");

@@ -49,6 +49,14 @@ export const labParts: readonly LabPart[] = [
     share: ["--times", "15", "--races", "10"],
   },
   {
+    name: "kill-tasks",
+    about: "Kills processes that make, look at, answer or end a call which its server keeps.",
+    lasts: "15 min",
+    program: kill,
+    args: ["tasks"],
+    share: ["--times", "15"],
+  },
+  {
     name: "kill-agents",
     about: "Kills processes in whose sub-agent a call waits for an answer or a sign-in.",
     lasts: "15 min",
@@ -86,6 +94,13 @@ export const labParts: readonly LabPart[] = [
     lasts: "4 min",
     program: "e2e/src/kill/race-sign-in.ts",
     share: ["--times", "4", "--processes", "5"],
+  },
+  {
+    name: "due",
+    about: "Has ten processes look at 1,000 calls that their server keeps, whenever one is due.",
+    lasts: "2 min",
+    program: "e2e/src/kill/due-workers.ts",
+    share: ["--workers", "3", "--calls", "60"],
   },
   {
     name: "openers",

@@ -13,7 +13,7 @@ const programs = [
   "e2e/src/{steps,runs,stdio,durable,faults,kill,authorization,deploy,sub-agents}/*-program.ts",
   "e2e/src/conformance/program/*-program.ts",
   "e2e/src/compatibility/{asking,cold-step,lasting}-program.ts",
-  "e2e/src/waiting/racer-program.ts",
+  "e2e/src/waiting/*-program.ts",
   "e2e/src/fixtures/*-server.ts",
   "e2e/src/processes/keep-compiled.ts",
   "examples/src/servers/notes-server.ts",

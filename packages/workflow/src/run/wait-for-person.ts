@@ -12,8 +12,8 @@ interface Asker {
 }
 
 /**
- * Sleeps until a person has answered, or the user has signed in, and goes on with the call in a step, as long as it
- * waits again.
+ * Sleeps until a person has answered, the user has signed in, or the server may be asked again that works on the call.
+ * Then it goes on with the call in a step, as long as it waits again.
  *
  * @param send has one step go on with the call
  * @returns the result of the last step, after which nothing waits
@@ -35,16 +35,17 @@ export async function waitForPerson(
     for (;;) {
       const { waiting } = result;
       if (waiting === undefined) return result;
-      const { id, round, record } = waiting;
+      const { id, round, record, pollAfter } = waiting;
+      const isForSignIn = round === 0 && pollAfter === undefined;
       // Of another answer the person decides.
       const isRefused = result.ok || result.code === "INPUT_INVALID";
       const pauseMs = isRefused ? undefined : pausesMs[attempts];
       if (said === undefined || pauseMs === undefined) {
         // A hook that waits for the sign-in is there before the first look, and stays, so that no sign-in is missed.
-        const isFirstLook = round === 0 && hook === undefined;
+        const isFirstLook = isForSignIn && hook === undefined;
         hook ??= listen(waiting, asker);
         said = isFirstLook ? { kind: "told" } : await hook.hear();
-        if (round > 0) stopListening();
+        if (!isForSignIn) stopListening();
         attempts = 0;
       } else {
         attempts += 1;
@@ -62,7 +63,10 @@ export async function waitForPerson(
 type Said = Pick<Exclude<WaitingRequest, { kind: "find" }>, "kind" | "payload">;
 
 /** One hook for one round: a second answer finds it gone, or is not listened to. */
-function listen({ call, endsAt }: WaitingStep, { principal, sessionId }: Asker) {
+function listen(
+  { call, pollAfter, endsAt = pollAfter }: WaitingStep,
+  { principal, sessionId }: Asker,
+) {
   const metadata: QuestionHook = {
     type: "durable-mcp/question",
     call,
@@ -72,11 +76,12 @@ function listen({ call, endsAt }: WaitingStep, { principal, sessionId }: Asker) 
   // The engine makes the token. Nobody guesses it, and only server code can use it.
   const hook = createHook<unknown>({ metadata: metadata as Record<string, any> });
   const ended = endsAt !== undefined && sleep(new Date(endsAt));
+  const kind = pollAfter === undefined ? "expire" : "look";
   return {
     async hear(): Promise<Said> {
       const told = hook.then((payload): Said => ({ kind: "told", payload }));
       if (ended === false) return await told;
-      return await Promise.race([told, ended.then((): Said => ({ kind: "expire" }))]);
+      return await Promise.race([told, ended.then((): Said => ({ kind }))]);
     },
     dispose: () => hook.dispose(),
   };

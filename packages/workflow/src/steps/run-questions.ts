@@ -9,7 +9,7 @@ import {
   type WaitingCall,
   type WaitingEntry,
 } from "@durable-mcp/core/waiting";
-import { needsSignIn, notWaiting } from "@durable-mcp/core/waiting/internal";
+import { needsSignIn, notWaiting, worksOn } from "@durable-mcp/core/waiting/internal";
 import type { resumeHook } from "workflow/api";
 import type { QuestionHook } from "../step-protocol.ts";
 import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
@@ -86,6 +86,7 @@ export function createRunQuestions(
       const { principal, round } = checkOptions(answerSchema, use);
       const question = await findQuestion(runId, id, principal, round);
       const { call } = question;
+      if (call.pollAfter !== undefined) throw worksOn(call);
       if (call.round === 0) {
         const [signIn] = await signInsFor([question]);
         throw needsSignIn({ ...call, url: call.server }, signIn?.startUrl);
@@ -98,7 +99,7 @@ export function createRunQuestions(
     async wake(runId, use) {
       const { principal } = checkOptions(useSchema, use);
       const found = await questionsOf(runId, principal);
-      const parked = found.filter(({ call }) => call.round === 0);
+      const parked = found.filter(({ call }) => call.type === "call-waits-for-sign-in");
       await Promise.all(parked.map((each) => tell(each, { kind: "wake" })));
     },
     async withdraw(runId, id, use) {

@@ -5,6 +5,7 @@ import {
   McpSessionError,
 } from "@durable-mcp/ai-sdk";
 import type { SessionStore, StoredValue } from "@durable-mcp/core";
+import { parseWaitingKey } from "@durable-mcp/core/internal";
 import { forCalls } from "./declared-connections.ts";
 import {
   exceptTold,
@@ -96,7 +97,7 @@ function storeForCall(
     const stored = await store.get(key);
     const { snapshot } = (stored?.value ?? {}) as { snapshot?: { kind?: unknown; lost?: unknown } };
     const isGone = stored === undefined ? hasSession : snapshot?.lost !== undefined;
-    if (isGone) {
+    if (isGone && parseWaitingKey(key) === undefined) {
       hasRefused = true;
       throw new McpSessionError("SESSION_LOST", "The stored session was lost or ended.");
     }
@@ -106,6 +107,7 @@ function storeForCall(
   };
   return {
     store: {
+      encrypted: store.encrypted,
       get,
       put: (...args) => store.put(...args),
       delete: (...args) => store.delete(...args),

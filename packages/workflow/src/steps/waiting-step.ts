@@ -14,14 +14,15 @@ export async function waitingStep(
   { options }: McpClientConnection,
   sealCalls: SealCalls,
 ): Promise<WaitingStep> {
-  const { id, round, toolCallId = "", expiresAt } = call;
+  const { id, round, toolCallId = "", expiresAt, pollAfter } = call;
   const { onExpired = "fail" } = waitingLimits(options) ?? {};
-  // After a sign-in that came too late nobody asks again.
-  const ends = onExpired === "fail" || round === 0;
+  // After a sign-in that came too late nobody asks again. A call that its server works on is over when a look says so.
+  const ends = pollAfter === undefined && (onExpired === "fail" || round === 0);
   const record = await sealCalls();
   return {
     ...{ id, round, toolCallId, call: JSON.stringify(call) },
     ...(record !== undefined && { record }),
+    ...(pollAfter !== undefined && { pollAfter }),
     ...(ends && expiresAt !== undefined && { endsAt: expiresAt }),
   };
 }
@@ -104,14 +105,17 @@ export async function goOnInStep(
   }
 }
 
-type Act = { readonly kind: "expire" } | Awaited<ReturnType<SaidThroughHook["read"]>>;
+type Act =
+  | { readonly kind: "expire" }
+  | { readonly kind: "look" }
+  | Awaited<ReturnType<SaidThroughHook["read"]>>;
 
 async function personSaid(
   said: SaidThroughHook,
   step: StepConnection,
   { kind, payload, ...asked }: Exclude<WaitingRequest, { kind: "find" }>,
 ): Promise<Act> {
-  return kind === "expire" ? { kind } : await said.read(payload, step, asked);
+  return kind === "told" ? await said.read(payload, step, asked) : { kind };
 }
 
 interface Asked extends Pick<WaitingStep, "id" | "round"> {
@@ -129,16 +133,19 @@ async function goOn(
   const { calls, isLocked } = await whatWaits(run);
   const open = calls.find((each) => each.id === id);
   // Whatever the hook was told: only the sign-in counts.
-  const waitsForSignIn = open?.round === 0 && act?.kind !== "withdraw" && act?.kind !== "expire";
+  const goesOn = act?.kind !== "withdraw" && act?.kind !== "expire";
+  const waitsForSignIn = isForSignIn(open) && goesOn;
+  const isLook = open?.pollAfter !== undefined && goesOn;
   if (waitsForSignIn && isLocked) return { call: open, output: { type: "text" } };
   let tools: Tools = {};
   let failure: unknown;
   try {
-    if (open === undefined || waitsForSignIn) {
+    if (open === undefined || waitsForSignIn || isLook) {
       // If the server has answered already, they are only needed for the form of its answer.
       tools = request.isStandIn === true ? {} : await run.tools({ onUnavailable: "omit" });
     } else if (open.round === round) {
-      if (act === undefined || act.kind === "wake") throw notSaid();
+      const isSaid = act !== undefined && act.kind !== "wake" && act.kind !== "look";
+      if (!isSaid) throw notSaid();
       const isEarly = act.kind === "expire" && now() < (open.expiresAt ?? 0);
       if (act.kind === "withdraw" || isEarly) await waiting.withdraw(id);
       else if (act.kind === "expire") await waiting.answer(id, {}, { round });
@@ -152,13 +159,15 @@ async function goOn(
     failure = error;
   }
   // It may be carried out by a look, even if a person has taken it back.
-  if (failure !== undefined && open?.round === 0)
+  if (failure !== undefined && isForSignIn(open))
     return { call: open, output: { type: "text" }, failure };
   const found = await look(run, tools, id, request);
-  const isStill = found.call?.state === "waiting" && found.call.round === 0;
+  const isStill = found.call?.state === "waiting" && isForSignIn(found.call);
   if (isStill && !(await whatWaits(run)).isLocked) failure ??= notMade(request, seen.has("lost"));
   return { ...found, failure };
 }
+
+const isForSignIn = (call: WaitingCall | undefined) => call?.type === "call-waits-for-sign-in";
 
 /** The calls that wait, and whether the user has to sign in to the connection. */
 async function whatWaits({ waiting }: ConnectionRun) {

@@ -1,0 +1,164 @@
+/** Calls of the session era, and the streams of their answers. */
+
+import { expect, test, vi } from "vitest";
+import { createGate, principal, url, watchStore } from "../../test/asking-server.ts";
+import { createRpcClient } from "../../test/rpc-client.ts";
+import { createMemoryStore } from "../index.ts";
+import {
+  answerWaitingCall,
+  checkWaitingCalls,
+  createWaitingCalls,
+  waitingCallOf,
+  type WaitingLimits,
+} from "./index.ts";
+import type { createWaitingFetch } from "./waiting-fetch.ts";
+
+const event = (id: string, message?: object) =>
+  `id: ${id}\ndata: ${message ? JSON.stringify({ jsonrpc: "2.0", ...message }) : ""}\n\n`;
+const question = (id: number) => ({
+  ...{ id, method: "elicitation/create" },
+  params: { message: `Question ${id}?`, requestedSchema: { type: "object", properties: {} } },
+});
+const done = { content: [{ type: "text", text: "Done." }] };
+const task = {
+  taskId: "7",
+  status: "working",
+  ttl: null,
+  pollInterval: 100,
+  createdAt: "2026-11-28",
+};
+
+/** A server that answers a call on a stream: each GET has what comes after its event. */
+function startStream({
+  store = createMemoryStore(),
+  ...limits
+}: Partial<WaitingLimits> & { store?: ReturnType<typeof createMemoryStore> } = {}) {
+  let aheadMs = 0;
+  const encoder = new TextEncoder();
+  const sent: { readonly httpMethod: string; readonly body: any; readonly from: string | null }[] =
+    [];
+  const chunks: string[] = [];
+  let writer: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const inStream = (own: readonly string[], isOpen: boolean) =>
+    new Response(
+      new ReadableStream({
+        start(stream) {
+          for (const chunk of own) stream.enqueue(encoder.encode(chunk));
+          if (isOpen) writer = stream;
+          else stream.close();
+        },
+        cancel: () => void (writer = undefined),
+      }),
+      { headers: { "content-type": "text/event-stream" } },
+    );
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const text = await request.text();
+    const body = text === "" ? undefined : JSON.parse(text);
+    const from = request.headers.get("last-event-id");
+    sent.push({ httpMethod: request.method, body, from });
+    if (body?.method === "tools/call") return inStream(chunks, true);
+    if (request.method === "POST") return new Response(null, { status: 202 });
+    const at = chunks.findIndex((chunk) => chunk.startsWith(`id: ${from}\n`));
+    // What has come since, in one chunk.
+    return inStream([chunks.slice(at + 1).join("")], false);
+  };
+  const waiting = createWaitingCalls({
+    ...{ store, sessionId: "chat", principal, connection: "lab", url, afterMs: 0, ...limits },
+    now: () => Date.now() + aheadMs,
+  });
+  const client = createRpcClient(waiting.wrap(fetch), url, { "mcp-session-id": "s" });
+  return {
+    store,
+    sent,
+    waiting,
+    fetch,
+    call: () => client.request("tools/call", { name: "research", arguments: {} }),
+    /** Says something on the stream of the call, and on those that resume it. */
+    say(...said: string[]) {
+      chunks.push(...said);
+      for (const chunk of said) writer?.enqueue(encoder.encode(chunk));
+    },
+    close: () => writer?.close(),
+    async check(passedMs = 10_000) {
+      aheadMs += passedMs;
+      const [call] = await checkWaitingCalls(waiting, { fetch });
+      return call;
+    },
+  };
+}
+
+test("what comes while a call is left is for whoever looks next, and its client has the placeholder", async () => {
+  const gate = createGate();
+  const store = watchStore(createMemoryStore(), (name) => name === "put" && gate.opened);
+  const server = startStream({ store });
+  server.say(event("1"));
+  const answer = server.call();
+  await vi.waitFor(() => expect(store.operations).toContain("put"));
+  server.say(event("2", { id: 0, result: done }));
+  server.close();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  gate.open();
+  expect(waitingCallOf((await answer).result)).toMatchObject({ type: "stream" });
+  expect(await server.check()).toMatchObject({ state: "settled" });
+});
+
+test("of two questions that come at once each waits", async () => {
+  const server = startStream();
+  server.say(event("1"));
+  const { id } = waitingCallOf((await server.call()).result)!;
+  server.say(event("2", question(5)), event("3", question(6)));
+  expect((await server.check())?.requests).toHaveProperty("5");
+  const yes = { action: "accept", content: {} } as const;
+  const { fetch, waiting } = server;
+  const answered = await answerWaitingCall(waiting, id, { 5: yes }, { fetch });
+  expect(answered.call).toMatchObject({ type: "question", requests: { 6: { params: {} } } });
+  await answerWaitingCall(waiting, id, { 6: yes }, { fetch });
+  server.say(event("4", { id: 0, result: done }));
+  await server.check();
+  expect(await waiting.find(id)).toMatchObject({ call: { state: "settled" }, result: done });
+});
+
+test("a task that comes when its call was left is followed", async () => {
+  const server = startStream();
+  server.say(event("1"));
+  const { id } = waitingCallOf((await server.call()).result)!;
+  server.say(event("2", { id: 0, result: { task } }));
+  expect(await server.check()).toMatchObject({ type: "task", state: "waiting", status: "working" });
+  expect((await server.waiting.find(id))?.result).toBeUndefined();
+});
+
+test("is looked at when the process is gone that looked at it", async () => {
+  const server = startStream();
+  server.say(event("1"));
+  await server.call();
+  server.say(event("2", { id: 0, result: done }));
+  const { store } = server;
+  const { records } = await store.list({ prefix: "", limit: 9 });
+  const [{ key, value, owner, revision }] = records as any;
+  const claimed = { ...value, state: "answering", claim: { token: "t", at: Date.now() } };
+  await store.put(key, claimed, revision, { owner });
+  expect(await server.check()).toBeUndefined();
+  expect(await server.check(90_000)).toMatchObject({ state: "settled" });
+});
+
+test("of two steps that make the same call at once one sends it, where its record is first", async () => {
+  const created: string[] = [];
+  const store = watchStore(createMemoryStore(), async (name) => {
+    if (name !== "put") return;
+    created.push(name);
+    // Both have found no record.
+    await vi.waitFor(() => expect(created.length).toBeGreaterThan(1));
+  });
+  const { sent, waiting, fetch } = startStream({ store, record: "first" });
+  const params = { name: "research", arguments: {} };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "tools/call", params });
+  const send = async () => {
+    const wrapped: ReturnType<typeof createWaitingFetch> = waiting.wrap(fetch);
+    return await wrapped(url, { method: "POST", body }, { toolCallId: "1" });
+  };
+  const answers = await Promise.all([send(), send()]);
+  expect(sent).toHaveLength(1);
+  const other = answers.find(({ headers }) => headers.get("content-type") === "application/json");
+  expect(waitingCallOf(((await other!.json()) as { result: unknown }).result)).toBeDefined();
+});

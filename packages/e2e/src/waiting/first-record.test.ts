@@ -1,0 +1,64 @@
+/** Steps whose records are written first (`record: "first"`), killed, and run again with the same messages. */
+
+import { createClock, type StopPlan } from "@durable-mcp/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { type SlowKind, slowKinds } from "../../../ai-sdk/test/slow-server.ts";
+import { startStorePlace } from "../durable/store-place.ts";
+import { startModule } from "../processes/start-module.ts";
+import { startSlowProgram } from "../servers/slow.ts";
+import type { FirstStep } from "./first-record-program.ts";
+
+const program = new URL("first-record-program.ts", import.meta.url);
+
+/** A step is killed; meanwhile its server ends the call; the step is run again. */
+async function killAndRunAgain(kind: SlowKind, stop: StopPlan, isPlain = false) {
+  const server = await startSlowProgram(kind, { isPlain });
+  const { remove, ...place } = await startStorePlace("sqlite");
+  const clock = createClock();
+  onTestFinished(async () => {
+    await server.close();
+    await remove();
+  });
+  const use = {
+    kind,
+    url: server.url,
+    sessionId: "chat",
+    record: "first",
+    afterMs: 5_000,
+  } as const;
+  const input: FirstStep = { place, use };
+  const start = () => startModule<FirstStep, string>(program, { input, clock });
+  await (await start()).kill(stop);
+  for (const work of server.works) work.set("done");
+  clock.advance({ minutes: 2 });
+  const { output } = await (await start()).finish();
+  return { output, works: server.works.length };
+}
+
+test.each(slowKinds)("a %s has its answer, and the server saw one call", async (kind) => {
+  // Its record says how it is found again.
+  const { output, works } = await killAndRunAgain(kind, { at: "after-save", nth: 2 });
+  expect(output).toContain("All about tea.");
+  expect(works).toBe(1);
+});
+
+test.each<[SlowKind, boolean]>([
+  ...slowKinds.map((kind): [SlowKind, boolean] => [kind, false]),
+  ["task of 2026-07-28", true],
+  ["stream", true],
+])(
+  "a %s that was killed before it had anything of an answer is unknown, and is not sent again (plain: %s)",
+  async (kind, isPlain) => {
+    const { output, works } = await killAndRunAgain(kind, { at: "after-send" }, isPlain);
+    expect(output).toContain("OUTCOME_UNKNOWN");
+    expect(output).not.toContain("All about");
+    expect(works).toBe(1);
+  },
+);
+
+test("a call that was not sent yet is unknown, too", async () => {
+  const stop: StopPlan = { at: "before-send" };
+  const { output, works } = await killAndRunAgain("stream", stop);
+  expect(output).not.toContain("All about");
+  expect(works).toBe(0);
+});
