@@ -127,14 +127,12 @@ const seenAs = (left: string): LastingSeen => {
 describe("what the matrix makes of calls that last", () => {
   const server = presentLastingServers[0]!;
   test("says nothing when all is as recorded, and names what is not", () => {
-    expect(lastingSurprises(server, lastingAs("worked"))).toEqual([]);
-    expect(lastingSurprises(server, lastingAs("task"))).toEqual([
-      expect.stringContaining("saw task"),
-    ]);
+    expect(lastingSurprises(server, seenAs("worked"))).toEqual([]);
+    expect(lastingSurprises(server, seenAs("task"))).toEqual([expect.stringContaining("saw task")]);
   });
 
   test("puts them on the page", () => {
-    const row = { server, seen: lastingAs("worked"), surprises: [] };
+    const row = { server, seen: seenAs("worked"), surprises: [] };
     const part = renderLastingServers([row], "2026-11-28");
     expect(part).toContain("| task of 2026-07-28 | worked | worked | outcome-unknown |");
     const page = renderPage([], none, "2026-11-28");
@@ -220,10 +218,4 @@ function seenWith(own: Partial<AskingObservation>): AskingSeen {
     ["state expired", { outcome: "expired", requests: ["1"], ...own }],
   ];
   return new Map([["provider-pausing", new Map(usual)]]);
-}
-
-/** What was seen in one way of a server whose calls last, all as recorded but for this. */
-function lastingAs(left: string): LastingSeen {
-  const outcomes = { left, asks: "worked", "server restarted": "outcome-unknown" };
-  return new Map([["@ai-sdk/mcp", new Map(Object.entries(outcomes) as never)]]);
 }
