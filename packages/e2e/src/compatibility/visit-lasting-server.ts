@@ -91,6 +91,8 @@ async function observe(
   if (scenario === "server restarted") await server.restart();
   else {
     const looked = await inProcess(leg);
+    // On a busy machine the server may be faster than the process.
+    if (looked.includes(expected)) return "worked";
     if (![type, "question"].includes(looked)) return `early ${looked}`;
   }
   const outcome = await inProcess({

@@ -1,6 +1,9 @@
 /** Servers that do not keep what they promise, or promise nothing. */
 
+import { mkdtempSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import {
   type ConnectionEvent,
@@ -15,10 +18,11 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { startSlowServer } from "../../../ai-sdk/test/slow-server.ts";
 import { sendJson, startHttpServer } from "../../../core/test/http-server.ts";
 import { type ClientName, loadClient } from "../clients/index.ts";
+import { programArguments } from "../processes/programs.ts";
 import { startFixtureServer } from "../servers/fixture-server.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
 import { startSdkV2ModernOnlyServer } from "../servers/sdk-v2.ts";
-import type { TestServer } from "../servers/server-process.ts";
+import { startServerProcess, type TestServer } from "../servers/server-process.ts";
 import { openProcess, untilDue } from "./lasting-process.ts";
 
 const event = (message: object, id?: string) =>
@@ -170,6 +174,30 @@ describe("a task that its server keeps for a second", () => {
     expect(await checkWaitingCalls(waiting)).toMatchObject([{ id, state: "outcome-unknown" }]);
     await client.close();
   });
+});
+
+test("an answer that came before @durable-mcp/server was restarted is read after that", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-restarted-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const program = new URL("../../../examples/src/servers/notes-server.ts", import.meta.url);
+  const server = await startServerProcess({
+    name: "@durable-mcp/server",
+    args: (port) => [...programArguments(program), String(port), join(folder, "sessions.db")],
+  });
+  onTestFinished(server.stop);
+  const { url } = server;
+  const store = createMemoryStore();
+  const connect = await loadClient("@modelcontextprotocol/sdk 1");
+  const client = await connect({ url, fetch: openProcess(url, { store }).fetch });
+  const { raw } = await client.callTool("add_note", { text: "tea", delayMs: 1_000 });
+  const { id } = waitingCallOf(raw)!;
+  await client.close();
+  await setTimeout(1_500);
+  await server.restart();
+  const { waiting } = openProcess(url, { store });
+  await untilDue(waiting);
+  expect(await checkWaitingCalls(waiting)).toMatchObject([{ id, state: "settled" }]);
+  expect((await waiting.find(id))!.result).toMatchObject(text("1 notes"));
 });
 
 const isHandshake = /"(?:initialize|server\/discover)\\"/;
