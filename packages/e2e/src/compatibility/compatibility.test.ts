@@ -119,13 +119,13 @@ describe("what the matrix makes of cold steps", () => {
   });
 });
 
+const seenAs = (left: string): LastingSeen => {
+  const outcomes = { left, asks: "worked", "server restarted": "outcome-unknown" };
+  return new Map([["@ai-sdk/mcp", new Map(Object.entries(outcomes) as never)]]);
+};
+
 describe("what the matrix makes of calls that last", () => {
   const server = presentLastingServers[0]!;
-  const seenAs = (left: string): LastingSeen => {
-    const outcomes = { left, asks: "worked", "server restarted": "outcome-unknown" };
-    return new Map([["@ai-sdk/mcp", new Map(Object.entries(outcomes) as never)]]);
-  };
-
   test("says nothing when all is as recorded, and names what is not", () => {
     expect(lastingSurprises(server, seenAs("worked"))).toEqual([]);
     expect(lastingSurprises(server, seenAs("task"))).toEqual([expect.stringContaining("saw task")]);

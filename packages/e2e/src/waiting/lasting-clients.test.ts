@@ -75,9 +75,8 @@ test.each(slowKinds)(
     slow.finish();
     await setTimeout(Math.max(0, pollAfter - Date.now() + 20));
     expect(await sessions.check("chat", use)).toMatchObject([{ id, state: "settled" }]);
-    expect(await sessions.find("chat", id, use)).toMatchObject({
-      result: { content: [{ text: "All about tea." }] },
-    });
+    const found = await sessions.run("chat", use, (run) => run.waiting.find(id));
+    expect(found).toMatchObject({ result: { content: [{ text: "All about tea." }] } });
     expect(slow.works).toHaveLength(1);
   },
 );
