@@ -9,6 +9,9 @@ import { createToldAgent, questions, results } from "../test/shop.ts";
 
 const research = { name: "lab__research", args: { topic: "tea" }, id: "call-tea" };
 
+const due = async ({ pollAfter }: WaitingCall) =>
+  await setTimeout(Math.max(0, pollAfter! - Date.now() + 20));
+
 /** An agent that calls the tool of a slow server. Each run of it is a process of its own. */
 async function startAgent(kind: SlowKind) {
   const lab = await startSlowServer(kind);
@@ -22,14 +25,12 @@ async function startAgent(kind: SlowKind) {
     const sessions = createDurableSessions({ connections: { lab: connection }, store });
     return await sessions.run("chat", { principal: alice }, work);
   };
-  const due = async ({ pollAfter }: WaitingCall) =>
-    await setTimeout(Math.max(0, pollAfter! - Date.now() + 20));
   const type = kind === "stream" ? "stream" : "task";
-  return { lab, type, due, ...createToldAgent(step, [[research]]) };
+  return { lab, type, ...createToldAgent(step, [[research]]) };
 }
 
 test.each(slowKinds)("a graph is resumed until its server has finished: a %s", async (kind) => {
-  const { lab, type, due, start, resume } = await startAgent(kind);
+  const { lab, type, start, resume } = await startAgent(kind);
   const [asked] = questions(await start());
   expect(asked).toMatchObject({ type, state: "waiting", toolCallId: "call-tea" });
   // Whatever it is resumed with, the server says how the call is.
@@ -44,7 +45,7 @@ test.each(slowKinds)("a graph is resumed until its server has finished: a %s", a
 });
 
 test.each(slowKinds)("a graph that waits for its server may ask a person: a %s", async (kind) => {
-  const { lab, due, start, resume } = await startAgent(kind);
+  const { lab, start, resume } = await startAgent(kind);
   const [works] = questions(await start());
   lab.ask();
   await due(works!);
