@@ -42,7 +42,10 @@ export function ToolCall({ part }: { part: Part }) {
 function statusOf(part: Part): string {
   if (part.state === "output-error") return "failed";
   if (part.state !== "output-available") return "running";
-  return waitingCallOf(part.output) ? "waits for you" : "done";
+  const waiting = waitingCallOf(part.output);
+  if (waiting === undefined) return "done";
+  const isForUser = waiting.type === "question" || waiting.type === "call-waits-for-sign-in";
+  return isForUser ? "waits for you" : "waits";
 }
 
 /** The texts of an MCP result, or all of it. */

@@ -61,7 +61,9 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
   const wentOn = useRef("");
   useEffect(() => {
     const reason = JSON.stringify([placeholders, state.waiting]);
-    if (!isFree || placeholders.length === 0 || wentOn.current === reason) return undefined;
+    // A look that came too early, by this browser's clock, is made again.
+    const isNew = wentOn.current !== reason || (working.length > 0 && error === undefined);
+    if (!isFree || placeholders.length === 0 || !isNew) return undefined;
     // In development React runs the effects of a new page twice.
     const timer = setTimeout(() => {
       wentOn.current = reason;
@@ -88,4 +90,4 @@ export function useDurableChat(id: string, state: ChatState): DurableChat {
   };
 }
 
-const lookAfterMs = (at: number) => (Number.isFinite(at) ? Math.max(0, at - Date.now()) : 0);
+const lookAfterMs = (at: number) => (Number.isFinite(at) ? Math.max(1_000, at - Date.now()) : 0);

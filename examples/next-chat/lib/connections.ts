@@ -12,11 +12,12 @@ export function createConnections(oauth: OAuth): Record<string, McpClientConnect
       description: "The user's shopping cart.",
       session: "stateful",
     }),
-    // A server that asks a person: the call waits in the store until somebody answers.
+    // A server that asks a person, or takes long: the call waits in the store.
     delivery: defineMcpClientConnection({
       url: setting("DELIVERY_URL"),
       description: "Orders that are delivered.",
-      waiting: true,
+      // As long as a step waits for a task itself.
+      waiting: { afterMs: 2_000 },
     }),
     // A server that wants a sign-in: each user has tokens of their own.
     account: defineMcpClientConnection({

@@ -10,6 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { createTracking } from "./tracking.ts";
 
 /** A person may take a day to answer. The SDK's default is ten minutes. */
 const ttlSeconds = 86_400;
@@ -21,8 +22,8 @@ const delivery = z.object({
 });
 
 /**
- * An MCP server without sessions (revision 2026-07-28) whose tool asks a person. It keeps nothing between two requests:
- * how far an order is comes back with the answer, in the signed `requestState`.
+ * An MCP server without sessions (revision 2026-07-28) with a tool that asks a person, and one that takes long. Of an
+ * order it keeps nothing: how far it is comes back with the answer, in the signed `requestState`.
  */
 export function createDelivery(stateKey: Uint8Array): (request: Request) => Promise<Response> {
   const states = createRequestStateCodec<{ item: string }>({ key: stateKey, ttlSeconds });
@@ -47,12 +48,17 @@ export function createDelivery(stateKey: Uint8Array): (request: Request) => Prom
     );
   }
 
+  const registerTracking = createTracking();
   const handler = createMcpHandler(
     () => {
       const server = new McpServer(
         { name: "delivery", version: "1.0.0" },
-        { requestState: { verify: (state, context) => states.verify(state, context) } },
+        {
+          capabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } },
+          requestState: { verify: (state, context) => states.verify(state, context) },
+        },
       );
+      registerTracking(server);
       server.registerTool(
         "order",
         {

@@ -84,7 +84,7 @@ export {
 } from "./sessions/current-connections.ts";
 export type { ConnectionMode } from "./run/run-scope.ts";
 
-// Calls that wait for a person.
+// Calls that wait.
 export {
   isWaiting,
   type StoppedWhenWaiting,

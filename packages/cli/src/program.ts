@@ -155,7 +155,7 @@ function addEnding(command: Command): Command {
 function addWaiting(program: Command): void {
   const waiting = program
     .command("waiting")
-    .description("Look at the calls that wait for a person, and answer them.");
+    .description("Look at the calls that wait, and answer them.");
 
   addRowFilter(addStoreOptions(waiting.command("list")))
     .description("List the calls that wait, and what a person has to do.")

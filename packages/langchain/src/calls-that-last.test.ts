@@ -1,14 +1,19 @@
 import { setTimeout } from "node:timers/promises";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
+import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { expect, test } from "vitest";
-import { slowKinds, startSlowServer } from "../../ai-sdk/test/slow-server.ts";
+import { type SlowKind, slowKinds, startSlowServer } from "../../ai-sdk/test/slow-server.ts";
 import { alice } from "../../ai-sdk/test/step.ts";
 import { createToldAgent, questions, results } from "../test/shop.ts";
 
 const research = { name: "lab__research", args: { topic: "tea" }, id: "call-tea" };
 
-test.each(slowKinds)("a graph is resumed until its server has finished: a %s", async (kind) => {
+const due = async ({ pollAfter }: WaitingCall) =>
+  await setTimeout(Math.max(0, pollAfter! - Date.now() + 20));
+
+/** An agent that calls the tool of a slow server. Each run of it is a process of its own. */
+async function startAgent(kind: SlowKind) {
   const lab = await startSlowServer(kind);
   const store = createMemoryStore();
   const step = async <RESULT>(work: () => Promise<RESULT>): Promise<RESULT> => {
@@ -20,17 +25,39 @@ test.each(slowKinds)("a graph is resumed until its server has finished: a %s", a
     const sessions = createDurableSessions({ connections: { lab: connection }, store });
     return await sessions.run("chat", { principal: alice }, work);
   };
-  const { start, resume } = createToldAgent(step, [[research]]);
   const type = kind === "stream" ? "stream" : "task";
+  return { lab, type, ...createToldAgent(step, [[research]]) };
+}
+
+test.each(slowKinds)("a graph is resumed until its server has finished: a %s", async (kind) => {
+  const { lab, type, start, resume } = await startAgent(kind);
   const [asked] = questions(await start());
   expect(asked).toMatchObject({ type, state: "waiting", toolCallId: "call-tea" });
   // Whatever it is resumed with, the server says how the call is.
   const [again] = questions(await resume(true));
   expect(again).toMatchObject({ type, state: "waiting" });
   lab.finish();
-  await setTimeout(Math.max(0, again!.pollAfter! - Date.now() + 20));
+  await due(again!);
   const done = await resume(true);
   expect(questions(done)).toEqual([]);
   expect(results(done)).toEqual(["All about tea."]);
+  expect(lab.works).toHaveLength(1);
+});
+
+test.each(slowKinds)("a graph that waits for its server may ask a person: a %s", async (kind) => {
+  const { lab, start, resume } = await startAgent(kind);
+  const [works] = questions(await start());
+  lab.ask();
+  await due(works!);
+  const [asked] = questions(await resume(true));
+  expect(asked).toMatchObject({ type: "question", round: 1, toolCallId: "call-tea" });
+  const [key] = Object.keys(asked!.requests);
+  let state = await resume({ [key!]: { action: "accept", content: { year: "1773" } } });
+  lab.finish();
+  for (let looks = 0; looks < 5 && questions(state).length > 0; looks += 1) {
+    await due(questions(state)[0]!);
+    state = await resume(true);
+  }
+  expect(results(state)).toEqual(["All about tea in 1773."]);
   expect(lab.works).toHaveLength(1);
 });

@@ -92,7 +92,7 @@ const schema = z.extend(
 
 /**
  * Makes a tool of a sub-agent, for `generateText`, `streamText` and agents of AI SDK 6 and 7. While a call of the
- * sub-agent waits for a person, the tool's result is a placeholder: the agent around stops or goes on as for any
+ * sub-agent waits, the tool's result is a placeholder: the agent around stops or goes on as for any
  * waiting call, and `sessions.waiting` lists the call with its `path`. `resume` executes the tool again. The sub-agent
  * then goes on from its own messages, and its answer takes the place of the placeholder.
  *

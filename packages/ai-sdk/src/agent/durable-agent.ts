@@ -105,7 +105,7 @@ export interface DurableAgent<
  * tools, and closes it once, after success and after failure. A stream that nobody reads is read to its
  * end in the background, unless its `abortSignal` aborts.
  *
- * Where a call waits for a person (`waiting: true`), the loop ends, as with `stopWhenWaiting`: the text is empty,
+ * Where a call waits (`waiting: true`), the loop ends, as with `stopWhenWaiting`: the text is empty,
  * `finishReason` is `"other"`, and `rawFinishReason` is `"waiting"`. A later call of the agent first puts the results in
  * their places in its messages. As long as one still waits, the model is only called when the user has written
  * (`whileWaiting`). In a tool of another durable agent, it goes on with its own messages when that tool does.

@@ -57,7 +57,7 @@ export class OpenDurableAgent<
     this.#resuming = resuming;
   }
 
-  /** The agent session's calls that wait for a person. */
+  /** The agent session's calls that wait. */
   get waiting(): RunWaiting {
     return this.#run.waiting;
   }

@@ -141,7 +141,7 @@ export interface LiveConnection {
   readonly emit: (event: ConnectionEvent) => void;
   /** The notices of lost sessions for tool results; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
-  /** Set if the connection's calls wait for a person (`waiting: true`). */
+  /** Set if the connection's calls may wait (`waiting: true`). */
   readonly pausing?: PausingCalls | undefined;
   /** Set if the connection's user signs in (`auth.authorizationFor`), where it has its own session or none. */
   readonly signIn?: SignIn | undefined;

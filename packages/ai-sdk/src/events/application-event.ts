@@ -168,7 +168,7 @@ function unknownOutcome({
   readonly tool: string;
   readonly round: number;
 }): string {
-  // Before the first question a call waits for a sign-in.
+  // Before the first question a call waits for a sign-in, or for its server.
   const what = round === 0 ? `a call of ${tool}` : `a person's answer to the question of ${tool}`;
   return `${what} was perhaps sent, and nobody knows whether the call was carried out. It is not sent again; look at the server. Tools that may run twice can be named in waiting.safeTools.`;
 }

@@ -13,7 +13,7 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  */
 export type OperationName = "connect" | "list" | "call" | "recover" | "ready" | "answer" | "look";
 
-/** `tool-error`: the tool has failed, and said so. `waiting`: the call waits for a person, or for a sign-in. */
+/** `tool-error`: the tool has failed, and said so. `waiting`: the call waits beyond its step. */
 export type OperationOutcome = "done" | "tool-error" | "waiting" | "aborted" | "failed";
 
 /** An operation has started, or has ended. */
@@ -76,7 +76,7 @@ export type OperationEvent = {
  * - `session-unused`: the server gives session ids, and the connection, whose definition has no `session`, keeps
  *   none. Once a process and connection.
  * - `used-after-run`: a tool was called after its run was over.
- * - `waiting-call`: the state of a call that waits for a person has changed. `round` counts the server's
+ * - `waiting-call`: the state of a call that waits has changed. `round` counts the server's
  *   questions.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
  *   too complex (1,000 levels, two million values), or asks too much at once. The event comes once for each

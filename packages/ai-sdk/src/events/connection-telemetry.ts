@@ -29,7 +29,7 @@ export interface ConnectionOperationDetails {
   readonly protocolVersion?: string | undefined;
   /** Whether the tool's result has `isError`; of an `answer`, also whether the call has ended in the server's error. */
   readonly isToolError?: boolean | undefined;
-  /** Of a `call` that waits for a person: its round and state. Of an `answer`: its round, and the state after it. */
+  /** Of a `call` that waits: its round and state. Of an `answer`: its round, and the state after it. */
   readonly waiting?: Pick<WaitingCallEvent, "round" | "state"> | undefined;
   /** For a failed recovery: the HTTP status with which the server refused a new session. */
   readonly refusedStatus?: number | undefined;

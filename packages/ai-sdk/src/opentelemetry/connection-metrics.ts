@@ -107,7 +107,7 @@ function instrumentsOf(meter: Meter) {
       unit: "{session}",
     }),
     waiting: meter.createCounter("durable_mcp.waiting_calls", {
-      description: "Calls that wait for a person, each time that one comes into a state.",
+      description: "Calls that wait, each time that one comes into a state.",
       unit: "{call}",
     }),
     lookups: meter.createCounter("durable_mcp.client.lookups", {

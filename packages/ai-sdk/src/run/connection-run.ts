@@ -131,7 +131,7 @@ export interface ConnectionRun<
   clearTools(connection: keyof CONNECTIONS & string): Promise<void>;
   /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
   readonly named: NamedSessions<CONNECTIONS>;
-  /** The agent session's calls that wait for a person (`waiting: true`), for the run's principal. */
+  /** The agent session's calls that wait (`waiting: true`), for the run's principal. */
   readonly waiting: RunWaiting;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened

@@ -29,7 +29,7 @@ export interface RunParts {
   readonly hasOwner: boolean;
   readonly principal: Principal | undefined;
   readonly now: () => number;
-  /** Where calls wait for a person; `undefined` if none can. */
+  /** Where calls wait; `undefined` if none can. */
   readonly waiting?: WaitingSource | undefined;
 }
 

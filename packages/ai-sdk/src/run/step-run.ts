@@ -47,7 +47,7 @@ export interface StepRunOptions {
   readonly hasOwner?: boolean | undefined;
   /** Keeps the stdio servers for the next run of the agent session. */
   readonly pool?: SessionPool | undefined;
-  /** Where calls wait for a person. @default nowhere: connections that pause are refused */
+  /** Where calls wait. @default nowhere: connections that pause are refused */
   readonly waiting?: WaitingSource | undefined;
   /** What the run has to do with others in whose place it comes. @default nothing */
   readonly successor?: Successor | undefined;

@@ -152,7 +152,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * Ends one principal's MCP sessions in the agent session's state, on their servers, with one DELETE
    * each, all at once. Returns the agent session without the ended sessions. Of one that could not be ended the next
    * step starts another, and tries once more to end it; so does the next `end`. The selected connections' calls that
-   * wait for a person go too; with `name` none does. It mutates nothing; if nothing changed, it returns the same object.
+   * wait go too; with `name` none does. It mutates nothing; if nothing changed, it returns the same object.
    *
    * @returns with `results`, one for each session
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
@@ -200,7 +200,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     selection: SessionSelection<CONNECTIONS>,
   ): Promise<SESSION>;
   /**
-   * What waits for a person, as `waiting` of durable sessions: the principal's connections whose user has to sign in,
+   * What waits, as `waiting` of durable sessions: the principal's connections whose user has to sign in,
    * and then the calls. Sends nothing.
    *
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `auth.authorizationFor`

@@ -189,7 +189,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   status(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<SessionStatus[]>;
   /**
    * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones, and the model is
-   * told. Calls that wait for a person stay.
+   * told. Calls that wait stay. One that its server works on in such a session is lost with it (`OUTCOME_UNKNOWN`).
    */
   restart(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /** Forgets the kept tool lists. The next step lists the tools anew. */

@@ -102,7 +102,7 @@ export interface DurableSessionsAdmin extends DueCalls {
    * principal, the session is ended on its server first; if that fails, the record stays for one later sweep.
    * Otherwise only the record goes.
    *
-   * It also deletes the calls that wait for a person, and those that are over, without use for as long. A
+   * It also deletes the calls that wait, and those that are over, without use for as long. A
    * question that nobody answers is not used: let `idleForMs` be longer than people may take.
    *
    * @returns one entry for each session that the sweep worked on, how many waiting calls it deleted, and

@@ -167,7 +167,7 @@ export async function boundedCall<T>(
 }
 
 /**
- * Makes one call of a client. That it waits for a person is said by our own record alone, as a result without the mark
+ * Makes one call of a client. That it waits is said by our own record alone, as a result without the mark
  * of an error, with which clients get it: so they do not check it as the tool's output.
  */
 export async function ownResult<T>(

@@ -94,12 +94,14 @@ export async function waitIn(scope: ToolCallScope | undefined, below: WaitingBel
 /** A call waits in an agent to which no later step would bring its result. */
 export function notWrapped(
   { toolName }: Pick<AgentToolCall, "toolName">,
-  { connection, tool }: Pick<WaitingCall, "connection" | "tool">,
+  { connection, tool, type }: Pick<WaitingCall, "connection" | "tool" | "type">,
 ): McpSessionError {
   const field = `tools.${toolName}`;
+  const isBegun = type === "task" || type === "stream";
+  const fate = isBegun ? "How far its server had got is unknown." : "It was not carried out.";
   return new McpSessionError(
     "CONNECTION_INVALID",
-    `${field} runs an agent whose call of ${tool} (connection ${connection}) waits for a person. Make the tool with agentTool({ agent }), so that the result gets back to it. The call was taken back. It was not carried out.`,
+    `${field} runs an agent whose call of ${tool} (connection ${connection}) waits. Make the tool with agentTool({ agent }), so that the result gets back to it. The call was taken back. ${fate}`,
     { data: { field, connection } },
   );
 }

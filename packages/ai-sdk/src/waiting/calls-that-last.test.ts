@@ -1,10 +1,13 @@
 /** Calls that their server goes on with when the step has left them. */
 
 import type { ElicitationRequest } from "@durable-mcp/core/waiting";
+import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
+import type { UIMessage } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { about, asked, calls, resultsOf, startLab, use } from "../../test/slow-lab.ts";
 import { slowKinds } from "../../test/slow-server.ts";
 import { bob } from "../../test/step.ts";
+import { takeAnswer } from "../../test/ui-chunks.ts";
 import { majors } from "../../test/waiting-tool.ts";
 
 describe.each(slowKinds)("a %s", (kind) => {
@@ -34,6 +37,31 @@ describe.each(slowKinds)("a %s", (kind) => {
       const last = await step(ai, early.messages, "Tea is fine.");
       expect(resultsOf(last.messages)).toContain("All about tea.");
       expect(resultsOf(last.messages)).not.toContain("not done yet");
+      expect(slow.works).toHaveLength(1);
+    });
+
+    test("is filled in where a page has it, and the next answer is streamed", async () => {
+      const { slow, newSessions, due } = await startLab(kind);
+      const parts = [{ type: "text" as const, text: asked.content }];
+      const page: UIMessage[] = [{ id: "1", role: "user", parts }];
+      const respond = async (...turns: Turn[]) =>
+        await newSessions().run("chat", use, async (run) => {
+          const sent = JSON.parse(JSON.stringify(page)) as UIMessage[];
+          const resumed = await run.waiting.resume(sent, { tools: await run.tools() });
+          const { tools, messages: originalMessages } = resumed;
+          const messages = await ai.convertToModelMessages(originalMessages, { tools });
+          const result = ai.streamText({ model: scriptedModel(...turns), tools, messages });
+          await takeAnswer(page, result.toUIMessageStreamResponse({ originalMessages }));
+          return JSON.stringify(originalMessages);
+        });
+      await respond(calls);
+      expect(JSON.stringify(page)).toContain("not done yet");
+      slow.finish();
+      await due();
+      const filled = await respond("Tea is fine.");
+      expect(filled).toContain("All about tea.");
+      expect(filled).not.toContain("not done yet");
+      expect(JSON.stringify(page)).toContain("Tea is fine.");
       expect(slow.works).toHaveLength(1);
     });
 

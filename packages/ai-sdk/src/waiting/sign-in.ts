@@ -35,7 +35,7 @@ function authorizationSource({
   return isSource ? (auth as AuthorizationSource) : undefined;
 }
 
-/** Whether calls of a connection may wait: for a person's answer, or for the user's sign-in. */
+/** Whether calls of a connection may wait: for what `waiting` says, or for the user's sign-in. */
 export function mayWait(definition: McpClientConnection): boolean {
   return isPausing(definition) || authorizationSource(definition) !== undefined;
 }

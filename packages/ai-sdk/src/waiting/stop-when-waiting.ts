@@ -132,7 +132,7 @@ interface Step {
 }
 
 /**
- * A stop condition of AI SDK 6 and 7: the loop ends after a step in which a call began to wait for a person. AI SDK
+ * A stop condition of AI SDK 6 and 7: the loop ends after a step in which a call began to wait. AI SDK
  * does not ask a stop condition after calls that were approved; `stopWhenWaiting` ends the loop there too.
  *
  * @example

@@ -48,7 +48,7 @@ export interface CallRow extends Row {
   readonly stored: ListedCall;
 }
 
-/** Whether a call waits for a person, or an answer to it is under way, as far as it can be read. */
+/** Whether a call waits, or an answer to it is under way, as far as it can be read. */
 export function isOpen({ call }: CallRow): boolean {
   return call === undefined || call.state === "waiting" || call.state === "answering";
 }

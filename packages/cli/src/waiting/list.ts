@@ -18,7 +18,7 @@ interface ListOptions extends StoreOptions, RowFilter {
   readonly all?: true;
 }
 
-/** Lists the calls of a store that wait for a person. */
+/** Lists the calls of a store that wait. */
 export async function listWaiting(options: ListOptions, command: Command): Promise<void> {
   await withStore(options, async (opened) => {
     const { calls } = filterLook(await lookInto(opened, command), options);
@@ -31,7 +31,7 @@ export async function listWaiting(options: ListOptions, command: Command): Promi
     if (shown.length === 0) {
       const over =
         calls.length > 0 ? ` ${count(calls.length, "call")} over: --all shows them.` : "";
-      print(command, `Nothing waits for a person in ${opened.name}.${over}`);
+      print(command, `Nothing waits in ${opened.name}.${over}`);
       return;
     }
     const rows = shown.map((row) => cells(row, now));

@@ -65,7 +65,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     type: "sub-agent",
     takesAnswers: false,
     waitsFor: (connection) =>
-      `a call of its sub-agent on connection ${connection} waits for a person. It has not failed.`,
+      `a call of its sub-agent on connection ${connection} waits. It has not failed.`,
     leg: "the step in which the sub-agent went on was interrupted",
     expired: "nobody did what the sub-agent's call waits for",
   },
@@ -78,7 +78,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
  * - `answering`: a process has claimed it, and sends the answers, or looks how it is.
  * - `settled`: the server has answered, with a result or with an error.
  * - `expired`: the questions are too old, for the server or for the application.
- * - `outcome-unknown`: answers were perhaps sent, and nobody knows whether the call was carried out.
+ * - `outcome-unknown`: nobody knows whether the call was carried out.
  * - `withdrawn`: the application has taken the call back.
  */
 export type WaitingState =
@@ -151,7 +151,7 @@ export interface WaitingAuthorization {
   readonly askedAt: number;
 }
 
-/** What waits for a person: a connection that needs a sign-in, without an `id`, or a call. */
+/** What waits: a connection that needs a sign-in, without an `id`, or a call. */
 export type WaitingEntry = WaitingCall | WaitingAuthorization;
 
 /** The member of a result's `_meta` that says that the call waits. */

@@ -59,7 +59,7 @@ export function notKept(
 export function goneCall(): McpSessionError {
   return new McpSessionError(
     "NOT_WAITING",
-    "The call that waited for a person is not kept any more, or it is another call than this one. Whether it was carried out is unknown; check before you make it again.",
+    "The call that waited is not kept any more, or it is another call than this one. Whether it was carried out is unknown; check before you make it again.",
   );
 }
 

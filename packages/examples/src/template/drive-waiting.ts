@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { lastAnswer, say, signIn, waitForAnswer } from "./chat-page.ts";
+import { begin, lastAnswer, say, signIn, waitForAnswer } from "./chat-page.ts";
 
 const ordered = (item: string) => `Ordered ${item}. It comes at 12:00, wrapped as a gift.`;
 
@@ -20,6 +20,8 @@ export async function driveWaiting(page: Page, { seen, restart }: Drive): Promis
   await page.getByRole("heading", { name: "account wants you to sign in" }).waitFor();
   await signIn(page, () => undefined);
   seen("a sub-agent's call waited for a sign-in, and the chat went on with its answer");
+  await followTask(page);
+  seen("the page looked at a task of a server, and the chat went on with its result");
   await goOnWhileWaiting(page);
   seen("the user went on while calls waited, and was told of their results");
   await restart({ WHILE_WAITING: "hold" });
@@ -32,13 +34,22 @@ export async function driveWaiting(page: Page, { seen, restart }: Drive): Promis
 async function askInSubAgent(page: Page): Promise<void> {
   const sends = countSends(page);
   await say(page, "Helper, order tea");
-  await page.getByText("helper waits for you").waitFor();
+  await page.getByText("helper waits").waitFor();
   await answer(page, "tea");
   await waitForAnswer(page, ordered("tea"));
   await page.getByText("helper done").waitFor();
   await seeOnce(page, ["You said: Helper, order tea", `The answer: ${ordered("tea")}`]);
   // Of the user's, and the one that goes on.
   assert.equal(await sends(), 2);
+}
+
+/** A task is shown as its server describes it, and the chat goes on by itself when it is over. */
+async function followTask(page: Page): Promise<void> {
+  const before = await said(page);
+  await begin(page, "Track tea");
+  await page.getByText("track: tea is on its way …").waitFor();
+  await waitForAnswer(page, "tea is there.");
+  await seeOnce(page, [...before, "You said: Track tea", "The answer: tea is there."]);
 }
 
 /** The model answers while a call waits, and says its result when it is there. */

@@ -14,7 +14,7 @@ import {
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { isLost } from "@durable-mcp/core/internal";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";
-import { forCall, forSlot } from "./slot-content.ts";
+import { forCall, forSlot, withoutList } from "./slot-content.ts";
 import {
   anySession,
   exceptTold,
@@ -56,7 +56,7 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
     async open(step, use) {
       const { definition } = step;
       const { kept: keptBefore, reason } = await seals.unseal(step);
-      const before = keptBefore ?? undefined;
+      const before = keptBefore ? withoutList(keptBefore) : undefined;
       const { result, snapshot } = await run(step, definition, stateOf(step, before), use);
       if (!hasSlot(definition)) return { result, isReplacement: false };
       const content = snapshot ? forSlot(snapshot) : null;

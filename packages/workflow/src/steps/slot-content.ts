@@ -3,15 +3,26 @@ import type { KeptResult, SessionSnapshot } from "@durable-mcp/core";
 
 /**
  * The part of a snapshot that the slot has. Each call's step gets the slot, so it has no lists, which may be
- * long: of the tools only the parameters that calls repeat in headers.
+ * long: of the tools only the parameters that calls repeat in headers, and which may run as tasks.
  */
 export function forSlot(snapshot: SessionSnapshot): SessionSnapshot {
-  const { toolList: _, ...rest } = { toolList: undefined, ...snapshot };
-  if (!("kept" in rest) || rest.kept === undefined) return rest;
-  const kept = rest.kept
-    .filter((each) => isToolList(each) || !each.method.endsWith("/list"))
+  const { toolList, kept, ...rest } = { toolList: undefined, kept: undefined, ...snapshot };
+  const tools = toolList?.tools.flatMap(asTask) ?? [];
+  const short = kept
+    ?.filter((each) => isToolList(each) || !each.method.endsWith("/list"))
     .map((each) => (isToolList(each) ? withTools(each, toolsIn(each).flatMap(withHeaders)) : each));
-  return { ...rest, kept };
+  return {
+    ...rest,
+    // It answers no client.
+    ...(tools.length > 0 && { toolList: { tools, listedAt: -1 } }),
+    ...(short && { kept: short }),
+  };
+}
+
+/** The snapshot for a step that opens the connection: it lists the tools. */
+export function withoutList(snapshot: SessionSnapshot): SessionSnapshot {
+  const { toolList: _, ...rest } = { toolList: undefined, ...snapshot };
+  return rest;
 }
 
 /** The snapshot for the step of one call: it lists the called tool alone, so that the client lists nothing. */
@@ -27,7 +38,8 @@ export function forCall(snapshot: SessionSnapshot, tool: string, now: number): S
     return { ...snapshot, kept };
   }
   if (!("initializeResult" in snapshot) || snapshot.initializeResult === undefined) return snapshot;
-  return { ...snapshot, toolList: { tools: [any], listedAt: now } };
+  const found = snapshot.toolList?.tools.find(({ name }) => name === tool);
+  return { ...snapshot, toolList: { tools: [found ?? any], listedAt: now } };
 }
 
 interface ListedTool {
@@ -51,6 +63,13 @@ function withTools(page: KeptResult, tools: readonly ListedTool[]): KeptResult {
 function withHeaders({ name, inputSchema }: ListedTool): ListedTool[] {
   const own = headerParts(inputSchema);
   return own ? [{ name, inputSchema: { type: "object", ...own } }] : [];
+}
+
+/** The tool with what it says of tasks, if it may run as one. */
+function asTask({ name, execution }: { readonly name: string; readonly execution?: unknown }) {
+  const support = isRecord(execution) ? execution["taskSupport"] : undefined;
+  if (support !== "required" && support !== "optional") return [];
+  return [{ name, inputSchema: { type: "object" }, execution: { taskSupport: support } }];
 }
 
 /** The parts of a schema on the way to parameters that go into headers. */

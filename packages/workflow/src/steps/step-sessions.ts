@@ -31,7 +31,7 @@ interface StepUse<T> {
 /** Seals the connection's waiting calls for the next step; gives `undefined` if a store has them. */
 export type SealCalls = () => Promise<string | undefined>;
 
-/** Keeps the sessions of a run between its steps, and the calls that wait for a person. */
+/** Keeps the sessions of a run between its steps, and the calls that wait. */
 export interface StepSessions {
   /** Whether a store keeps the calls that wait. */
   readonly keepsCalls: boolean;
