@@ -1,10 +1,11 @@
 /** Agents, and agents in agents, whose calls their server goes on with. */
 
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { asked, calls, resultsOf, startLab, use } from "../../test/slow-lab.ts";
-import { slowKinds } from "../../test/slow-server.ts";
+import { type SlowKind, slowKinds } from "../../test/slow-server.ts";
 import { takeAnswer } from "../../test/ui-chunks.ts";
 import { majors } from "../../test/waiting-tool.ts";
 import {
@@ -12,35 +13,80 @@ import {
   createDurableAgent,
   createDurableAgentUIStreamResponse,
   stopWhenWaiting,
+  type WhileWaiting,
 } from "../index.ts";
 
 const { ai } = majors[1]!;
 const delegate: Turn = [{ tool: "delegate", input: { prompt: "Research tea." } }];
 
+/** An agent in a tool of another, whose calls the lab goes on with. Each step is a process of its own. */
+async function startAgents(kind: SlowKind) {
+  const { newSessions, ...lab } = await startLab(kind);
+  const step = async (
+    before: readonly ModelMessage[],
+    turns: Turn[],
+    inner: Turn[],
+    whileWaiting: WhileWaiting = "reply",
+  ) =>
+    await newSessions().run("chat", use, async (run) => {
+      const own: ToolSet = await run.tools();
+      const model = scriptedModel(...inner);
+      const agent = new ai.ToolLoopAgent({ model, tools: own, ...stopWhenWaiting() });
+      const tools = { ...own, delegate: agentTool({ agent, description: "Delegates." }) };
+      const resumed = await run.waiting.resume(before, { tools, whileWaiting });
+      const { messages, goesOn } = resumed;
+      if (!goesOn) return messages;
+      const result = await ai.generateText({
+        ...{ model: scriptedModel(...turns), tools: resumed.tools, messages },
+        ...stopWhenWaiting(),
+      });
+      return [...messages, ...result.response.messages];
+    });
+  return { ...lab, step };
+}
+
 describe.each(slowKinds)("a %s", (kind) => {
   test("of a sub-agent goes on in a later step, and the agent above has its result", async () => {
-    const { slow, newSessions, list, due } = await startLab(kind);
-    const step = async (before: readonly ModelMessage[], turns: Turn[], inner: Turn[]) =>
-      await newSessions().run("chat", use, async (run) => {
-        const own: ToolSet = await run.tools();
-        const model = scriptedModel(...inner);
-        const agent = new ai.ToolLoopAgent({ model, tools: own, ...stopWhenWaiting() });
-        const tools = { ...own, delegate: agentTool({ agent, description: "Delegates." }) };
-        const resumed = await run.waiting.resume(before, { tools });
-        const { messages, goesOn } = resumed;
-        if (!goesOn) return messages;
-        const result = await ai.generateText({
-          ...{ model: scriptedModel(...turns), tools: resumed.tools, messages },
-          ...stopWhenWaiting(),
-        });
-        return [...messages, ...result.response.messages];
-      });
+    const { slow, list, due, step } = await startAgents(kind);
     const first = await step([asked], [delegate], [calls]);
     expect(await list()).toMatchObject([{ state: "waiting", path: [{ toolName: "delegate" }] }]);
     slow.finish();
     await due();
     const last = await step(first, ["Fine."], ["It is a plant."]);
     expect(resultsOf(last)).toContain("It is a plant.");
+    expect(slow.works).toHaveLength(1);
+  });
+
+  test("of a sub-agent is stopped with it, and its fate is told", async () => {
+    const { slow, list, step } = await startAgents(kind);
+    const first = await step([asked], [delegate], [calls]);
+    const never = { role: "user", content: "Never mind." } as const;
+    const last = await step([...first, never], ["Fine."], [], "withdraw");
+    expect(resultsOf(last)).toContain("How far its sub-agent had got is unknown");
+    expect(await list()).toEqual([]);
+    const told = kind === "stream" ? "POST notifications/cancelled" : "POST tasks/cancel";
+    await vi.waitFor(() => expect(slow.log).toContain(told));
+  });
+
+  test("of an agent in a tool that is not wrapped is taken back, and its fate is told", async () => {
+    const { slow, newSessions, list } = await startLab(kind);
+    const told = await newSessions().run("chat", use, async (run) => {
+      const own = await run.tools();
+      const settings = { ...stopWhenWaiting(), tools: own };
+      const agent = new ai.ToolLoopAgent({ model: scriptedModel(calls), ...settings });
+      const delegateTool = ai.tool({
+        inputSchema: z.object({ prompt: z.string() }),
+        execute: async ({ prompt }) => (await agent.generate({ prompt })).text,
+      });
+      const { tools } = await run.waiting.resume([asked], {
+        tools: { ...own, delegate: delegateTool },
+      });
+      const model = scriptedModel(delegate, "Well.");
+      const { response } = await ai.generateText({ model, tools, messages: [asked] });
+      return resultsOf(response.messages);
+    });
+    expect(told).toContain("How far it had got is unknown.");
+    expect(await list()).toEqual([]);
     expect(slow.works).toHaveLength(1);
   });
 

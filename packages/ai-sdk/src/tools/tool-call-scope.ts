@@ -97,8 +97,8 @@ export function notWrapped(
   { connection, tool, type }: Pick<WaitingCall, "connection" | "tool" | "type">,
 ): McpSessionError {
   const field = `tools.${toolName}`;
-  const isBegun = type === "task" || type === "stream";
-  const fate = isBegun ? "How far its server had got is unknown." : "It was not carried out.";
+  const isBegun = type !== "call-waits-for-sign-in";
+  const fate = isBegun ? "How far it had got is unknown." : "It was not carried out.";
   return new McpSessionError(
     "CONNECTION_INVALID",
     `${field} runs an agent whose call of ${tool} (connection ${connection}) waits. Make the tool with agentTool({ agent }), so that the result gets back to it. The call was taken back. ${fate}`,

@@ -119,6 +119,19 @@ test("of two questions that come at once each waits", async () => {
   expect(await waiting.find(id)).toMatchObject({ call: { state: "settled" }, result: done });
 });
 
+test("a question too long to be kept ends a call whose server has begun, and its fate is told", async () => {
+  const server = startStream();
+  server.say(event("1"));
+  const { id } = waitingCallOf((await server.call()).result)!;
+  const { method, params } = question(5);
+  const message = "Why? ".repeat(100_001);
+  server.say(event("2", { id: 5, method, params: { ...params, message } }));
+  expect(await server.check()).toMatchObject({ state: "settled" });
+  expect((await server.waiting.find(id))?.error?.message).toMatch(
+    /can wait. How far its server had got is unknown; check before you make it again.$/,
+  );
+});
+
 test("a task that comes when its call was left is followed", async () => {
   const server = startStream();
   server.say(event("1"));

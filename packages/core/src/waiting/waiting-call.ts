@@ -27,6 +27,8 @@ interface KindOfWaiting {
   readonly leg: string;
   /** Why the call has expired. */
   readonly expired: string;
+  /** Who may have begun to carry it out while it waits. @default nobody */
+  readonly worker?: "server" | "sub-agent" | undefined;
 }
 
 /** All kinds. A further one is an entry here, and a file that keeps its calls, such as `park-call.ts` or `task.ts`. */
@@ -53,6 +55,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     waitsFor: (connection) => `connection ${connection} works on it, as a task. It has not failed.`,
     leg: "the server does not know the task any more, or did not end it in time",
     expired: "the task did not end",
+    worker: "server",
   },
   stream: {
     type: "stream",
@@ -60,6 +63,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     waitsFor: (connection) => `connection ${connection} works on it. It has not failed.`,
     leg: "the answer can be had no more from its stream, or there was none",
     expired: "the answer did not come",
+    worker: "server",
   },
   agent: {
     type: "sub-agent",
@@ -68,8 +72,17 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
       `a call of its sub-agent on connection ${connection} waits. It has not failed.`,
     leg: "the step in which the sub-agent went on was interrupted",
     expired: "nobody did what the sub-agent's call waits for",
+    worker: "sub-agent",
   },
 };
+
+/** What became of a call that has waited, and does no more. */
+export function fateOf(kind: WaitingKind): string {
+  const { worker } = waitingKinds[kind];
+  return worker === undefined
+    ? "It was not carried out"
+    : `How far its ${worker} had got is unknown; check before you make it again`;
+}
 
 /**
  * The state of a waiting call.

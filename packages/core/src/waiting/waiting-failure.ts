@@ -1,6 +1,6 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { failed } from "../session/session-errors.ts";
-import { waitingKinds, type WaitingState } from "./waiting-call.ts";
+import { fateOf, waitingKinds, type WaitingState } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** Why a call that is over has no result. */
@@ -22,13 +22,7 @@ export function waitingFailure({
     case "expired":
       return over(request, state, `${expired} in time. The call was not carried out`);
     case "withdrawn":
-      return over(
-        request,
-        state,
-        kind === "task" || kind === "stream"
-          ? "the application has taken the call back. How far its server had got is unknown; check before you make it again"
-          : "the application has taken the call back. It was not carried out",
-      );
+      return over(request, state, `the application has taken the call back. ${fateOf(kind)}`);
     case "settled":
       return failed(
         "OUTCOME_UNKNOWN",

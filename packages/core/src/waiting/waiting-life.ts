@@ -2,6 +2,7 @@ import { isPrintable, isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { createScrubber, scrubJson } from "../base/scrub-text.ts";
 import type { InputRequest } from "./input-request.ts";
+import { fateOf } from "./waiting-call.ts";
 import {
   type Held,
   newestVersion,
@@ -56,7 +57,7 @@ export function asks(
     expiresAt: now + maxAgeMs,
   };
   if (isKeepable(asked)) return asked;
-  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${maxAskedLength} characters that can wait. It was not carried out.`;
+  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${maxAskedLength} characters that can wait. ${fateOf(asked.held?.type ?? "input")}.`;
   return settles(before, { error: { code: -32_603, message } });
 }
 
