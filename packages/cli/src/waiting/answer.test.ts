@@ -239,7 +239,23 @@ describe("waiting withdraw", () => {
     expect(unasked.stderr).toContain("--yes");
     const seen = await runCli(...withdraw, "--yes");
     expect(seen).toMatchObject({ exitCode: 0 });
+    expect(seen.stdout).toContain("None of them was carried out.");
     expect(await sessions.waiting("chat-of-alice", { principal: alice })).toEqual([]);
     expect(server.legs).toHaveLength(1);
+  });
+
+  test("has a server stop that works on the call", async () => {
+    const { store, address } = openFile();
+    const { slow, newSessions, list } = await startLab("task of 2026-07-28", { store });
+    await newSessions().run("chat", use, (run) => run.call("lab", "research", about));
+    const row = (await runCliJson("waiting", "list", "--store", address)).json.calls[0].row;
+    const withdraw = ["waiting", "withdraw", row, "--store", address, "--yes"];
+    const unnamed = await runCli(...withdraw);
+    expect(unnamed).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(unnamed.stderr).toContain("--server is missing");
+    const seen = await runCli(...withdraw, "--server", slow.url);
+    expect(seen.stdout).toContain("How far servers and sub-agents had got is unknown.");
+    expect(slow.log).toContain("POST tasks/cancel");
+    expect(await list()).toEqual([]);
   });
 });

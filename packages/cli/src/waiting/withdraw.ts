@@ -4,21 +4,23 @@ import {
   type DurableSessions,
 } from "@durable-mcp/ai-sdk";
 import { parseRecordOwner } from "@durable-mcp/ai-sdk/internal";
+import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
-import { confirmAct } from "../output/ask.ts";
+import { confirmAct, hasPerson } from "../output/ask.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { count } from "../output/print-values.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, lookInto } from "../store/look.ts";
 import { type OpenedStore, reread, withStore } from "../store/open-store.ts";
+import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { calledOf, whatToDo } from "./list.ts";
 
-/** Takes waiting calls back. No server is told: it keeps nothing of a call. */
+/** Takes waiting calls back. A server that works on one is asked to stop, and the model is told. */
 export async function withdrawWaiting(
   names: readonly string[],
-  options: StoreOptions & { readonly yes?: true },
+  options: StoreOptions & ServerOptions & { readonly yes?: true },
   command: Command,
 ): Promise<void> {
   await withStore(options, async (opened) => {
@@ -28,15 +30,32 @@ export async function withdrawWaiting(
     for (const row of rows) {
       tell(command, `${row.row}  ${row.owner}  ${calledOf(row.call)}  ${whatToDo(row, now)}`);
     }
-    await confirmAct(`Withdraw ${count(rows.length, "call")}? The model is told.`, options);
+    const begun = rows.flatMap(({ call }) => (call && isBegun(call) ? [new URL(call.url)] : []));
+    const origins = begun.map(({ origin }) => origin);
+    const isAsked = !options.yes && hasPerson();
+    const access = accessTo(origins, options, { isAsked, otherwise: "" });
+    const told = ["the model", ...access.origins].join(" and ");
+    const question = `Withdraw ${count(rows.length, "call")}, and tell ${told}${access.withWhat}?`;
+    await confirmAct(question, options);
     for (const row of rows) {
       const { call, sessionId, principal, open } = await operate(opened, row);
       // One whose time is up is taken back as any other.
-      await open("ask-again").withdraw(sessionId, call.id, { principal });
+      await open("ask-again", access.headers).withdraw(sessionId, call.id, { principal });
     }
     if (options.json) printJson(command, { withdrawn: rows.map(({ row }) => row) });
-    else print(command, `Withdrawn: ${count(rows.length, "call")}. None of them was carried out.`);
+    else {
+      const fate =
+        begun.length > 0
+          ? "How far servers and sub-agents had got is unknown."
+          : "None of them was carried out.";
+      print(command, `Withdrawn: ${count(rows.length, "call")}. ${fate}`);
+    }
   });
+}
+
+/** Whether a server may work on a call, or on one in it. */
+function isBegun({ kind, held }: WaitingRecord): boolean {
+  return held !== undefined || kind === "agent";
 }
 
 /**
