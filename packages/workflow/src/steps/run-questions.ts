@@ -18,7 +18,8 @@ import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
 export interface RunQuestions {
   /**
    * First the connections of these calls whose user has to sign in: they have no `id`. Then the calls of the run that
-   * wait, for one principal, in the order in which they began to wait. A question is there a moment after `onWaiting` was told of it, and until the run has heard an answer.
+   * wait, for one principal, in the order in which they began to wait. A question is there a moment after `onWaiting`
+   * was told of it, and until the run has heard an answer.
    *
    * @param runId the run's id, of the Workflow SDK. An unknown run has no questions
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, or the error of `auth.authorizationFor`
