@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
+import { Command } from "@langchain/langgraph";
 import { expect, test } from "vitest";
 import { type SlowKind, slowKinds, startSlowServer } from "../../ai-sdk/test/slow-server.ts";
 import { alice } from "../../ai-sdk/test/step.ts";
@@ -13,7 +14,7 @@ const due = async ({ pollAfter }: WaitingCall) =>
   await setTimeout(Math.max(0, pollAfter! - Date.now() + 20));
 
 /** An agent that calls the tool of a slow server. Each run of it is a process of its own. */
-async function startAgent(kind: SlowKind) {
+async function startAgent(kind: SlowKind, calls = [research]) {
   const lab = await startSlowServer(kind);
   const store = createMemoryStore();
   const step = async <RESULT>(work: () => Promise<RESULT>): Promise<RESULT> => {
@@ -26,7 +27,7 @@ async function startAgent(kind: SlowKind) {
     return await sessions.run("chat", { principal: alice }, work);
   };
   const type = kind === "stream" ? "stream" : "task";
-  return { lab, type, ...createToldAgent(step, [[research]]) };
+  return { lab, type, ...createToldAgent(step, [calls]) };
 }
 
 test.each(slowKinds)("a graph is resumed until its server has finished: a %s", async (kind) => {
@@ -60,4 +61,30 @@ test.each(slowKinds)("a graph that waits for its server may ask a person: a %s",
   }
   expect(results(state)).toEqual(["All about tea in 1773."]);
   expect(lab.works).toHaveLength(1);
+});
+
+test("of two calls one asks a person, and one works on", async () => {
+  const milk = { ...research, args: { topic: "milk" }, id: "call-milk" };
+  const { lab, start, run } = await startAgent("task of 2025-11-25", [research, milk]);
+  const resume = (answers: Record<string, unknown>) => run(new Command({ resume: answers }));
+  let state = await start();
+  const look = async () => {
+    const works = state.__interrupt__!.filter(({ value }) => (value as WaitingCall).pollAfter);
+    for (const { value } of works) await due(value as WaitingCall);
+    state = await resume(Object.fromEntries(works.map(({ id }) => [id, true])));
+  };
+  lab.works.find(({ topic }) => topic === "tea")!.set("asking");
+  await look();
+  await look();
+  expect(questions(state)).toHaveLength(2);
+  const interrupts = state.__interrupt__ as { id: string; value: WaitingCall }[];
+  const { id, value } = interrupts.find((each) => each.value.toolCallId === "call-tea")!;
+  expect(value).toMatchObject({ type: "question", round: 1 });
+  expect(value).not.toHaveProperty("error");
+  const [key] = Object.keys(value.requests);
+  state = await resume({ [id]: { [key!]: { action: "accept", content: { year: "1773" } } } });
+  lab.finish();
+  for (let looks = 0; looks < 5 && questions(state).length > 0; looks += 1) await look();
+  expect(results(state)).toEqual(["All about tea in 1773.", "All about milk."]);
+  expect(lab.works).toHaveLength(2);
 });
