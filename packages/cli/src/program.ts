@@ -179,7 +179,9 @@ function addWaiting(program: Command): void {
 
   addServerOptions(addStoreOptions(waiting.command("withdraw")))
     .argument("<rows...>", "the names of the rows in the list")
-    .description("Take calls back. Servers that work on them are asked to stop, and the model is told.")
+    .description(
+      "Take calls back. Servers that work on them are asked to stop, and the model is told.",
+    )
     .option("--yes", "do not ask")
     .action(async (rows: string[], options, command: Command) =>
       (await import("./waiting/withdraw.ts")).withdrawWaiting(rows, options, command),

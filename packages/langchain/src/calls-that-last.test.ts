@@ -13,6 +13,9 @@ const research = { name: "lab__research", args: { topic: "tea" }, id: "call-tea"
 const due = async ({ pollAfter }: WaitingCall) =>
   await setTimeout(Math.max(0, pollAfter! - Date.now() + 20));
 
+const interruptsOf = ({ __interrupt__: interrupts = [] }: { __interrupt__?: unknown }) =>
+  interrupts as { id: string; value: WaitingCall }[];
+
 /** An agent that calls the tool of a slow server. Each run of it is a process of its own. */
 async function startAgent(kind: SlowKind, calls = [research]) {
   const lab = await startSlowServer(kind);
@@ -69,16 +72,16 @@ test("of two calls one asks a person, and one works on", async () => {
   const resume = (answers: Record<string, unknown>) => run(new Command({ resume: answers }));
   let state = await start();
   const look = async () => {
-    const works = state.__interrupt__!.filter(({ value }) => (value as WaitingCall).pollAfter);
-    for (const { value } of works) await due(value as WaitingCall);
+    const works = interruptsOf(state).filter(({ value }) => value.pollAfter);
+    for (const { value } of works) await due(value);
     state = await resume(Object.fromEntries(works.map(({ id }) => [id, true])));
   };
   lab.works.find(({ topic }) => topic === "tea")!.set("asking");
   await look();
   await look();
   expect(questions(state)).toHaveLength(2);
-  const interrupts = state.__interrupt__ as { id: string; value: WaitingCall }[];
-  const { id, value } = interrupts.find((each) => each.value.toolCallId === "call-tea")!;
+  const interrupts = interruptsOf(state);
+  const { id, value } = interrupts.find(({ value: each }) => each.toolCallId === "call-tea")!;
   expect(value).toMatchObject({ type: "question", round: 1 });
   expect(value).not.toHaveProperty("error");
   const [key] = Object.keys(value.requests);

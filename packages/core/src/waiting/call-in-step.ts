@@ -18,7 +18,7 @@ import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import { type AskingMethod, placeholderResult, type WaitingCall } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
-import { asks, claims, goesOn, isHeld, over } from "./waiting-life.ts";
+import { asks, claims, goesOn, isHeld, over, scrubAnswer } from "./waiting-life.ts";
 import {
   describeWaiting,
   type Held,
@@ -67,6 +67,8 @@ interface CallParts {
 
 /** How long a slow answer is waited for within the step, in milliseconds. */
 const defaultAfterMs = 20_000;
+/** How long a call whose record was written first shows that it lives, in milliseconds. */
+const maxLifeMs = 300_000;
 
 /** Finds a call that an earlier run of its step has made, or begins it. */
 // oxlint-disable-next-line max-lines-per-function -- one call: its record, its time and its end belong together
@@ -74,8 +76,9 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   const { url, connection, message, headers, leg, notes } = parts;
   const { limits, now, leaveAt = Infinity } = context;
   const { limitMs = Infinity, stop } = notes;
-  const isFirst = limits.record === "first" && message.method === "tools/call" && !notes.claimed;
-  const identity = identityOf(connection, message, notes, isFirst);
+  const writesFirst =
+    limits.record === "first" && message.method === "tools/call" && !notes.claimed;
+  const identity = identityOf(connection, message, notes, writesFirst);
   const { afterMs = defaultAfterMs } = limits;
   // Its caller shall get the placeholder before it gives the call up.
   const until = Math.min(now() + Math.min(afterMs, 0.9 * limitMs), leaveAt);
@@ -93,14 +96,15 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   };
   /** The record that was written before the call is sent. */
   let first: StoredCall | undefined;
+  /** Without signs of life, a record that was written first ends as of unknown outcome. */
   let stopSigns: (() => void) | undefined;
-  if (isFirst && isNamed(identity) && known === undefined) {
+  if (writesFirst && isNamed(identity) && known === undefined) {
     const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
     const claimed = claims(own, randomToken(), now());
     const stored = await createCall(context, claimed);
     if (stored.call === claimed) {
       first = stored;
-      stopSigns = showLife(context, id);
+      stopSigns = showLife(context, id, Math.min(limitMs, maxLifeMs));
       // Another step that makes it was first, and sends it.
     } else known = stored.call;
   }
@@ -114,10 +118,6 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     if (!first || first.call.held?.type === held.type) return;
     const request = repeatable(message, headers);
     first = (await context.calls.replace(first, { ...first.call, request, held })) ?? first;
-  };
-  const forget = async () => {
-    stopSigns?.();
-    await context.calls.remove(first!);
   };
   const park = async (held: Held, pollMs: number, before?: WaitingRecord) => {
     const call = before ?? (await begin());
@@ -134,7 +134,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
       case "settles":
         stopSigns?.();
         if (first) await keepAnswer(context, first, outcome.answer);
-        return outcome.answer;
+        return before ? scrubAnswer(outcome.answer, before, context.scrub) : outcome.answer;
       case "goes-on": {
         await noteHeld(outcome.held);
         const begun = goesOn(before ?? (await begin()), outcome, now());
@@ -142,6 +142,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
         const { call } = followed;
         if (followed.outcome) return await take(followed.outcome, call);
         if (stop?.aborted) {
+          stopSigns?.();
           await cancelHeld(call, leg);
           throw stop.reason;
         }
@@ -158,17 +159,19 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     until,
     isKnown: known !== undefined,
     /** Whether a record was written before the call is sent. */
-    isFirst: first !== undefined,
+    isRecorded: first !== undefined,
     /** The answer to the call. A record that was written first goes again, if the call was refused. */
     async sent(sending: Promise<Response>): Promise<Response> {
       try {
         const response = await sending;
-        if (first && !response.ok && response.status < 500) await forget();
+        if (!response.ok) stopSigns?.();
+        if (first && !response.ok && response.status < 500) await context.calls.remove(first);
         return response;
       } catch (cause) {
+        stopSigns?.();
         const failure = connectionBroke({ method: message.method, url, cause });
         if (first && (failure as { code?: unknown }).code === "CONNECTION_UNAVAILABLE")
-          await forget();
+          await context.calls.remove(first);
         throw cause;
       }
     },

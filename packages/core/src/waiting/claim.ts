@@ -1,4 +1,4 @@
-import { detach, tryInsistently } from "../base/bounded-wait.ts";
+import { detach, startLimit, tryInsistently } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
@@ -56,14 +56,20 @@ export async function sendClaimed(
   }
 }
 
-/** Shows that the process of a claim lives, until the returned function is called. */
-export function showLife({ calls, claimMs, now }: WaitingContext, id: string): () => void {
+/** Shows that the process of a claim lives, until the returned function is called, or for `ms` milliseconds. */
+export function showLife(
+  { calls, claimMs, now }: WaitingContext,
+  id: string,
+  ms?: number,
+): () => void {
   const signs = setInterval(() => {
     // Without a sign of life the outcome counts as unknown, which the end of the leg corrects.
     calls.touch(id, now()).catch(() => undefined);
   }, claimMs / 3);
   detach(signs);
-  return () => clearInterval(signs);
+  const stop = () => clearInterval(signs);
+  if (ms !== undefined) startLimit(ms, stop, true);
+  return stop;
 }
 
 /** Settles a call that is never sent, unless another process has changed it. @throws {McpSessionError} `STORE_FAILED` */

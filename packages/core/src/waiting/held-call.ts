@@ -1,4 +1,4 @@
-import { wait, within } from "../base/bounded-wait.ts";
+import { wait, within, withTimeLimit } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { pauseAfterFailureMs, sendClaimed, type Sent } from "./claim.ts";
 import { upToDate } from "./current-call.ts";
@@ -33,7 +33,7 @@ const cancelMs = 5_000;
 export async function cancelHeld(call: WaitingRecord, { fetch }: LegOptions): Promise<void> {
   const { held } = call;
   if (held === undefined) return;
-  const signal = AbortSignal.timeout(cancelMs);
+  const signal = withTimeLimit(cancelMs);
   await within(cancelMs, wayOf(held).cancel(call, held, { fetch, signal })).catch(() => undefined);
 }
 

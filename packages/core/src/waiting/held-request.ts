@@ -1,4 +1,5 @@
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import { refusesUnprocessed } from "../session/lost-session.ts";
 import { connectionBroke, type Failed, outcomeUnknown } from "../session/session-errors.ts";
@@ -9,10 +10,15 @@ import {
   type JsonRpcResponse,
   parseMessages,
 } from "../wire/json-rpc.ts";
-import { answerIn, isEventStream, letGo, MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
-import { readAnswer, readRefusal } from "../wire/read-answer.ts";
+import {
+  answerIn,
+  isEventStream,
+  letGo,
+  MAX_MESSAGE_BYTES,
+  readAnswer,
+  readRefusal,
+} from "../wire/read-answer.ts";
 import { sendToEndpoint } from "../wire/server-endpoint.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type InputResponses, isSafeQuestion } from "./input-request.ts";
 import {
   gateStatuses,

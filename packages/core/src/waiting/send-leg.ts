@@ -102,7 +102,7 @@ export const gateStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 
 export function legRefused(request: Failed): McpSessionError {
   const why =
-    "the server refused to take the answers, and nothing was carried out. The questions still wait; answer again.";
+    "the server refused the request, and nothing was carried out. The call still waits; try again.";
   const reason = request.status === 401 ? "authorization-required" : "refused";
   return failed("CONNECTION_UNAVAILABLE", request, why, reason);
 }

@@ -67,7 +67,7 @@ function startStream({
     ...{ store, sessionId: "chat", principal, connection: "lab", url, afterMs: 0, ...limits },
     now: () => Date.now() + aheadMs,
   });
-  const client = createRpcClient(waiting.wrap(fetch), url, { "mcp-session-id": "s" });
+  const client = createRpcClient(waiting.wrap(fetch), url, { "mcp-session-id": "secret-session" });
   return {
     store,
     sent,
@@ -139,6 +139,43 @@ test("a task that comes when its call was left is followed", async () => {
   server.say(event("2", { id: 0, result: { task } }));
   expect(await server.check()).toMatchObject({ type: "task", state: "waiting", status: "working" });
   expect((await server.waiting.find(id))?.result).toBeUndefined();
+});
+
+test("an answer that fails, and the words for how a task is, have no id of the call", async () => {
+  const server = startStream();
+  server.say(event("secret-event-1"));
+  const { id } = waitingCallOf((await server.call()).result)!;
+  const message = "No secret-session, no secret-event-1.";
+  server.say(event("secret-event-2", { id: 0, error: { code: 1, message } }));
+  await server.check();
+  expect((await server.waiting.find(id))?.error?.message).toBe("No [id], no [id].");
+  const other = startStream();
+  other.say(event("1"));
+  await other.call();
+  const named = { ...task, taskId: "secret-task", statusMessage: "secret-task is at 7 %" };
+  other.say(event("2", { id: 0, result: { task: named } }));
+  expect(await other.check()).toMatchObject({ statusMessage: "[id] is at 7 %" });
+});
+
+test("a record that was written first is given up when its call is stopped", async () => {
+  const store = createMemoryStore();
+  const touch = vi.spyOn(store, "touch" as never);
+  const { waiting } = startStream({ store, record: "first" });
+  const stop = new AbortController();
+  const params = { name: "research", arguments: {} };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "tools/call", params });
+  const hanging: typeof globalThis.fetch = async () => {
+    stop.abort();
+    throw stop.signal.reason;
+  };
+  const wrapped: ReturnType<typeof createWaitingFetch> = waiting.wrap(hanging);
+  vi.useFakeTimers();
+  const init = { method: "POST", body, signal: stop.signal };
+  const notes = { toolCallId: "1", stop: stop.signal };
+  await expect(wrapped(url, init, notes)).rejects.toBe(stop.signal.reason);
+  await vi.advanceTimersByTimeAsync(120_000);
+  vi.useRealTimers();
+  expect(touch).not.toHaveBeenCalled();
 });
 
 test("is looked at when the process is gone that looked at it", async () => {

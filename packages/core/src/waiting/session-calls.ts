@@ -114,7 +114,9 @@ export function createSessionCalls(context: WaitingContext) {
       if ("method" in answer || answer.id !== each.message.id) continue;
       finish(each);
       const own = openOutcome(answer.result);
-      return own ?? (each.call.isFirst ? complete(answer, withoutMarks(answer.result)) : undefined);
+      return (
+        own ?? (each.call.isRecorded ? complete(answer, withoutMarks(answer.result)) : undefined)
+      );
     }
     if (!isFor(context, "person")) return undefined;
     const asked = messages.map(askedIn).filter((question) => question !== undefined);
@@ -220,7 +222,7 @@ export function createSessionCalls(context: WaitingContext) {
         const response = await call.sent(send());
         if (isEventStream(response)) return watch(each, response);
         if (!response.ok) finish(each);
-        const isKept = call.isFirst;
+        const isKept = call.isRecorded;
         return answerWithPlaceholder(response, id, {
           ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept },
           fail: how.fail,

@@ -1,4 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
+import { scrubText } from "../base/scrub-text.ts";
 import type { HeldTask } from "./waiting-record.ts";
 
 /** The extension of 2026-07-28, as capabilities name it. */
@@ -34,7 +35,8 @@ export function readTask(
     ...known,
     ...{ type: "task", taskId, status },
     ...(typeof statusMessage === "string" && {
-      statusMessage: statusMessage.slice(0, maxMessageLength),
+      // It is shown, and the id is a secret.
+      statusMessage: scrubText(statusMessage, [taskId], "[id]").slice(0, maxMessageLength),
     }),
     intervalMs: Math.max(leastIntervalMs, interval ?? before?.intervalMs ?? defaultIntervalMs),
     ...(Number.isFinite(endsAt) && { endsAt }),

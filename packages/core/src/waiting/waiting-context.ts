@@ -48,7 +48,7 @@ export interface WaitingLimits {
   readonly afterMs?: number | undefined;
   /**
    * When a call gets its record. `"late"`: when it begins to wait, so that a fast call costs no write; if the process
-   * is killed before, the outcome is unknown. `"first"`: before it is sent, so that a step that is killed and run again
+   * is killed before, nothing is left of the call. `"first"`: before it is sent, so that a step that is killed and run again
    * finds it, by its tool call id, tool, arguments and place in the history. @default "late"
    */
   readonly record?: "late" | "first" | undefined;

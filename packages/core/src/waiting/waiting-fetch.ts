@@ -63,7 +63,7 @@ export function createWaitingFetch(
     return answerWithPlaceholder(response, id, {
       stop,
       take: call.take,
-      isKept: call.isFirst,
+      isKept: call.isRecorded,
       fail: notes.onFailure,
     });
   };

@@ -1,6 +1,7 @@
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { createScrubber, scrubJson } from "../base/scrub-text.ts";
+import { sessionIdHeader } from "../session/session-headers.ts";
 import type { InputRequest } from "./input-request.ts";
 import { fateOf } from "./waiting-call.ts";
 import {
@@ -175,16 +176,23 @@ function sizeOf(value: unknown): string {
 }
 
 /**
- * A server's answer as it is kept. One that says that the call failed does not repeat what the leg has sent: the
- * `requestState`, and what `scrub` takes out. The words of other results are the server's own.
+ * A server's answer as it is kept. One that says that the call failed does not repeat what its requests have sent: the
+ * `requestState`, the ids of its session, task and stream, and what `scrub` takes out. The words of other results are
+ * the server's own.
  */
 export function scrubAnswer(
   answer: WaitingAnswer,
-  { requestState = "" }: WaitingRecord,
+  { requestState = "", held, request }: WaitingRecord,
   scrub: (text: string) => string = (text) => text,
 ): WaitingAnswer {
   const scrubState = createScrubber([requestState], "[request state]");
-  const scrubText = (text: string) => scrub(scrubState(text));
+  const taskId = held?.type === "task" ? held.taskId : undefined;
+  // A shorter one is a coincidence.
+  const ids = [taskId, held?.eventId, request.headers[sessionIdHeader]].flatMap((id = "") =>
+    id.length > 3 ? [id] : [],
+  );
+  const scrubIds = createScrubber(ids, "[id]");
+  const scrubText = (text: string) => scrub(scrubIds(scrubState(text)));
   const { error, result } = answer;
   if (error !== undefined) {
     return { error: scrubJson(error, scrubText, ["code", "message", "data"]) as typeof error };
