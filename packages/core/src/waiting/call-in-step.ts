@@ -76,8 +76,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   const { url, connection, message, headers, leg, notes } = parts;
   const { limits, now, leaveAt = Infinity } = context;
   const { limitMs = Infinity, stop } = notes;
-  const writesFirst =
-    limits.record === "first" && message.method === "tools/call" && !notes.claimed;
+  const isCall = message.method === "tools/call";
+  const writesFirst = limits.record === "first" && isCall && !notes.claimed;
   const identity = identityOf(connection, message, notes, writesFirst);
   const { afterMs = defaultAfterMs } = limits;
   // Its caller shall get the placeholder before it gives the call up.
@@ -96,7 +96,6 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   };
   /** The record that was written before the call is sent. */
   let first: StoredCall | undefined;
-  /** Without signs of life, a record that was written first ends as of unknown outcome. */
   let stopSigns: (() => void) | undefined;
   if (writesFirst && isNamed(identity) && known === undefined) {
     const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
