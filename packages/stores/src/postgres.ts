@@ -6,7 +6,7 @@ import {
   checkMs,
   invalidOption,
 } from "@durable-mcp/core/internal";
-import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
+import { attemptInStore, createDrivenStore, type StoredText } from "@durable-mcp/core/store-driver";
 import { escapeText } from "./base/key-text.ts";
 import { makePostgresBatch } from "./postgres/batch.ts";
 import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
@@ -26,7 +26,7 @@ import {
   sendThroughQuery,
   withRetries,
 } from "./postgres/send.ts";
-import { postgresStatements, type PostgresValueRow, putsPerPurge } from "./postgres/statements.ts";
+import { postgresStatements, putsPerPurge } from "./postgres/statements.ts";
 import {
   makePostgresTables,
   type PostgresNames,
@@ -34,13 +34,7 @@ import {
   postgresTables,
 } from "./postgres/tables.ts";
 
-export {
-  type ListenToPostgres,
-  type PostgresNames,
-  type PostgresPool,
-  postgresTables,
-  type QueryPostgres,
-};
+export { type PostgresNames, type PostgresPool, postgresTables };
 
 /** Options of `createPostgresStore`: a `pool` of `pg`, or the `query` of any other driver. */
 export type PostgresStoreOptions = PostgresPoolOptions | PostgresQueryOptions;
@@ -76,12 +70,12 @@ export interface PostgresPoolOptions extends PostgresCommonOptions {
 /** Options of `createPostgresStore` with a function that sends its statements, through any driver. */
 export interface PostgresQueryOptions extends PostgresCommonOptions {
   /**
-   * Runs one statement with values for `$1` and so on, and returns its rows, each an object by column name. An
-   * error has PostgreSQL's SQLSTATE as its `code`. The driver stays yours, and so does its connection.
+   * Runs one statement with values for `$1` and so on, and returns its rows, each an object by column name. Its
+   * errors have PostgreSQL's SQLSTATE as their `code`. The driver stays yours, and so do its connections.
    */
   readonly query: QueryPostgres;
   readonly pool?: undefined;
-  /** How `subscribe` listens (`LISTEN`). Without it, the store has neither `publish` nor `subscribe`. */
+  /** Listens (`LISTEN`) for `subscribe`. Without it, the store has neither `publish` nor `subscribe`. */
   readonly listen?: ListenToPostgres | undefined;
   readonly prepare?: undefined;
 }
@@ -102,14 +96,14 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const { schema, table, timeoutMs = 10_000, onUnreadable, now } = options;
   const name = postgresTableName({ schema, table });
   const statements = postgresStatements(name);
-  const { sendOnce, listen } = options.pool ? throughPool(options) : throughQuery(options);
+  const { sendOnce, listen } = connect(options);
   const send = withRetries(sendOnce);
   const isPurge = createPurgeTurns();
   const write = async (statement: PostgresQuery, signal: AbortSignal | undefined) =>
     (await send(statement, signal)).length === 1;
   const getMany = async (keys: readonly string[], time: number, signal?: AbortSignal) => {
-    const rows = (await send(statements.get(keys, time), signal)) as PostgresValueRow[];
-    const found = new Map(rows.map((row) => [row.key, row]));
+    const rows = await send(statements.get(keys, time), signal);
+    const found = new Map((rows as ({ key: string } & StoredText)[]).map((row) => [row.key, row]));
     return keys.map((key) => found.get(escapeText(key)));
   };
 
@@ -156,7 +150,10 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   };
 }
 
-function throughPool({ pool, prepare = true, listen = true }: PostgresPoolOptions) {
+function connect(options: PostgresStoreOptions) {
+  const { query } = options;
+  if (query) return { sendOnce: sendThroughQuery(query), listen: options.listen };
+  const { pool, prepare = true, listen = true } = options;
   const isConnecting = isConnectingPool(pool);
   return {
     sendOnce: sendThroughPool(pool, prepare && isConnecting),
@@ -164,32 +161,24 @@ function throughPool({ pool, prepare = true, listen = true }: PostgresPoolOption
   };
 }
 
-function throughQuery({ query, listen }: PostgresQueryOptions) {
-  return { sendOnce: sendThroughQuery(query), listen };
-}
-
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 function checkPostgresOptions(options: PostgresStoreOptions): void {
   const known = ["pool", "query", "schema", "table", "listen", "prepare"];
   checkKnown(options, [...known, "timeoutMs", "onUnreadable", "now"]);
   checkMs(options.timeoutMs, "timeoutMs");
-  const {
-    pool,
-    query,
-    listen,
-    prepare,
-  }: { readonly [NAME in keyof PostgresStoreOptions]?: unknown } = options;
-  if (query !== undefined) {
-    if (pool !== undefined) throw invalidOption("pool", "must not be given beside query");
-    checkFunction(query, "query");
-    if (prepare !== undefined) throw invalidOption("prepare", "goes with pool, not with query");
-    if (listen === undefined || typeof listen === "function") return;
-    throw invalidOption("listen", "must be a function beside query: (channel, onPayload, onReady)");
+  if (options.query !== undefined) {
+    checkFunction(options.query, "query");
+    checkFunction(options.listen, "listen");
+    for (const option of ["pool", "prepare"] as const) {
+      if (options[option] !== undefined)
+        throw invalidOption(option, "must be left out beside query");
+    }
+    return;
   }
-  checkMethods(pool, "pool", ["query"], "a Pool of pg. For another driver, give query");
+  checkMethods(options.pool, "pool", ["query"], "a Pool of pg. For another driver, give query");
+  const { listen = true, prepare = true } = options;
   for (const [option, value] of Object.entries({ listen, prepare })) {
-    if (value === undefined || typeof value === "boolean") continue;
-    throw invalidOption(option, "must be true or false");
+    if (typeof value !== "boolean") throw invalidOption(option, "must be true or false");
   }
 }
 

@@ -6,12 +6,15 @@ afterEach(() => void vi.useRealTimers());
 
 test("tries again after a listen that failed, and tells all when it hears", async () => {
   const tries: (() => void)[] = [];
-  const listen: ListenToPostgres = (_, __, onReady) => {
+  const ends: (() => void)[] = [];
+  let stops = 0;
+  const listen: ListenToPostgres = (_, __, onReady, onEnd) => {
     tries.push(onReady);
+    ends.push(onEnd);
     if (tries.length === 1) throw new Error("no connection");
     if (tries.length === 2) return Promise.reject(new Error("no connection"));
     onReady();
-    return () => undefined;
+    return () => void (stops += 1);
   };
   const calls: string[] = [];
   const subscribe = createPostgresNotices(listen, "channel");
@@ -26,6 +29,12 @@ test("tries again after a listen that failed, and tells all when it hears", asyn
   // After a gap.
   tries[2]!();
   expect(calls).toEqual(["a", "b", "a", "b"]);
+  // It is stopped and begun again when it has ended, which it may say twice.
+  ends[2]!();
+  ends[2]!();
+  await vi.advanceTimersByTimeAsync(200);
+  expect([tries.length, stops]).toEqual([4, 1]);
+  expect(calls).toHaveLength(6);
 });
 
 test("stops a while after its last subscriber, and what begins late at once", async () => {

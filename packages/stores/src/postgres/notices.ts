@@ -2,14 +2,15 @@ import { createStoreListeners, type StoreDriver } from "@durable-mcp/core/store-
 import { sha256 } from "./query.ts";
 
 /**
- * Begins to listen to a channel, and goes on until `stop` is called. It calls `onPayload` with the payload of
- * each notice. It calls `onReady` when it begins to hear, and again after each gap in which a notice may have
- * been missed.
+ * Listens to a channel until the function that it returns is called. It calls `onPayload` with the payload of
+ * each notice. It calls `onReady` when it begins to hear, and again after each gap in which it may have missed
+ * a notice. If it does not connect again by itself, it calls `onEnd` when it has ended; then it is called anew.
  */
 export type ListenToPostgres = (
   channel: string,
   onPayload: (payload: string) => void,
   onReady: () => void,
+  onEnd: () => void,
 ) => (() => unknown) | PromiseLike<() => unknown>;
 
 /** A connection of its own, as `pg` makes it. */
@@ -61,6 +62,7 @@ export function createPostgresNotices(
   const topics = new Map<string, string>();
   let current: Promise<() => unknown> | undefined;
   let isHearing = false;
+  let pauseMs = firstPauseMs;
   let timer: NodeJS.Timeout | undefined;
 
   const listeners = createStoreListeners({
@@ -68,8 +70,8 @@ export function createPostgresNotices(
     onTopic(topic, isUsed) {
       if (isUsed) topics.set(noticePayload(topic), topic);
       else topics.delete(noticePayload(topic));
-      if (topics.size === 0) later(unusedMs, leave);
-      else if (current === undefined) open();
+      if (topics.size === 0) later(unusedMs, () => topics.size === 0 && stop());
+      else if (current === undefined) start();
     },
   });
   const later = (ms: number, run: () => void) => {
@@ -80,73 +82,48 @@ export function createPostgresNotices(
     const topic = topics.get(payload);
     if (topic !== undefined) listeners.tell(topic);
   };
-  const open = () => {
+  const start = () => {
     clearTimeout(timer);
     const onReady = () => {
-      if (current !== opened) return;
+      if (current !== started) return;
       isHearing = true;
+      pauseMs = firstPauseMs;
       listeners.tellAll();
     };
-    const opened = Promise.resolve().then(() => listen(channel, onPayload, onReady));
-    current = opened;
-    opened.catch(() => {
-      if (current !== opened) return;
-      current = undefined;
-      isHearing = false;
+    const onEnd = () => {
+      if (current !== started) return;
+      stop();
       // PostgreSQL is away. Whoever publishes hears of that; here the next try follows.
-      if (topics.size > 0) later(maxPauseMs, open);
-    });
+      if (topics.size > 0) later(pauseMs, start);
+      pauseMs = Math.min(2 * pauseMs, maxPauseMs);
+    };
+    const started = Promise.resolve().then(() => listen(channel, onPayload, onReady, onEnd));
+    current = started;
+    started.catch(onEnd);
   };
-  const leave = () => {
-    if (topics.size > 0) return;
-    const last = current;
+  const stop = () => {
+    current?.then((end) => end()).catch(() => undefined);
     current = undefined;
     isHearing = false;
-    last?.then((stop) => stop()).catch(() => undefined);
   };
   return listeners.add;
 }
 
-/**
- * Listens on a connection of its own. It is none of the pool's, because the pool's `end` would wait for it.
- * When the connection breaks, another one follows.
- */
+/** Listens on a connection of its own. It is none of the pool's, because the pool's `end` would wait for it. */
 export function listenThroughPool(pool: ConnectingPool): ListenToPostgres {
-  return (channel, onPayload, onReady) => {
-    let current: ListeningClient | undefined;
-    let pauseMs = firstPauseMs;
-    let timer: NodeJS.Timeout | undefined;
-    const connect = async (): Promise<void> => {
-      const client = new pool.Client(pool.options);
-      current = client;
-      const onEnd = () => {
-        if (current !== client) return;
-        current = undefined;
-        client.end().catch(() => undefined);
-        timer = setTimeout(() => void connect(), pauseMs).unref();
-        pauseMs = Math.min(2 * pauseMs, maxPauseMs);
-      };
-      client.on("error", onEnd);
-      client.on("end", onEnd);
-      client.on("notification", ({ payload = "" }) => onPayload(payload));
-      try {
-        await client.connect();
-        // The application's own connections decide how long the process lives.
-        client.unref();
-        await client.query(`LISTEN ${channel}`);
-        if (current !== client) return;
-        pauseMs = firstPauseMs;
-        onReady();
-      } catch {
-        onEnd();
-      }
+  return (channel, onPayload, onReady, onEnd) => {
+    const client = new pool.Client(pool.options);
+    client.on("error", onEnd);
+    client.on("end", onEnd);
+    client.on("notification", ({ payload = "" }) => onPayload(payload));
+    const start = async () => {
+      await client.connect();
+      // The application's own connections decide how long the process lives.
+      client.unref();
+      await client.query(`LISTEN ${channel}`);
+      onReady();
     };
-    void connect();
-    return () => {
-      clearTimeout(timer);
-      const last = current;
-      current = undefined;
-      last?.end().catch(() => undefined);
-    };
+    start().catch(onEnd);
+    return () => client.end();
   };
 }

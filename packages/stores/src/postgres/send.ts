@@ -9,18 +9,11 @@ export interface PostgresPool {
 }
 
 /** Runs one statement with values for `$1` and so on, and returns its rows as objects by column name. */
-export type QueryPostgres = (
-  text: string,
-  values: PostgresValue[],
-) => PromiseLike<readonly unknown[]>;
+export type QueryPostgres = (text: string, values: PostgresValue[]) => PromiseLike<unknown[]>;
 
 /** What a pool of `pg` takes, too. */
 interface NamingPool {
-  query(query: {
-    name: string;
-    text: string;
-    values: unknown[];
-  }): ReturnType<PostgresPool["query"]>;
+  query(query: PostgresQuery & { name: string }): ReturnType<PostgresPool["query"]>;
 }
 
 /** So many statements, each short, are kept prepared in each connection at most. */
@@ -38,10 +31,7 @@ const retryable = new Set(["40001", "40P01"]);
 const maxTries = 10;
 
 /** Sends a query, and returns its rows. */
-export type SendToPostgres = (
-  query: PostgresQuery,
-  signal?: AbortSignal,
-) => Promise<readonly unknown[]>;
+export type SendToPostgres = (query: PostgresQuery, signal?: AbortSignal) => Promise<unknown[]>;
 
 /**
  * Sends through a pool of `pg`. Statements have names, so each connection parses and plans them once. A name is

@@ -1,19 +1,10 @@
-import type { StoredText, StoreWrite } from "@durable-mcp/core/store-driver";
+import type { StoreWrite } from "@durable-mcp/core/store-driver";
 import { escapeText } from "../base/key-text.ts";
 import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
 
-/** A row of `get`, with the key as the table has it. */
-export interface PostgresValueRow extends StoredText {
-  readonly key: string;
-}
-
-/**
- * The statements of the PostgreSQL store on one table. Each is atomic by itself. Writes return a row for each
- * record, because not every driver says how many there were.
- */
+/** The statements of the PostgreSQL store on one table. Each is atomic by itself. Writes return what they wrote. */
 export function postgresStatements(name: string) {
   return {
-    /** Its rows are `PostgresValueRow`s, in any order. */
     get(keys: readonly string[], now: number): PostgresQuery {
       const { value, values } = createPostgresValues();
       const hashes = keys.map((key) => value(sha256(escapeText(key))));
