@@ -207,7 +207,9 @@ const sqliteCodes: Readonly<Record<number, string>> = {
 const maxCauses = 10;
 
 type Cause = Readonly<
-  Partial<Record<"code" | "errcode" | "name" | "message" | "syscall" | "cause", unknown>>
+  Partial<
+    Record<"code" | "errcode" | "name" | "message" | "syscall" | "cause" | "sourceError", unknown>
+  >
 >;
 
 function causesOf(error: unknown): Cause[] {
@@ -215,7 +217,8 @@ function causesOf(error: unknown): Cause[] {
   let current = error as Cause | undefined;
   while (typeof current === "object" && current !== null && causes.length < maxCauses) {
     causes.push(current);
-    current = current.cause as Cause | undefined;
+    // Neon's client has a name of its own for it.
+    current = (current.cause ?? current.sourceError) as Cause | undefined;
   }
   return causes;
 }
