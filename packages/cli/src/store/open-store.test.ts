@@ -88,7 +88,7 @@ describe("the store of a command", () => {
   });
 
   test("says how to get a driver that is missing", async () => {
-    const load = loadDriver("no-such-driver" as "pg", "PostgreSQL");
+    const load = loadDriver("no-such-driver", "PostgreSQL");
     await expect(load).rejects.toThrow(
       /driver for PostgreSQL is missing.*npm install no-such-driver/,
     );
