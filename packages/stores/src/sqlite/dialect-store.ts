@@ -1,5 +1,9 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { attemptInStore, createDrivenStore, type StoreDriver } from "@durable-mcp/core/store-driver";
+import {
+  attemptInStore,
+  createDrivenStore,
+  type StoreDriver,
+} from "@durable-mcp/core/store-driver";
 import { createSqliteDialect, type SqliteDatabase } from "./dialect.ts";
 import { sqliteTableList } from "./tables.ts";
 
@@ -40,10 +44,7 @@ export function createSqliteDialectStore(
   const { name, timeoutMs } = driver;
   const tables = sqliteTableList(table);
   return {
-    ...createDrivenStore(
-      { ...driver, onUnreadable, ...createSqliteDialect(database, table) },
-      now,
-    ),
+    ...createDrivenStore({ ...driver, onUnreadable, ...createSqliteDialect(database, table) }, now),
     createTables: () =>
       attemptInStore(
         name,

@@ -20,7 +20,9 @@ export interface SqliteDatabase {
    *
    * @returns the rows of each statement
    */
-  readonly write: (statements: readonly SqliteStatement[]) => Maybe<readonly (readonly SqliteRow[])[]>;
+  readonly write: (
+    statements: readonly SqliteStatement[],
+  ) => Maybe<readonly (readonly SqliteRow[])[]>;
 }
 
 type Maybe<T> = T | Promise<T>;
@@ -105,6 +107,10 @@ const conflict = new RegExp(`${conflictText}(\\d+)`);
 
 /** The conditions of a batch, for `check`: one parameter, because some databases take few. */
 function conditionsOf(steps: readonly StoreBatchStep[]): string {
-  const conditions = steps.map(({ key, ifRevision }, index) => [index, escapeText(key), ifRevision]);
+  const conditions = steps.map(({ key, ifRevision }, index) => [
+    index,
+    escapeText(key),
+    ifRevision,
+  ]);
   return JSON.stringify(conditions.filter(([, , ifRevision]) => ifRevision !== undefined));
 }
