@@ -1,18 +1,10 @@
-import { pathToFileURL } from "node:url";
 import { testSessionStore } from "@durable-mcp/testing/store";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bundleWorker } from "../test/bundle-worker.ts";
+import { miniflare, type RunningWorker, startWorker } from "../test/miniflare.ts";
 import type { SuiteAnswer, SuiteTask } from "../test/sqlite-suite-worker.ts";
 
-/** Path of the main module of miniflare, which has D1. It is large, so CI installs it and others may. */
-const miniflare = process.env["MINIFLARE"] || undefined;
-if (miniflare === undefined)
-  console.warn("skipped: SQLite on Cloudflare: MINIFLARE names no module");
-
-/** The part of miniflare that is used. */
-interface Miniflare {
-  readonly ready: Promise<URL>;
-  dispose(): Promise<void>;
+if (miniflare === undefined) {
+  console.warn("skipped: SQLite stores on Cloudflare: MINIFLARE names no module");
 }
 
 const titles: string[] = [];
@@ -24,33 +16,20 @@ testSessionStore({
 });
 
 describe.skipIf(miniflare === undefined)("on Cloudflare's runtime", () => {
-  let runtime: Miniflare;
-  let url: URL;
+  let worker: RunningWorker;
   beforeAll(async () => {
-    const { Miniflare } = await import(pathToFileURL(miniflare!).href);
-    runtime = new Miniflare({
-      modules: true,
-      script: await bundleWorker("sqlite-suite-worker.ts"),
-      compatibilityDate: "2026-01-01",
-      compatibilityFlags: ["nodejs_compat"],
+    worker = await startWorker(new URL("../test/sqlite-suite-worker.ts", import.meta.url), {
       d1Databases: ["DB"],
       durableObjects: { OBJECT: { className: "SuiteObject", useSQLite: true } },
-    }) as Miniflare;
-    url = await runtime.ready;
+    });
   });
-  afterAll(() => runtime?.dispose());
+  afterAll(() => worker?.stop());
 
   describe.each([
     ["D1", "/d1"],
     ["a Durable Object", "/object"],
   ])("%s", (_, path) => {
-    const ask = async (task: SuiteTask) => {
-      const response = await fetch(new URL(path, url), {
-        method: "POST",
-        body: JSON.stringify(task),
-      });
-      return (await response.json()) as SuiteAnswer;
-    };
+    const ask = async (task: SuiteTask) => (await worker.post(path, task)) as SuiteAnswer;
 
     test.each(titles)("%s", async (title) => {
       expect(await ask({ title })).toEqual({});
@@ -63,6 +42,13 @@ describe.skipIf(miniflare === undefined)("on Cloudflare's runtime", () => {
       expect(Math.max(...callers.map(({ value = 0 }) => value))).toBe(150);
       // Had they taken turns, nothing would be proven.
       expect(callers.some(({ conflicts = 0 }) => conflicts > 0)).toBe(true);
+    });
+
+    test("says that the tables are missing", async () => {
+      const { error } = await ask({ table: "missing" });
+      expect(error).toMatch(
+        /failed at get \(SQLITE_ERROR\): it refused the statement\. If the table is missing, call createTables\./,
+      );
     });
   });
 });

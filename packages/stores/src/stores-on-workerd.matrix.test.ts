@@ -25,7 +25,8 @@ describe.skipIf(workerd === undefined)("on Cloudflare's workerd, with nodejs_com
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "durable-mcp-store-worker-"));
     port = await findFreePort();
-    writeFileSync(join(folder, "worker.js"), await bundleWorker("store-worker.ts"));
+    const code = await bundleWorker(new URL("../test/store-worker.ts", import.meta.url));
+    writeFileSync(join(folder, "worker.js"), code);
     const config = join(folder, "config.capnp");
     writeFileSync(config, workerdConfig(port));
     worker = await startServer(workerd!, ["serve", config], port);

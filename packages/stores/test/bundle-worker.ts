@@ -2,13 +2,13 @@ import { builtinModules } from "node:module";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "rolldown";
 
-/** Bundles a Worker of this folder, from source, for `nodejs_compat`. Returns its code. */
-export async function bundleWorker(file: string): Promise<string> {
+/** Bundles a Worker from source, for `nodejs_compat`. Returns its code. */
+export async function bundleWorker(entry: URL): Promise<string> {
   const { output } = await build({
-    input: fileURLToPath(new URL(file, import.meta.url)),
+    input: fileURLToPath(entry),
     platform: "browser",
     resolve: { conditionNames: ["@durable-mcp/source", "workerd", "worker"] },
-    external: ["cloudflare:sockets", "cloudflare:workers", "pg-native"],
+    external: ["cloudflare:sockets", "pg-native"],
     plugins: [nodeBuiltins],
     output: { format: "esm", codeSplitting: false },
     write: false,

@@ -4,10 +4,11 @@ import { testSessionStore } from "@durable-mcp/testing/store";
 import { createD1Store, type D1Database } from "../src/d1.ts";
 import { createDurableObjectStore, type DurableObjectStorage } from "../src/durable-object.ts";
 
-/** One test of the suite, or a caller that counts up a key. */
+/** One test of the suite, a caller that counts up a key, or a read of a table that nobody made. */
 export type SuiteTask =
   | { readonly title: string }
-  | { readonly key: string; readonly times: number };
+  | { readonly key: string; readonly times: number }
+  | { readonly table: string };
 
 /** What came of it: an error, with its stack; or the value that a caller left, and how often others were faster. */
 export interface SuiteAnswer {
@@ -25,8 +26,9 @@ export default {
   async fetch(request: Request, { DB, OBJECT }: Env): Promise<Response> {
     if (new URL(request.url).pathname === "/object")
       return OBJECT.getByName("suite").fetch(request);
-    const open = async () => {
-      const store = createD1Store({ database: DB });
+    const open = async (table?: string) => {
+      const store = createD1Store({ database: DB, table });
+      if (table !== undefined) return { store };
       await store.createTables();
       return { store };
     };
@@ -45,8 +47,9 @@ export class SuiteObject {
 
   async fetch(request: Request): Promise<Response> {
     const storage = this.#storage;
-    const open = async () => {
-      const store = createDurableObjectStore({ storage });
+    const open = async (table?: string) => {
+      const store = createDurableObjectStore({ storage, table });
+      if (table !== undefined) return { store };
       await store.createTables();
       return { store };
     };
@@ -59,20 +62,21 @@ const planting = "UPDATE mcp_sessions SET value = ? WHERE key = ?";
 
 async function answer(
   request: Request,
-  open: () => Promise<{ store: SessionStore }>,
+  open: (table?: string) => Promise<{ store: SessionStore }>,
   plant: (text: string, key: string) => Promise<unknown>,
 ): Promise<Response> {
   const task = (await request.json()) as SuiteTask;
   const tests = new Map<string, () => Promise<void>>();
   testSessionStore({
     test: (title, run) => tests.set(title, run),
-    open,
+    open: () => open(),
     hasConnection: false,
     plant: async (key, text) => void (await plant(text, key)),
   });
   try {
     if ("key" in task) return Response.json(await countUp((await open()).store, task));
-    await tests.get(task.title)!();
+    if ("table" in task) await (await open(task.table)).store.get("k");
+    else await tests.get(task.title)!();
     return Response.json({} satisfies SuiteAnswer);
   } catch (error) {
     const text = error instanceof Error ? `${error.stack} ${String(error.cause)}` : String(error);
