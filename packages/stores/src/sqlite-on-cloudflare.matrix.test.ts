@@ -1,5 +1,6 @@
 import { testSessionStore } from "@durable-mcp/testing/store";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundleWorker } from "../test/bundle-worker.ts";
 import { miniflare, type RunningWorker, startWorker } from "../test/miniflare.ts";
 import type { SuiteAnswer, SuiteTask } from "../test/sqlite-suite-worker.ts";
 
@@ -18,7 +19,8 @@ testSessionStore({
 describe.skipIf(miniflare === undefined)("on Cloudflare's runtime", () => {
   let worker: RunningWorker;
   beforeAll(async () => {
-    worker = await startWorker(new URL("../test/sqlite-suite-worker.ts", import.meta.url), {
+    const entry = new URL("../test/sqlite-suite-worker.ts", import.meta.url);
+    worker = await startWorker(await bundleWorker(entry), {
       d1Databases: ["DB"],
       durableObjects: { OBJECT: { className: "SuiteObject", useSQLite: true } },
     });

@@ -1,5 +1,4 @@
 import { pathToFileURL } from "node:url";
-import { bundleWorker } from "./bundle-worker.ts";
 
 /** Path of the main module of miniflare. It is large, so CI installs it and others may. */
 export const miniflare = process.env["MINIFLARE"] || undefined;
@@ -19,14 +18,17 @@ interface Miniflare {
   dispose(): Promise<void>;
 }
 
-/** @param options of miniflare: the bindings, and where it keeps their data */
-export async function startWorker(entry: URL, options: object): Promise<RunningWorker> {
+/**
+ * @param script the code, as `bundleWorker` makes it
+ * @param options of miniflare: the bindings, and where it keeps their data
+ */
+export async function startWorker(script: string, options: object): Promise<RunningWorker> {
   const module = (await import(pathToFileURL(miniflare!).href)) as {
     Miniflare: new (options: object) => Miniflare;
   };
   const runtime = new module.Miniflare({
     modules: true,
-    script: await bundleWorker(entry),
+    script,
     compatibilityDate: "2026-01-01",
     compatibilityFlags: ["nodejs_compat"],
     ...options,
