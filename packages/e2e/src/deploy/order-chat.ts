@@ -4,6 +4,7 @@ import {
   type DurableSessions,
   stopWhenWaiting,
 } from "@durable-mcp/ai-sdk";
+import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { generateText, type ModelMessage, stepCountIs } from "ai";
 import { answer, principal } from "../waiting/waiting-shop.ts";
@@ -49,7 +50,9 @@ async function takeStep(
 /** Answers what waits, to the last question. */
 async function answerAll(sessions: DurableSessions, chatId: string): Promise<string[]> {
   const states: string[] = [];
-  for (let call of await sessions.waiting(chatId, { principal })) {
+  for (const entry of await sessions.waiting(chatId, { principal })) {
+    if (entry.type !== "question") continue;
+    let call: WaitingCall = entry;
     while (call.state === "waiting") call = await answer(sessions, chatId, call);
     states.push(call.state);
   }
