@@ -1,4 +1,4 @@
-import type { SessionStore } from "@durable-mcp/core";
+import type { SessionStore, StoreBatchWrite } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
 
 /** The most that a batch of a store has. */
@@ -25,7 +25,11 @@ export async function deleteAll<
   let left = records;
   while (left.length > 0) {
     const some = left.slice(0, maxBatch);
-    const writes = some.map(({ key, revision }) => ({ type: "delete", key, revision }) as const);
+    const writes = some.map(({ key, revision: ifRevision }): StoreBatchWrite => ({
+      type: "delete",
+      key,
+      ifRevision,
+    }));
     const answer = await store.batch(writes);
     if (answer.ok) gone.push(...some);
     // One was written meanwhile, and none is gone.
