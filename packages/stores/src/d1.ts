@@ -33,7 +33,7 @@ export interface D1Result {
 
 /** Options of `createD1Store`. */
 export interface D1StoreOptions extends SqliteDialectOptions {
-  /** A D1 database: a binding of `env`. */
+  /** A D1 database: a binding of `env`. Not a session of it, which may read what is old from a replica. */
   readonly database: D1Database;
   /** How long one operation may take, in milliseconds. @default 10000 */
   readonly timeoutMs?: number | undefined;
