@@ -9,6 +9,7 @@ import { postgresList } from "../src/postgres/list.ts";
 import { postgresStatements } from "../src/postgres/statements.ts";
 import { createPostgresStore } from "../src/postgres.ts";
 import { createRedisStore } from "../src/redis.ts";
+import type { SqliteStatement } from "../src/sqlite/dialect.ts";
 import { sqliteList } from "../src/sqlite/list.ts";
 import { sqliteStatements } from "../src/sqlite/statements.ts";
 import { createSqliteStore } from "../src/sqlite.ts";
@@ -62,25 +63,18 @@ async function openSqlite(now: () => number): Promise<BenchedStore> {
       database.exec("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)"),
     async plans(listings) {
       const { get, update, purge } = sqliteStatements();
-      const statements = [
-        ...Object.entries(listings).map(([name, selection]) => ({
+      const statements: [name: string, statement: SqliteStatement][] = [
+        ...Object.entries(listings).map(([name, selection]): [string, SqliteStatement] => [
           name,
-          ...sqliteList(selection, 1),
-        })),
-        { name: "get", sql: get, values: { $key: "", $now: 1 } },
-        {
-          name: "save",
-          sql: update,
-          values: {
-            ...{ $key: "", $text: "", $revision: "", $owner: "", $now: 1 },
-            ...{ $expiresAt: null, $ifRevision: "" },
-          },
-        },
-        { name: "delete what has expired", sql: purge, values: { $now: 1 } },
+          sqliteList(selection, 1),
+        ]),
+        ["get", [get, "", 1]],
+        ["save", [update, "", "", "", "", 1, null, ""]],
+        ["delete what has expired", [purge, 1]],
       ];
       return statements
-        .map(({ name, sql, values }) => {
-          const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(values);
+        .map(([name, [sql, ...values]]) => {
+          const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
           return `${name}: ${steps.map(({ detail }) => String(detail)).join("; ")}`;
         })
         .join("\n");

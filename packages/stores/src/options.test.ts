@@ -2,6 +2,9 @@ import { DatabaseSync } from "node:sqlite";
 import { createMemoryStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import { describe, expect, test } from "vitest";
+import { createD1Store } from "./d1.ts";
+import { createDurableObjectStore } from "./durable-object.ts";
+import { createLibsqlStore } from "./libsql.ts";
 import { createPostgresStore } from "./postgres.ts";
 import { createRedisStore } from "./redis.ts";
 import { createSqliteStore } from "./sqlite.ts";
@@ -9,6 +12,19 @@ import { createSqliteStore } from "./sqlite.ts";
 const path = ":memory:";
 const pool = { query: () => Promise.reject(new Error("not used")) };
 const client = { eval: pool.query, evalSha: pool.query };
+const unused = () => {
+  throw new Error("not used");
+};
+const d1 = { prepare: unused, batch: unused };
+const libsql = { execute: unused, batch: unused };
+const storage = { sql: { exec: unused }, transactionSync: unused };
+/** What the SQLite stores have in common. */
+const ofSqlite = {
+  table: ["", 5, null, "a\0b", "é".repeat(25)],
+  onUnreadable: [5, null],
+  now: [5, null],
+};
+const timeoutMs = [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null];
 const key = new Uint8Array(32);
 const keys = { keys: { current: key }, fingerprintKey: key };
 const store = createMemoryStore();
@@ -38,6 +54,26 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
     { database: new DatabaseSync(path) },
     { database: [5, {}, "sessions.db", null] },
   ],
+  createLibsqlStore: [
+    createLibsqlStore,
+    { client: libsql },
+    { ...ofSqlite, timeoutMs, client: [undefined, null, {}, { execute: unused }, "libsql://x"] },
+  ],
+  createD1Store: [
+    createD1Store,
+    { database: d1 },
+    {
+      ...ofSqlite,
+      timeoutMs,
+      database: [undefined, null, {}, { batch: unused }, "DB"],
+      client: [d1],
+    },
+  ],
+  createDurableObjectStore: [
+    createDurableObjectStore,
+    { storage },
+    { ...ofSqlite, storage: [undefined, null, {}, { transactionSync: unused }, 5], timeoutMs: [5] },
+  ],
   createPostgresStore: [
     createPostgresStore,
     { pool },
@@ -47,7 +83,7 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
       table: ["", 5, null],
       listen: [5, null, "yes"],
       prepare: [5, null],
-      timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
+      timeoutMs,
       timeout: [5],
       onUnreadable: [5, null],
       now: [5, null],
@@ -70,7 +106,7 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
       client: [undefined, null, {}, { eval: client.eval }, "redis://localhost"],
       subscriber: [5, null, {}, client],
       prefix: ["", "{x}", "a{b", "}", 5, null],
-      timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
+      timeoutMs,
       timeouts: [5],
       onUnreadable: [5, null],
       now: [5, null],
@@ -130,7 +166,10 @@ test.each([{ rows: [] }, [["1", "2"]], undefined])(
 test.each([undefined, null, 5, "sessions.db", []])(
   "no factory takes %s for its options",
   (value) => {
-    const all = [createMemoryStore, createSqliteStore, createPostgresStore, createRedisStore];
+    const all = [
+      ...[createMemoryStore, createSqliteStore, createPostgresStore, createRedisStore],
+      ...[createLibsqlStore, createD1Store, createDurableObjectStore],
+    ];
     for (const create of all as ((options: any) => unknown)[]) {
       // The memory store needs none.
       if (create === createMemoryStore && value === undefined) continue;

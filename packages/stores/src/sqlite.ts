@@ -1,5 +1,4 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { SessionStore } from "@durable-mcp/core";
 import {
   checkKnown,
   checkMethods,
@@ -8,42 +7,40 @@ import {
   invalidOption,
   maxTimerMs,
 } from "@durable-mcp/core/internal";
-import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
-import { escapeText } from "./base/key-text.ts";
-import { createConnection, openSqliteDatabase, type SqliteConnection } from "./sqlite/database.ts";
-import { readSqlitePage, sqliteList, type SqliteRow } from "./sqlite/list.ts";
+import {
+  allRows,
+  createConnection,
+  openSqliteDatabase,
+  type SqliteConnection,
+} from "./sqlite/database.ts";
+import {
+  createSqliteDialectStore,
+  type SqliteDialectOptions,
+  type SqliteDialectStore,
+} from "./sqlite/dialect-store.ts";
 import { createSqliteNotices } from "./sqlite/notices.ts";
 import { retryBusy } from "./sqlite/retry-busy.ts";
 import { sqliteStatements } from "./sqlite/statements.ts";
 import { sqliteNotices, sqliteTables } from "./sqlite/tables.ts";
 import { createSqliteWriteQueue } from "./sqlite/write-queue.ts";
-import { createSqliteWrites } from "./sqlite/writes.ts";
 
 export { sqliteTables };
 
 /** Options of `createSqliteStore`. */
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends SqliteDialectOptions {
   /** The file. The first use of the store opens it, and creates it with its table if needed. */
   readonly path?: string | undefined;
   /** Instead of `path`: a database of yours, with your modes, time-outs and tables. */
   readonly database?: DatabaseSync | undefined;
-  /** @default "mcp_sessions" */
-  readonly table?: string | undefined;
   /**
    * How long one operation waits for other processes, in milliseconds. This process goes on meanwhile.
    * @default 5000
    */
   readonly busyTimeoutMs?: number | undefined;
-  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
-  readonly onUnreadable?: (() => void) | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  readonly now?: (() => number) | undefined;
 }
 
 /** A store in an SQLite file, which can be closed. */
-export interface SqliteStore extends SessionStore {
-  /** Creates the table and its indexes if they are missing. */
-  readonly createTables: () => Promise<void>;
+export interface SqliteStore extends SqliteDialectStore {
   /** Closes the file; with `database`, your database stays open. After that every call fails. */
   readonly close: () => Promise<void>;
 }
@@ -59,57 +56,37 @@ export interface SqliteStore extends SessionStore {
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   checkSqliteOptions(options);
   const { path, database, table, busyTimeoutMs = 5_000, onUnreadable, now } = options;
-  const sql = sqliteStatements(table);
-
-  const tables = sqliteTables(table);
   let connection: SqliteConnection | undefined;
   let isClosed = false;
   const connect = (): SqliteConnection => {
     if (isClosed) throw storeClosed();
     connection ??=
-      database === undefined ? openSqliteDatabase(path!, tables) : createConnection(database);
+      database === undefined
+        ? openSqliteDatabase(path!, sqliteTables(table))
+        : createConnection(database);
     return connection;
   };
-  /** Another process may hold the file. A connection that could not be opened is tried again too. */
-  const inTurn = <T>(run: (connected: SqliteConnection) => T): Promise<T> =>
-    retryBusy(busyTimeoutMs, () => run(connect()));
-
   const queue = createSqliteWriteQueue(connect, busyTimeoutMs);
   const { stop, ...notices } = createSqliteNotices({
-    sql,
+    sql: sqliteStatements(table),
     tables: sqliteNotices(table),
     connect,
     queue,
   });
-
-  const store = createDrivenStore(
+  const store = createSqliteDialectStore(
     {
-      name: "SQLite",
-      timeoutMs: Infinity, // `busyTimeoutMs` limits the waits, and there are no others
-      onUnreadable,
-      get: (key, time) =>
-        inTurn(({ statement }) => {
-          const row = statement(sql.get).get({ $key: escapeText(key), $now: time });
-          return row as { text: string; revision: string } | undefined;
-        }),
-      ...createSqliteWrites(sql, queue),
-      ...notices,
-      list: (selection, time) =>
-        inTurn(({ statement }) => {
-          const query = sqliteList(selection, time, table);
-          const rows = statement(query.sql).all(query.values) as unknown as SqliteRow[];
-          return readSqlitePage(rows, selection.limit);
-        }),
+      // Another process may hold the file. A connection that could not be opened is tried again too.
+      read: (statement) => retryBusy(busyTimeoutMs, () => allRows(connect(), statement)),
+      write: (statements) =>
+        queue.add((connected) => statements.map((statement) => allRows(connected, statement))),
     },
-    now,
+    { table, onUnreadable, now },
+    // `busyTimeoutMs` limits the waits, and there are no others.
+    { name: "SQLite", timeoutMs: Infinity, ...notices },
   );
 
   return {
     ...store,
-    createTables: () =>
-      attemptInStore("SQLite", "createTables", () =>
-        inTurn((connected) => connected.database.exec(tables)),
-      ),
     async close() {
       stop();
       queue.close(storeClosed());

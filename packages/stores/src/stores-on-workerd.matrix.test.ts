@@ -1,10 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build, type Plugin } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleWorker } from "../test/bundle-worker.ts";
 import { postgresUnavailable, startPostgres } from "../test/postgres-server.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
 import {
@@ -27,15 +25,8 @@ describe.skipIf(workerd === undefined)("on Cloudflare's workerd, with nodejs_com
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "durable-mcp-store-worker-"));
     port = await findFreePort();
-    await build({
-      input: fileURLToPath(new URL("../test/store-worker.ts", import.meta.url)),
-      platform: "browser",
-      resolve: { conditionNames: ["@durable-mcp/source", "workerd", "worker"] },
-      external: ["cloudflare:sockets", "pg-native"],
-      plugins: [nodeBuiltins],
-      output: { file: join(folder, "worker.js"), format: "esm", codeSplitting: false },
-      logLevel: "silent",
-    });
+    const code = await bundleWorker(new URL("../test/store-worker.ts", import.meta.url));
+    writeFileSync(join(folder, "worker.js"), code);
     const config = join(folder, "config.capnp");
     writeFileSync(config, workerdConfig(port));
     worker = await startServer(workerd!, ["serve", config], port);
@@ -70,19 +61,6 @@ describe.skipIf(workerd === undefined)("on Cloudflare's workerd, with nodejs_com
     );
   }
 });
-
-/** The runtime has Node's modules, but no `require`: as bundlers for Workers do. */
-const nodeBuiltins: Plugin = {
-  name: "node-builtins",
-  resolveId: (id) => {
-    const name = id.replace(/^node:/, "");
-    return builtinModules.includes(name) ? { id: `\0builtin:${name}` } : undefined;
-  },
-  load: (id) => {
-    const [, name] = /^\0builtin:(.*)$/.exec(id) ?? [];
-    return name && `module.exports = globalThis.process.getBuiltinModule("node:${name}")`;
-  },
-};
 
 const workerdConfig = (at: number) => `
 using Workerd = import "/workerd/workerd.capnp";

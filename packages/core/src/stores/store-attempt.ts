@@ -183,11 +183,14 @@ function readCode({ code, errcode, name, message }: Cause): string | undefined {
   // Clients of Redis have no codes of their own.
   if (/^The client is (closed|offline)$/.test(message)) return "CLIENT_OFFLINE";
   // Redis puts its codes first, and older versions of it put the words of a script before them.
-  return redisCode.exec(message)?.[1];
+  return (redisCode.exec(message) ?? sqliteCode.exec(message))?.[1];
 }
 
 const redisCode =
   /(?:^|: -)(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|MISCONF|BUSY|CLUSTERDOWN|MASTERDOWN|NOREPLICAS)\s/;
+
+/** D1 and Durable Objects put SQLite's code last. */
+const sqliteCode = /: (SQLITE_[A-Z]+)$/;
 
 /** SQLite's primary result codes. @see https://www.sqlite.org/rescode.html */
 const sqliteCodes: Readonly<Record<number, string>> = {

@@ -11,7 +11,7 @@ const maxBytes = 48;
  */
 export function quoteName(table = "mcp_sessions", column?: string, field = "table"): string {
   const isName = typeof table === "string" && table !== "" && !table.includes("\0");
-  if (!isName || Buffer.byteLength(table) > maxBytes) {
+  if (!isName || new TextEncoder().encode(table).length > maxBytes) {
     throw invalidOption(field, `must be a name of 1 to ${maxBytes} bytes`);
   }
   const name = column === undefined ? table : `${table}_${column}`;

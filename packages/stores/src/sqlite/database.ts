@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { SqliteRow, SqliteStatement } from "./dialect.ts";
 
 /** An open database. */
 export interface SqliteConnection {
@@ -42,4 +43,12 @@ export function createConnection(database: DatabaseSync): SqliteConnection {
       return statement;
     },
   };
+}
+
+/** Runs a statement to its end. */
+export function allRows(
+  { statement }: SqliteConnection,
+  [sql, ...values]: SqliteStatement,
+): readonly SqliteRow[] {
+  return statement(sql).all(...values);
 }

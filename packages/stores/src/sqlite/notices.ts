@@ -46,7 +46,7 @@ export function createSqliteNotices({ sql, tables, connect, queue }: NoticeOptio
         seen = { version, number: Number(newest["number"]) };
         listeners.tellAll();
       } else if (version !== seen.version) {
-        const rows = connection.statement(sql.noticesSince).all({ $number: seen.number });
+        const rows = connection.statement(sql.noticesSince).all(seen.number);
         seen.version = version;
         tellOf(rows, seen);
       }
@@ -82,16 +82,16 @@ export function createSqliteNotices({ sql, tables, connect, queue }: NoticeOptio
 
   const add = (connection: SqliteConnection, topic: string): number => {
     if (!hasTable) connection.database.exec(tables);
-    const added = connection.statement(sql.addNotice).run({ $topic: escapeText(topic) });
+    const added = connection.statement(sql.addNotice).run(escapeText(topic));
     const number = Number(added.lastInsertRowid);
     if (number % cleanEvery === 0) {
-      connection.statement(sql.cleanNotices).run({ $number: number - keptNotices });
+      connection.statement(sql.cleanNotices).run(number - keptNotices);
     }
     return number;
   };
   return {
     async publish(topic: string): Promise<void> {
-      const number = await queue.add((connection) => ({ answer: add(connection, topic) }));
+      const number = await queue.add((connection) => add(connection, topic));
       hasTable = true;
       // With those of other processes in between, it is read with them, and told twice.
       if (seen?.number === number - 1) seen.number = number;

@@ -1,14 +1,22 @@
 import { quoteName } from "../base/quote-name.ts";
 
 /**
- * The schema of the SQLite store. The SQL may run any number of times.
+ * The schema of the SQLite stores. The SQL may run any number of times.
  *
  * @param table @default "mcp_sessions"
  * @throws {McpSessionError} `CONNECTION_INVALID` for a name that cannot be one
  */
 export function sqliteTables(table?: string): string {
+  return sqliteTableList(table)
+    .map((sql) => `${sql};\n`)
+    .join("");
+}
+
+/** The statements of the schema, one by one. */
+export function sqliteTableList(table?: string): string[] {
   const name = quoteName(table);
-  return `\
+  return [
+    `\
 CREATE TABLE IF NOT EXISTS ${name} (
   key TEXT NOT NULL PRIMARY KEY,
   value TEXT NOT NULL,
@@ -16,20 +24,21 @@ CREATE TABLE IF NOT EXISTS ${name} (
   owner TEXT NOT NULL,
   last_used_at INTEGER NOT NULL,
   expires_at INTEGER
-) STRICT;
-CREATE INDEX IF NOT EXISTS ${quoteName(table, "owner")} ON ${name} (owner, key);
-CREATE INDEX IF NOT EXISTS ${quoteName(table, "last_used_at")} ON ${name} (last_used_at, key);
+) STRICT`,
+    `CREATE INDEX IF NOT EXISTS ${quoteName(table, "owner")} ON ${name} (owner, key)`,
+    `CREATE INDEX IF NOT EXISTS ${quoteName(table, "last_used_at")} ON ${name} (last_used_at, key)`,
+    `\
 CREATE INDEX IF NOT EXISTS ${quoteName(table, "expires_at")} ON ${name} (expires_at)
-  WHERE expires_at IS NOT NULL;
-${sqliteNotices(table)}`;
+  WHERE expires_at IS NOT NULL`,
+    sqliteNotices(table),
+  ];
 }
 
-/** The part of the schema that `publish` and `subscribe` need, and create if it is missing. */
+/** The part of the schema that notices between processes need, and create if it is missing. */
 export function sqliteNotices(table?: string): string {
   return `\
 CREATE TABLE IF NOT EXISTS ${quoteName(table, "notices")} (
   number INTEGER NOT NULL PRIMARY KEY,
   topic TEXT NOT NULL
-) STRICT;
-`;
+) STRICT`;
 }

@@ -2,15 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SqliteConnection } from "./database.ts";
 import { isBusy, pauseMs, transactionOpen } from "./retry-busy.ts";
 
-/** What came of a write: it was made, or a condition did not hold. */
-export interface SqliteOutcome<T> {
-  readonly answer: T;
-  /** It has written something before it found that out, and that must not stay. */
-  readonly isToUndo?: boolean;
-}
-
 /** Makes one write, with any number of statements. It is called again when its work was undone. */
-type SqliteWrite<T> = (connection: SqliteConnection) => SqliteOutcome<T>;
+type SqliteWrite<T> = (connection: SqliteConnection) => T;
 
 interface Queued {
   readonly write: SqliteWrite<unknown>;
@@ -89,7 +82,7 @@ export function createSqliteWriteQueue(
 }
 
 /**
- * Makes all of them in one transaction. `false`: one of them failed or is to be undone, and none was made.
+ * Makes all of them in one transaction. `false`: one of them failed, and none was made.
  *
  * @throws if another process is in the way
  */
@@ -97,11 +90,7 @@ function commitTogether(connection: SqliteConnection, queued: readonly Queued[])
   const answers: unknown[] = [];
   begin(connection);
   try {
-    for (const { write } of queued) {
-      const { answer, isToUndo } = write(connection);
-      if (isToUndo) return undo(connection);
-      answers.push(answer);
-    }
+    for (const { write } of queued) answers.push(write(connection));
     connection.statement("COMMIT").run();
   } catch (error) {
     undo(connection);
@@ -120,9 +109,8 @@ function commitTogether(connection: SqliteConnection, queued: readonly Queued[])
 function commitAlone(connection: SqliteConnection, { write, resolve, reject }: Queued): void {
   begin(connection);
   try {
-    const { answer, isToUndo } = write(connection);
-    if (isToUndo) undo(connection);
-    else connection.statement("COMMIT").run();
+    const answer = write(connection);
+    connection.statement("COMMIT").run();
     resolve(answer);
   } catch (error) {
     undo(connection);
@@ -139,11 +127,10 @@ function begin({ statement }: SqliteConnection): void {
   }
 }
 
-function undo({ statement }: SqliteConnection): false {
+function undo({ statement }: SqliteConnection): void {
   try {
     statement("ROLLBACK").run();
   } catch {
     // After some errors, such as a full disk, SQLite has done so by itself.
   }
-  return false;
 }
