@@ -268,7 +268,7 @@ const broken: Record<string, { change: (store: SessionStore) => SessionStore; no
     }),
   },
   "cuts long values": {
-    noticed: "holds a value of 1,000,000 characters of JSON",
+    noticed: "holds a value of 1,000,000 characters of JSON, or of the store's maxBytes",
     change: (store) => ({
       ...store,
       put: (key, value, ifRevision, options) =>
