@@ -55,12 +55,18 @@ const openPostgres: Opener = async (connectionString, { table, schema, ...option
 const openRedis: Opener = async (url, { prefix, onError, loadDriver }) => {
   const { createRedisStore } = await import("./redis.ts");
   const { createClient } = (await loadDriver("redis")) as typeof Redis;
-  const client = createClient({ url, disableOfflineQueue: true });
+  // The first connection fails at once; a later one that breaks is made again.
+  let isConnected = false;
+  const reconnectStrategy = (retries: number, cause: Error) =>
+    isConnected ? Math.min(50 * 2 ** retries, 2_000) : cause;
+  const socket = { connectTimeout: connectMs, reconnectStrategy };
+  const client = createClient({ url, socket, disableOfflineQueue: true });
   client.on("error", onError);
   const opened = { store: createRedisStore({ client, prefix }), close: () => client.close() };
-  return await made({ ...opened, fail: () => client.destroy() }, () =>
-    attemptInStore("Redis", "connect", () => client.connect(), connectMs),
-  );
+  return await made({ ...opened, fail: () => client.destroy() }, async () => {
+    await attemptInStore("Redis", "connect", () => client.connect(), connectMs);
+    isConnected = true;
+  });
 };
 
 const openLibsql: Opener = async (url, { table, createTables, loadDriver }) => {
