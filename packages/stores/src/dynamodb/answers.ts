@@ -1,0 +1,32 @@
+/** The answer of DynamoDB, or an error with a code: `ThrottlingException` has `THROTTLING`. */
+export async function answered<T>(sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (error) {
+    const name = nameOf(error).replace(/(Exception|Error)$/, "");
+    if (name === "") throw error;
+    const code = name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+    throw Object.assign(new Error(`DynamoDB: ${code}`, { cause: error }), { code });
+  }
+}
+
+/** Whether a write's condition held. */
+export async function isDone(sent: Promise<unknown>): Promise<boolean> {
+  try {
+    await answered(sent);
+    return true;
+  } catch (error) {
+    if (nameOf((error as Error).cause) === "ConditionalCheckFailedException") return false;
+    throw error;
+  }
+}
+
+export function nameOf(error: unknown): string {
+  const { name } = (error ?? {}) as { readonly name?: unknown };
+  return typeof name === "string" ? name : "";
+}
+
+/** Options for one request. What waits to be sent again when the time is up is not. */
+export function withSignal(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
+  return signal === undefined ? {} : { abortSignal: signal };
+}

@@ -1,0 +1,70 @@
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  type DynamoDBClient,
+  UpdateTimeToLiveCommand,
+} from "@aws-sdk/client-dynamodb";
+import { answered, nameOf } from "./answers.ts";
+
+/** How often to look whether the table is there, in milliseconds. */
+const lookMs = 500;
+
+/** Creates the table unless it is there, waits until it can be used, and lets it remove what has expired. */
+export async function createDynamoDbTable(
+  client: DynamoDBClient,
+  table: string,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  const options = { abortSignal };
+  const describe = () =>
+    answered(client.send(new DescribeTableCommand({ TableName: table }), options));
+  try {
+    await client.send(new CreateTableCommand(tableInput(table)), options);
+  } catch (error) {
+    // It is there, or another process creates it.
+    if (nameOf(error) !== "ResourceInUseException") await answered(Promise.reject(error));
+  }
+  while ((await describe()).Table?.TableStatus !== "ACTIVE") {
+    await new Promise((resolve) => {
+      setTimeout(resolve, lookMs);
+    });
+    abortSignal.throwIfAborted();
+  }
+  const removes = async () => {
+    const command = new DescribeTimeToLiveCommand({ TableName: table });
+    const { TimeToLiveDescription: ttl } = await answered(client.send(command, options));
+    return ttl?.TimeToLiveStatus === "ENABLED" || ttl?.TimeToLiveStatus === "ENABLING";
+  };
+  if (await removes()) return;
+  try {
+    const ttl = { AttributeName: "remove_at", Enabled: true };
+    const input = { TableName: table, TimeToLiveSpecification: ttl };
+    await answered(client.send(new UpdateTimeToLiveCommand(input), options));
+  } catch (error) {
+    // DynamoDB refuses all but the first of those that ask at once.
+    if (!(await removes())) throw error;
+  }
+}
+
+function tableInput(table: string) {
+  const sorted = (attribute: string) => [
+    { AttributeName: "store_shard", KeyType: "HASH" as const },
+    { AttributeName: attribute, KeyType: "RANGE" as const },
+  ];
+  const indexes = ["by_owner", "by_use"];
+  return {
+    TableName: table,
+    BillingMode: "PAY_PER_REQUEST" as const,
+    AttributeDefinitions: ["store_shard", "sort_key", ...indexes].map((name) => ({
+      AttributeName: name,
+      AttributeType: "S" as const,
+    })),
+    KeySchema: sorted("sort_key"),
+    LocalSecondaryIndexes: indexes.map((name) => ({
+      IndexName: name,
+      KeySchema: sorted(name),
+      Projection: { ProjectionType: "KEYS_ONLY" as const },
+    })),
+  };
+}
