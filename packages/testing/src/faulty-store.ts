@@ -22,7 +22,7 @@ export type StoreAct = <T>(operate: () => Promise<T>, operation: StoreOperation)
 export function createFaultyStore(store: SessionStore) {
   const log: Name[] = [];
   const acts = new Map<Name | "*", StoreAct>();
-  const names = ["get", "put", "touch", "delete", "list", "batch", "publish"] as const;
+  const names = ["get", "getMany", "put", "touch", "delete", "list", "batch", "publish"] as const;
   const through = names.map((name) => {
     const own = store[name]?.bind(store) as ((...args: unknown[]) => Promise<unknown>) | undefined;
     if (own === undefined) return {};
@@ -59,6 +59,9 @@ export function createFaultyStore(store: SessionStore) {
 /** @param first a key or topic, the query of a listing, or the writes of a batch */
 function keysOf(first: unknown): string[] {
   if (typeof first === "string") return [first];
-  if (Array.isArray(first)) return (first as { key: string }[]).map(({ key }) => key);
+  if (Array.isArray(first))
+    return (first as (string | { key: string })[]).map((each) =>
+      typeof each === "string" ? each : each.key,
+    );
   return [(first as { prefix?: string }).prefix ?? ""];
 }

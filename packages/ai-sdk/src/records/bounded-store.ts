@@ -1,4 +1,4 @@
-import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import { McpSessionError, type SessionStore, type StoredValue } from "@durable-mcp/core";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
 import { guarded } from "@durable-mcp/core/internal";
 import pRetry from "p-retry";
@@ -7,7 +7,8 @@ import type { ConnectionTelemetry, StoreOperation } from "../events/connection-t
 /**
  * A store whose operations settle within `timeoutMs`, whatever the given one does, and fail with
  * `STORE_FAILED`. A read that failed is tried once more, because nothing can be done twice. A write is
- * not: if the first one was done, the second would take it for another process's.
+ * not: if the first one was done, the second would take it for another process's. What is read at the same moment is
+ * one request, where the store can read many at once.
  *
  * @param now the clock of the sessions. It tells the time of a write, as that of each touch
  */
@@ -32,9 +33,13 @@ export function createBoundedStore(
         timeoutMs,
       ),
     );
+  const getOne = (key: string) => read("get", () => store.get(key));
   return {
     ...(store.encrypted && { encrypted: true }),
-    get: (key) => read("get", () => store.get(key)),
+    ...(store.maxBytes !== undefined && { maxBytes: store.maxBytes }),
+    get: store.getMany
+      ? together((keys) => read("get", () => store.getMany!(keys)), getOne)
+      : getOne,
     list: (query) => read("list", () => store.list(query)),
     put: (key, value, ifRevision, options) =>
       write("put", () => store.put(key, value, ifRevision, { at: now(), ...options })),
@@ -49,6 +54,31 @@ export function createBoundedStore(
 }
 
 type Operation = StoreOperation["operation"];
+
+/** The most that a store reads at once. */
+const maxTogether = 1_000;
+
+/** Reads what is asked for in one turn of the event loop in one request. */
+function together(
+  getMany: NonNullable<SessionStore["getMany"]>,
+  getOne: SessionStore["get"],
+): SessionStore["get"] {
+  let keys: string[] = [];
+  let reading: Promise<readonly (StoredValue | undefined)[]> | undefined;
+  const start = () => void ([keys, reading] = [[], undefined]);
+  const readAll = async (asked: readonly string[]) => {
+    // Whoever else wants to read asks meanwhile.
+    await Promise.resolve();
+    if (asked === keys) start();
+    return asked.length === 1 ? [await getOne(asked[0]!)] : await getMany(asked);
+  };
+  return async (key) => {
+    const at = keys.push(key) - 1;
+    const own = (reading ??= readAll(keys));
+    if (keys.length === maxTogether) start();
+    return (await own)[at];
+  };
+}
 
 /** Tells the telemetry of each operation. Its errors are dropped. */
 function createMeasure(telemetry: ConnectionTelemetry | undefined) {

@@ -8,11 +8,11 @@ import {
   type StoreListQuery,
 } from "@durable-mcp/core";
 import { newerFormat, parseOAuthKey, withoutToolList } from "@durable-mcp/core/internal";
-import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../events/connection-error.ts";
 import { isNewerEntry } from "../slots/kept-session.ts";
 import { asWaitingCall, isCallOf, type ListedCall } from "../waiting/waiting-records.ts";
+import { deleteAll } from "./delete-all.ts";
 import {
   isSeenName,
   type ListedRecord,
@@ -35,14 +35,14 @@ export type RecordCell = ReturnType<typeof createRecordCell>;
  * This process's last view of one record of a store. Writes compare and set.
  *
  * @param stored the value from the store; `undefined` if there was none
- * @param onInvalid called for a value that does not parse
+ * @param tell called for a value that does not parse, and for a tool list that the store has no room for
  */
 export function createRecordCell(
   store: SessionStore,
   name: RecordName,
   principal: Principal,
   stored: StoredValue | undefined,
-  onInvalid?: () => void,
+  tell?: (what: "invalid" | "no-room") => void,
 ) {
   // Not the listed key: a store may list a fingerprint instead of the principal.
   const key = recordKey(name, principal);
@@ -54,7 +54,7 @@ export function createRecordCell(
     revision = current?.revision ?? null;
     isNewer = isNewerEntry(current?.value);
     record = current && parseRecord(current.value);
-    if (current !== undefined && record === undefined && !isNewer) onInvalid?.();
+    if (current !== undefined && record === undefined && !isNewer) tell?.("invalid");
   };
   accept(stored);
 
@@ -74,7 +74,16 @@ export function createRecordCell(
     /** @returns `false` on a conflict; the cell then has the stored record */
     async put(next: SlotRecord): Promise<boolean> {
       // A snapshot is JSON by construction.
-      const result = await store.put(key, next as unknown as JsonValue, revision, { owner });
+      const write = () => store.put(key, next as unknown as JsonValue, revision, { owner });
+      const result = await write().catch((error: unknown) => {
+        const shorter = isTooLong(error) && withoutToolList(next.snapshot);
+        if (shorter) return { shorter };
+        throw error;
+      });
+      if ("shorter" in result) {
+        tell?.("no-room");
+        return await cell.put({ ...next, snapshot: result.shorter });
+      }
       if (!result.ok) {
         accept(result.current);
         return false;
@@ -107,6 +116,10 @@ export function createRecordCell(
   return cell;
 }
 
+function isTooLong(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
+}
+
 /** Removes the kept tool list from a record, even if others write the record at the same time. */
 export async function forgetToolList(
   store: SessionStore,
@@ -126,9 +139,8 @@ export async function deleteSeen(
   seen: readonly ListedRecord[],
   principal?: Principal,
 ): Promise<void> {
-  await inParallel(seen, async ({ key, of }) => {
-    await store.delete(principal ? recordKey(of, principal) : key);
-  });
+  const keys = seen.map(({ key, of }) => ({ key: principal ? recordKey(of, principal) : key }));
+  await deleteAll(store, keys);
 }
 
 interface RecordsQuery extends StoreListQuery {

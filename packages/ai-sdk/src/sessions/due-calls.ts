@@ -57,7 +57,7 @@ export function createDueCalls(context: SessionsContext): DueCalls {
     },
     async check(reference, use = {}) {
       const { abortSignal } = checkOptions(lookSchema, use);
-      const { checkEncrypted, dropDue, readDue } = await loadWaiting();
+      const { checkEncrypted, dueKey, readDue } = await loadWaiting();
       checkEncrypted(store);
       const of = await readDue(store, agent, reference);
       if (of === undefined) return undefined;
@@ -65,7 +65,7 @@ export function createDueCalls(context: SessionsContext): DueCalls {
       const call = await openWaiting(context, sessionId, principal, abortSignal).checkOne(id, {
         abortSignal,
       });
-      if (call === undefined) await dropDue(store, agent, reference);
+      if (call === undefined) await store.delete(dueKey(agent, reference));
       return call && { sessionId, principal, call };
     },
   };

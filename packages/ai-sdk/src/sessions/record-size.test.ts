@@ -1,5 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
+import { createDrivenStore } from "@durable-mcp/core/store-driver";
 import { expect, test } from "vitest";
+import { createMapDriver } from "../../../core/test/map-driver.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText } from "../../test/step.ts";
@@ -42,4 +44,24 @@ test("a server that says more of itself than a record has room for is unavailabl
       message: expect.stringContaining("more than 900,000 characters"),
     });
   });
+});
+
+test("a store with small records keeps the session without the tools, and an event tells", async () => {
+  const server = await startNotebookServer({
+    setUp: (mcp) =>
+      mcp.registerTool("large", { description: "x".repeat(30_000) }, () => answer("done")),
+  });
+  const store = createDrivenStore(createMapDriver(20_000));
+  const { sessions, events } = startProcess(server, store);
+  const run = () =>
+    sessions.run("chat", { principal: alice }, async (own) =>
+      callForText(await own.tools(), "notes__large"),
+    );
+  expect(await run()).toBe("done");
+  expect(await run()).toBe("done");
+  expect(server.sessionIds).toHaveLength(1);
+  expect(events.filter(({ type }) => type === "not-kept")).toMatchObject([
+    { connection: "notes", method: "tools/list" },
+    { connection: "notes", method: "tools/list" },
+  ]);
 });

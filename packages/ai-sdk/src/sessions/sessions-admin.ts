@@ -1,19 +1,14 @@
-import type { StoredRecord } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { endRecord, removeRecord } from "../records/end-record.ts";
 import {
-  checkIdleMs,
   describeRecord,
-  isOverdue,
   type ListedRecord,
   parseRecordOwner,
   recordOwner,
-  recordPrefix,
   whoseRecord,
 } from "../records/slot-record.ts";
-import { deleteSeen, forgetToolList, listRecords } from "../records/stored-records.ts";
-import { isNewerEntry } from "../slots/kept-session.ts";
+import { deleteSeen, forgetToolList } from "../records/stored-records.ts";
 import type {
   EndedSession,
   SelectionInTime,
@@ -25,12 +20,7 @@ import type {
   StoredSession,
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import {
-  callsOfThisRelease,
-  deleteCalls,
-  deleteUnusedCalls,
-  type ListedCall,
-} from "../waiting/waiting-records.ts";
+import { deleteCalls } from "../waiting/waiting-records.ts";
 import { listSchema, operatorSchema, sweepSchema } from "./option-schemas.ts";
 import {
   askRecord,
@@ -43,6 +33,7 @@ import {
 } from "./selected-records.ts";
 import { createDueCalls, type DueCalls } from "./due-calls.ts";
 import type { SessionsContext } from "./sessions-context.ts";
+import { sweepSessions, type SweepOptions } from "./sweep-sessions.ts";
 
 /** Selects sessions of an operator's agent, of all principals or of one. */
 export type OperatorSelection = Partial<SelectionInTime> & {
@@ -51,23 +42,6 @@ export type OperatorSelection = Partial<SelectionInTime> & {
 };
 
 type Owned<RESULT> = RESULT & Pick<SessionOwner, "owner">;
-
-/** Which sessions a sweep ends. */
-interface SweepOptions {
-  /**
-   * At least three times `touchIntervalMs`. @default named sessions alone: those whose own `idleTimeoutMs` is up. It
-   * reads every record that is not in use
-   */
-  readonly idleForMs?: number | undefined;
-  /** Only named sessions of that name. */
-  readonly name?: string | undefined;
-  /** Only shared sessions, or only others. @default all */
-  readonly shared?: boolean | undefined;
-  /** How many sessions and calls at most, 1 to 1000. @default 100 */
-  readonly limit?: number | undefined;
-  /** @default only the records go */
-  readonly authorize?: AuthorizeSession | undefined;
-}
 
 /** Sees the sessions of all principals. Keep it away from code that serves users. */
 export interface DurableSessionsAdmin extends DueCalls {
@@ -172,7 +146,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       return ended;
     },
     ...createDueCalls(context),
-    sweep: async (options = {}) => await sweep(context, checkOptions(sweepSchema, options)),
+    sweep: async (options = {}) => await sweepSessions(context, checkOptions(sweepSchema, options)),
   };
 }
 
@@ -183,50 +157,6 @@ function ownerOf(selected: Pick<OperatorSelection, "principal">): string | undef
 
 const asOwner: AuthorizeSession = ({ principal }) => principal && { principal };
 
-async function sweep(
-  context: SessionsContext,
-  { idleForMs, name, shared, limit = 100, authorize }: SweepOptions,
-): ReturnType<DurableSessionsAdmin["sweep"]> {
-  const { store, agent, touchIntervalMs, maybeInUseMs, now } = context;
-  const isByName = idleForMs === undefined;
-  if (!isByName) checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
-  const time = now();
-  const idleSince = Math.max(0, time - Math.max(idleForMs ?? 0, maybeInUseMs));
-  const query = { name, shared, prefix: recordPrefix(agent), idleSince, limit };
-  const idle: ListedRecord[] = [];
-  const waiting: ListedCall[] = [];
-  const seen: ListedRecord[] = [];
-  let cursor: string | undefined;
-  let left = limit;
-  do {
-    const page = await listRecords(store, { ...query, cursor });
-    const records = page.records.filter(isOfThisRelease);
-    idle.push(...records.filter((record) => !isByName || isOverdue(record, time)));
-    if (!isByName) waiting.push(...(await callsOfThisRelease(page.waiting)));
-    if (!isByName) seen.push(...page.seen);
-    ({ cursor } = page);
-    left = limit - idle.length - waiting.length;
-    // A page may have no record that is wanted.
-  } while (cursor !== undefined && left > 0);
-  const sweeping = idle.slice(0, limit);
-  const [swept, waitingCalls] = await Promise.all([
-    inParallel(sweeping, async (stored) => {
-      const use = await authorizeRecord(context, stored, authorize);
-      if (use === "changed") return [];
-      const ended = await endIfUsable(context, stored, use, isByName ? "idle" : "sweep");
-      return ended ? [{ owner: stored.owner, ...ended }] : [];
-    }),
-    deleteUnusedCalls(context, waiting.slice(0, limit - sweeping.length)),
-    inParallel(seen, ({ key, revision }) => store.delete(key, revision)),
-  ]);
-  return { sessions: swept.flat(), waitingCalls, more: cursor !== undefined || left < 0 };
-}
-
-/** Later releases sweep their own records. */
-function isOfThisRelease({ value }: StoredRecord): boolean {
-  return !isNewerEntry(value);
-}
-
 /**
  * Ends the sessions of a record. If nobody may use them, `restart` leaves it, and the others only remove it.
  *
@@ -236,7 +166,7 @@ async function endIfUsable(
   context: SessionsContext,
   stored: ListedRecord,
   use: RecordUse | undefined,
-  mode: "restart" | "end" | "sweep" | "idle",
+  mode: "restart" | "end",
 ): Promise<EndedSession | undefined> {
   if (use !== undefined) return await endRecord(context, stored.of, stored, { ...use, mode });
   if (mode !== "restart") return await removeRecord(context.store, stored);

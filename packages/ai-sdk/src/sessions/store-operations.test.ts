@@ -1,5 +1,7 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import { createDrivenStore } from "@durable-mcp/core/store-driver";
 import { describe, expect, test } from "vitest";
+import { createMapDriver } from "../../../core/test/map-driver.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServerOptions, startNotebookServer } from "../../test/notebook-server.ts";
@@ -19,10 +21,13 @@ const callOne: Work = (registry) => registry.call("notes", "list_notes");
 const inNamed: Work = ({ named }) => named.run("a", callOne);
 
 /** An agent on a store that counts. Each step is a process of its own, and says what it asked of the store. */
-function startAgent(open: (store: SessionStore, now: () => number) => DurableSessions<any>) {
+function startAgent(
+  open: (store: SessionStore, now: () => number) => DurableSessions<any>,
+  inner?: SessionStore,
+) {
   let time = Date.now();
   const now = () => time;
-  const { store, log } = createFaultyStore(createMemoryStore({ now }));
+  const { store, log } = createFaultyStore(inner ?? createMemoryStore({ now }));
   return {
     store,
     now,
@@ -54,7 +59,7 @@ describe("a step asks the store", () => {
 
   test("for as much with each connection, all at once", async () => {
     const { url } = await startNotebookServer();
-    const { step } = startAgent((store, now) => {
+    const open = (store: SessionStore, now: () => number) => {
       const definition = defineMcpClientConnection({
         url,
         description: "A notebook.",
@@ -62,9 +67,14 @@ describe("a step asks the store", () => {
       });
       const connections = { notes: definition, cart: definition, mail: definition };
       return createDurableSessions({ connections, store, now });
-    });
+    };
+    const { step } = startAgent(open);
     expect(await step()).toEqual(["get", "get", "get", "put", "put", "put"]);
     expect(await step()).toEqual(["get", "get", "get"]);
+    // Where the store can, it reads once.
+    const { step: reading } = startAgent(open, createDrivenStore(createMapDriver()));
+    expect(await reading()).toEqual(["getMany", "put", "put", "put"]);
+    expect(await reading()).toEqual(["getMany"]);
   });
 
   test("for its mark of use now and then", async () => {

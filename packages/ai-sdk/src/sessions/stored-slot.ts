@@ -72,9 +72,10 @@ function openCell(
   { principal }: NamedStart,
   loaded: StoredValue | undefined,
 ): RecordCell {
-  return createRecordCell(context.store, recordName(context, of), principal, loaded, () =>
-    context.emit({ type: "discarded", ...of, reason: "invalid" }),
-  );
+  return createRecordCell(context.store, recordName(context, of), principal, loaded, (what) => {
+    if (what === "invalid") context.emit({ type: "discarded", ...of, reason: "invalid" });
+    else context.emit({ type: "not-kept", ...of, method: "tools/list" });
+  });
 }
 
 interface FoundRecord extends Pick<SlotInStep, "cell" | "markedAt"> {

@@ -2,7 +2,7 @@ import type { Principal, SessionStore, StoredRecord } from "@durable-mcp/core";
 import { isRecord, parseWaitingKey, waitingKey } from "@durable-mcp/core/internal";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { isOpen, loadWaiting } from "./stored-calls.ts";
-import { inParallel } from "../base/in-parallel.ts";
+import { deleteAll } from "../records/delete-all.ts";
 import type { Tell } from "../events/step-events.ts";
 
 /** A waiting call from a store's list, and whose it is. */
@@ -33,11 +33,14 @@ export async function callsOfThisRelease(calls: readonly ListedCall[]): Promise<
   return calls.filter(({ value }) => !isNewerCall(value));
 }
 
-/** Deletes a call's entry among those that can be looked at, which names its principal. */
-async function deleteDue(store: SessionStore, { of, value }: ListedCall): Promise<void> {
-  const due = isRecord(value) ? value["due"] : undefined;
-  const { dropDue } = await loadWaiting();
-  if (typeof due === "string") await dropDue(store, of.agent, due);
+/** Deletes the calls' entries among those that can be looked at, which name their principal. */
+async function deleteDue(store: SessionStore, calls: readonly ListedCall[]): Promise<void> {
+  const { dueKey } = await loadWaiting();
+  const entries = calls.flatMap(({ of, value }) => {
+    const due = isRecord(value) ? value["due"] : undefined;
+    return typeof due === "string" ? [{ key: dueKey(of.agent, due) }] : [];
+  });
+  await deleteAll(store, entries);
 }
 
 /**
@@ -54,10 +57,12 @@ export async function deleteCalls(
 ): Promise<OpenCall[]> {
   if (calls.length === 0) return [];
   const { parseWaitingRecord, describeWaiting } = await loadWaiting();
-  const open = await inParallel(calls, async (listed) => {
-    const { key, of, value } = listed;
-    await store.delete(principal ? waitingKey({ ...of, principal }, of.id) : key);
-    await deleteDue(store, listed);
+  const keys = calls.map(({ key, of }) => ({
+    key: principal ? waitingKey({ ...of, principal }, of.id) : key,
+  }));
+  await deleteAll(store, keys);
+  await deleteDue(store, calls);
+  const open = calls.map(({ of, value }) => {
     const record = parseWaitingRecord(value);
     if (record === undefined || !isOpen({ call: record })) return [];
     const { connection, tool, round } = describeWaiting(record);
@@ -73,10 +78,7 @@ export async function deleteUnusedCalls(
   { store }: { readonly store: SessionStore },
   calls: readonly ListedCall[],
 ): Promise<number> {
-  const deleted = await inParallel(calls, async (listed) => {
-    const { ok } = await store.delete(listed.key, listed.revision);
-    if (ok) await deleteDue(store, listed);
-    return ok;
-  });
-  return deleted.filter(Boolean).length;
+  const deleted = await deleteAll(store, calls);
+  if (deleted.length > 0) await deleteDue(store, deleted);
+  return deleted.length;
 }

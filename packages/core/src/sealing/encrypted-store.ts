@@ -91,14 +91,9 @@ function createEncryptedStore(
   options: Omit<EncryptStoreOptions, "fingerprintKey">,
   fingerprint: Fingerprint | undefined,
 ): SessionStore {
-  const { loadKeys, open } = createOpener(options);
+  const { loadKeys, open, openStored } = createOpener(options);
 
   const { outerKey, outerOwner, outerPrefix } = outerNames(fingerprint);
-  const openStored = async (outer: string, stored: StoredValue | undefined) =>
-    stored && {
-      value: (await open(outer, stored.value))?.value ?? null,
-      revision: stored.revision,
-    };
   const openConflict = async <CONFLICT extends StoreConflict>(outer: string, answer: CONFLICT) => ({
     ...answer,
     current: await openStored(outer, answer.current),
@@ -129,6 +124,13 @@ function createEncryptedStore(
       const outer = await outerKey(key);
       return await openStored(outer, await store.get(outer));
     },
+    ...(store.getMany && {
+      async getMany(keys) {
+        const outers = await Promise.all(keys.map(outerKey));
+        const found = (await store.getMany!(outers)).entries();
+        return await Promise.all([...found].map(([at, stored]) => openStored(outers[at]!, stored)));
+      },
+    }),
     async put(key, value, ifRevision, given) {
       printValue(value);
       const { key: outer, value: text, owner } = await seal(key, given.owner, value);
@@ -145,11 +147,8 @@ function createEncryptedStore(
     },
     async list({ prefix, owner, ...query }) {
       const outer = outerPrefix(prefix);
-      const page = await store.list({
-        ...query,
-        prefix: outer,
-        owner: owner === undefined ? undefined : await outerOwner(owner),
-      });
+      const outerOf = owner === undefined ? undefined : await outerOwner(owner);
+      const page = await store.list({ ...query, prefix: outer, owner: outerOf });
       const records = await Promise.all(page.records.map(openRecord));
       // If the prefix reaches into the principal, it is compared here, because the store cannot do it.
       const isWhole = outer === prefix;
@@ -179,11 +178,20 @@ function outerNames(fingerprint: Fingerprint | undefined) {
   };
 }
 
-/** That it is encrypted, and its topics, which stay as they are. */
-function marksOf(store: SessionStore): Pick<SessionStore, "encrypted" | "publish" | "subscribe"> {
-  if (!store.publish || !store.subscribe) return { encrypted: true };
+/** For the names in a sealed value, in bytes. */
+const maxNameBytes = 8_000;
+
+/** That it is encrypted, how much it takes, and its topics, which stay as they are. */
+function marksOf(
+  store: SessionStore,
+): Pick<SessionStore, "encrypted" | "maxBytes" | "publish" | "subscribe"> {
+  const { maxBytes } = store;
+  // Sealed, three bytes are four characters.
+  const left = maxBytes && Math.max(1, Math.floor((maxBytes * 3) / 4) - maxNameBytes);
+  const marks = { encrypted: true, ...(left && { maxBytes: left }) } as const;
+  if (!store.publish || !store.subscribe) return marks;
   return {
-    encrypted: true,
+    ...marks,
     publish: (topic) => store.publish!(topic),
     subscribe: (topic, listener) => store.subscribe!(topic, listener),
   };
@@ -205,14 +213,20 @@ function createOpener({ keys, onUnreadable }: Omit<EncryptStoreOptions, "fingerp
   // The keys and not their promise, because some runtimes forbid to await another request's I/O.
   let derived: Awaited<ReturnType<typeof purposeKeys>> | undefined;
   const loadKeys = async () => (derived ??= await purposeKeys(keys, "store value"));
+  /** The sealed content; `undefined` if it cannot be opened or belongs to another key. */
+  const open = async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
+    const opened = await openText(value, await loadKeys(), maxDecompressedLength);
+    if ("reason" in opened) return unreadable(opened.reason);
+    const sealed = JSON.parse(opened.text) as Sealed;
+    return sealed.outer === outer ? sealed : unreadable("other-key");
+  };
   return {
     loadKeys,
-    /** The sealed content; `undefined` if it cannot be opened or belongs to another key. */
-    open: async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
-      const opened = await openText(value, await loadKeys(), maxDecompressedLength);
-      if ("reason" in opened) return unreadable(opened.reason);
-      const sealed = JSON.parse(opened.text) as Sealed;
-      return sealed.outer === outer ? sealed : unreadable("other-key");
+    open,
+    openStored: async (outer: string, stored: StoredValue | undefined) => {
+      if (stored === undefined) return undefined;
+      const { value, revision } = stored;
+      return { value: (await open(outer, value))?.value ?? null, revision };
     },
   };
 }

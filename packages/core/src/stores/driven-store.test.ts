@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { SessionStore } from "./session-store.ts";
 import { createDrivenStore } from "./driven-store.ts";
+import { createMapDriver, losingAnswers } from "../../test/map-driver.ts";
 import type { StoreDriver } from "./driver.ts";
 
 const never = () => new Promise<never>(() => {});
@@ -189,4 +190,48 @@ describe("a value that is not JSON", () => {
       expect(await store.get("k")).toEqual({ value: null, revision: "r" });
     }
   });
+});
+
+describe("a client that loses an answer, and sends the write again,", () => {
+  const store = createDrivenStore(losingAnswers(createMapDriver()));
+  const owner = "o";
+
+  test("finds its own write, which is no conflict", async () => {
+    const answer = await store.put("k", 1, null, { owner });
+    expect(answer).toMatchObject({ ok: true });
+    const { revision } = answer as { revision: string };
+    expect(await store.get("k")).toEqual({ value: 1, revision });
+    expect(await store.put("k", 2, "another", { owner })).toMatchObject({ ok: false });
+    expect(await store.put("k", 2, revision, { owner })).toMatchObject({ ok: true });
+  });
+
+  test("finds its own batch, wherever the first conflict is", async () => {
+    const old = await store.put("old", 1, null, { owner });
+    const ifRevision = (old as { revision: string }).revision;
+    const answer = await store.batch!([
+      { type: "delete", key: "old", ifRevision },
+      { type: "put", key: "new", value: 1, ifRevision: null, owner },
+    ]);
+    expect(answer).toEqual({ ok: true, revisions: [undefined, expect.any(String)] });
+    const refused = await store.batch!([
+      { type: "put", key: "other", value: 1, ifRevision: null, owner },
+      { type: "put", key: "new", value: 2, ifRevision: null, owner },
+    ]);
+    expect(refused).toMatchObject({ ok: false, index: 1, current: { value: 1 } });
+    expect(await store.get("other")).toBeUndefined();
+  });
+});
+
+test("a value that the database has no room for is refused, by bytes, before anything is sent", async () => {
+  const driver = createMapDriver(20);
+  const put = vi.spyOn(driver, "put");
+  const store = createDrivenStore(driver);
+  expect(store.maxBytes).toBe(20);
+  const refused = { code: "STATE_INVALID", message: expect.stringContaining("20 bytes") };
+  const owner = "o";
+  await expect(store.put("k", "漢".repeat(7), null, { owner })).rejects.toMatchObject(refused);
+  const write = { type: "put", key: "k", value: "x".repeat(19), ifRevision: null, owner } as const;
+  await expect(store.batch!([write])).rejects.toMatchObject(refused);
+  expect(put).not.toHaveBeenCalled();
+  expect(await store.put("k", "漢".repeat(6), null, { owner })).toMatchObject({ ok: true });
 });

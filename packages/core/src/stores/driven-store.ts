@@ -2,23 +2,31 @@ import { checkedClock, checkFunction, checkMs, checkWhole } from "../base/check-
 import { guarded, warnOnce } from "../base/observe.ts";
 import type { StoreDriver, StoredText } from "./driver.ts";
 import type { JsonValue, SessionStore, StoredValue } from "./session-store.ts";
-import { checkStoreText, readBatch, readListQuery, readPut } from "./store-arguments.ts";
+import {
+  checkBytes,
+  checkKeys,
+  checkStoreText,
+  readBatch,
+  readListQuery,
+  readPut,
+} from "./store-arguments.ts";
 import { attemptInStore, type StoreAttempt } from "./store-attempt.ts";
 
 /**
  * Creates a store on a driver. It checks the arguments, prints and parses the JSON, makes the revisions,
  * limits the time, and turns the driver's errors into `STORE_FAILED`. A value that is not JSON, of
  * another program for example, reads as `null` with its revision, so it can be replaced. The store has
- * `batch`, `publish` and `subscribe` where the driver has them.
+ * `getMany`, `batch`, `publish` and `subscribe` where the driver has them. A client that sends a write again after
+ * a lost answer gets a conflict with its own write: a stored revision that is the write's own is success.
  *
  * Its methods reject with `CONNECTION_INVALID` for an argument of another shape, and with `STATE_INVALID`
- * for a value that is not JSON or longer than 1,000,000 characters.
+ * for a value that is not JSON or longer than 1,000,000 characters, or than the driver's `maxBytes`.
  *
  * @param now the clock, in milliseconds since 1970-01-01 UTC
  * @throws {McpSessionError} `CONNECTION_INVALID` for a `now`, `timeoutMs` or `onUnreadable` that is none
  */
 export function createDrivenStore(driver: StoreDriver, now: () => number = Date.now): SessionStore {
-  const { name, timeoutMs = 10_000 } = driver;
+  const { name, timeoutMs = 10_000, maxBytes } = driver;
   if (timeoutMs !== Infinity) checkMs(timeoutMs, "timeoutMs");
   checkFunction(driver.onUnreadable, "onUnreadable");
   const clock = checkedClock(now);
@@ -36,6 +44,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
   };
 
   return {
+    ...(maxBytes !== undefined && { maxBytes }),
     async get(key) {
       checkStoreText("key", key);
       return await attempt("get", async ({ signal }, time) => {
@@ -45,10 +54,12 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
     },
     async put(key, value, ifRevision, options) {
       const write = readPut(key, value, ifRevision, options);
+      checkBytes(write.text, maxBytes);
       return await attempt("put", async (each, time) => {
         const isDone = await driver.put(write, options.at ?? time, each.signal);
-        if (!isDone) return await conflict(key, time, each);
-        return { ok: true, revision: write.revision };
+        const { revision } = write;
+        const answer = isDone ? undefined : await conflict(key, time, each);
+        return answer && answer.current?.revision !== revision ? answer : { ok: true, revision };
       });
     },
     async touch(key, at) {
@@ -75,6 +86,15 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
         return { records: parsed, cursor: end && JSON.stringify(end) };
       });
     },
+    ...(driver.getMany && {
+      async getMany(keys) {
+        checkKeys(keys);
+        return await attempt("get", async ({ signal }, time) => {
+          const found = await driver.getMany!(keys, time, signal);
+          return found.map((stored) => stored && read(stored));
+        });
+      },
+    }),
     ...drivenBatch(driver, attempt, conflict),
     ...drivenNotices(driver, attempt),
   };
@@ -98,15 +118,18 @@ function drivenBatch(
   return {
     async batch(writes) {
       const steps = readBatch(writes);
+      const puts = steps.filter((step) => step.type === "put");
+      for (const { text } of puts) checkBytes(text, driver.maxBytes, "writes");
       return await attempt("batch", async (each, time) => {
         const index = await driver.batch!(steps, time, each.signal);
-        if (index !== undefined) {
-          return { ...(await conflict(steps[index]!.key, time, each)), index };
-        }
-        return {
-          ok: true,
-          revisions: steps.map((step) => (step.type === "put" ? step.revision : undefined)),
-        };
+        const revisions = steps.map((step) => (step.type === "put" ? step.revision : undefined));
+        if (index === undefined) return { ok: true, revisions };
+        const answer = await conflict(steps[index]!.key, time, each);
+        // All of it was made, or none: one write shows which.
+        const own = puts[0];
+        const stored = own && (await driver.get(own.key, time, each.signal));
+        if (own && stored?.revision === own.revision) return { ok: true, revisions };
+        return { ...answer, index };
       });
     },
   };

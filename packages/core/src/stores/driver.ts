@@ -63,10 +63,18 @@ export interface StoreDriver {
   readonly name: string;
   /** How long one operation of the store may take, in milliseconds; `Infinity`: any time. @default 10000 */
   readonly timeoutMs?: number | undefined;
+  /** The longest text of a value, in bytes of UTF-8. @default only the limit of all stores */
+  readonly maxBytes?: number | undefined;
   /** Called for a value that is not JSON. @default warns once on the console */
   readonly onUnreadable?: (() => void) | undefined;
   /** Reads a text; `undefined` if there is none, or it has expired at `now`. */
   get(key: string, now: number, signal?: AbortSignal): Maybe<StoredText | undefined>;
+  /** Reads many, in the order of their keys. Without it, the store has no `getMany`. */
+  getMany?(
+    keys: readonly string[],
+    now: number,
+    signal?: AbortSignal,
+  ): Maybe<readonly (StoredText | undefined)[]>;
   /** Whether it was stored. Atomic; `lastUsedAt` becomes `now`, unless it is later already. */
   put(write: StoreWrite, now: number, signal?: AbortSignal): Maybe<boolean>;
   /** Sets `lastUsedAt` to `at`, unless it is later already. An absent value stays absent. */
@@ -78,7 +86,7 @@ export interface StoreDriver {
     now: number,
     signal?: AbortSignal,
   ): Maybe<boolean>;
-  /** `end` is there only if there is more. */
+  /** `end` is there only if there is more. It sees all earlier writes, of any process. */
   list(selection: StoreSelection, now: number, signal?: AbortSignal): Maybe<StoreSelected>;
   /**
    * Makes all writes, each of another key, or none. Returns the index of the first one whose condition does

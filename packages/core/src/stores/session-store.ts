@@ -101,7 +101,7 @@ export interface StorePage {
  * limits are whole numbers. All other arguments are refused with `CONNECTION_INVALID`. A value whose JSON
  * has more than 1,000,000 characters is refused with `STATE_INVALID`.
  *
- * A store may lack `batch`, and `publish` and `subscribe`, which come together.
+ * A store may lack `getMany`, `batch`, and `publish` and `subscribe`, which come together.
  *
  * `testSessionStore` of `@durable-mcp/testing/store` is the suite that every store passes.
  */
@@ -111,8 +111,15 @@ export interface SessionStore {
    * @default false
    */
   readonly encrypted?: true | undefined;
+  /**
+   * The longest JSON of a value, in bytes of UTF-8, where the database takes less than 1,000,000 characters. A longer
+   * one is refused with `STATE_INVALID`. @default none
+   */
+  readonly maxBytes?: number | undefined;
   /** Reads a value; `undefined` if there is none, or it has expired. */
   get(key: string): Promise<StoredValue | undefined>;
+  /** Reads 1 to 1000 values at once, in the order of their keys. */
+  getMany?(keys: readonly string[]): Promise<readonly (StoredValue | undefined)[]>;
   /** Stores `value` if the stored revision is `ifRevision`; `null` means that nothing is stored. */
   put(
     key: string,
@@ -125,7 +132,7 @@ export interface SessionStore {
   /** Deletes a value. Without `ifRevision` any revision goes, and an absent value counts as deleted. */
   delete(key: string, ifRevision?: string): Promise<{ readonly ok: true } | StoreConflict>;
   /**
-   * Lists the matching records, in an order of the store's own. A record that exists throughout comes
+   * Lists the matching records, in an order of the store's own, with all writes that have ended before. A record that exists throughout comes
    * exactly once over all pages. With `idleSince`, a record that is used meanwhile and still matches may
    * come a second time.
    */

@@ -40,6 +40,29 @@ export function printValue(value: JsonValue, field = "value"): string {
   throw new McpSessionError("STATE_INVALID", message, { data: { field }, cause });
 }
 
+/**
+ * @param maxBytes the longest text that the store takes, in bytes of UTF-8
+ * @throws {McpSessionError} `STATE_INVALID` for a longer one
+ */
+export function checkBytes(text: string, maxBytes: number | undefined, field = "value"): void {
+  if (maxBytes === undefined || hasBytes(text, maxBytes)) return;
+  const message = `${field} must be JSON of at most ${maxBytes} bytes. More does not fit into a record of this store.`;
+  throw new McpSessionError("STATE_INVALID", message, { data: { field } });
+}
+
+/** Whether a text has at most so many bytes of UTF-8. A UTF-16 unit has three at most. */
+export function hasBytes(text: string, maxBytes: number): boolean {
+  if (3 * text.length <= maxBytes) return true;
+  return text.length <= maxBytes && new TextEncoder().encode(text).length <= maxBytes;
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for what is no list of 1 to 1000 keys */
+export function checkKeys(keys: readonly string[]): void {
+  if (!Array.isArray(keys) || keys.length < 1 || keys.length > 1_000)
+    throw invalidOption("keys", "must be a list of 1 to 1000 keys");
+  for (const [index, key] of keys.entries()) checkStoreText(`keys[${index}]`, key);
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` for a text that is no key, owner, prefix or topic */
 export function checkStoreText(field: string, text: unknown): void {
   if (isStoreText(text)) return;

@@ -126,7 +126,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     switch (outcome.type) {
       case "asks": {
         const call = before ?? (await begin());
-        const at = { now: now(), maxAgeMs: limits.maxAgeMs };
+        const at = { now: now(), ...limits };
         const asked = await keepAs(asks(call, outcome.question, at));
         return answerOf(await goOn(context, asked, leg), notes);
       }

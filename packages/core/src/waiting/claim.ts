@@ -124,7 +124,7 @@ async function note(
   switch (outcome.type) {
     case "asks": {
       const { limits, now } = context;
-      const at = { now: now(), maxAgeMs: limits.maxAgeMs };
+      const at = { now: now(), ...limits };
       const { maxRounds = 10 } = limits;
       if (call.round < maxRounds) return await end(asks(call, outcome.question, at));
       const message = `The server asked for input more than ${maxRounds} times for one call.`;
@@ -138,7 +138,7 @@ async function note(
       return await end(over(call, "expired"));
     case "waits-on": {
       const next = waitsOn(call, outcome);
-      if (isKeepable(next)) return await end(next);
+      if (isKeepable(next, context.limits.maxBytes)) return await end(next);
       return await end(settles(call, { error: { code: -32_603, message: tooLongToWait } }));
     }
     case "kept":
@@ -178,7 +178,7 @@ export async function keepAnswer(
     return await keep(context, claimed, settles(claimed.call, answer));
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "STATE_INVALID") throw error;
-    // Encrypted, a record can be too long that was short enough before.
+    // Encrypted, or in another store, a record can be too long that was short enough before.
     return await keep(context, claimed, settlesLost(claimed.call, answer));
   }
 }

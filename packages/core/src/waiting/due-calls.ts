@@ -85,14 +85,8 @@ export async function readDue(
   return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
 }
 
-/** Deletes the entry of a call that is not there any more. */
-export async function dropDue(
-  store: SessionStore,
-  agent: string | null,
-  reference: string,
-): Promise<void> {
-  await store.delete(prefixOf(agent) + reference);
-}
+/** The key of a reference's entry. */
+export const dueKey = (agent: string | null, reference: string) => prefixOf(agent) + reference;
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` for a store whose values anybody with access can read */
 export function checkEncrypted(store: SessionStore): void {

@@ -21,7 +21,7 @@ export {
 } from "./waiting-failure.ts";
 export type { CallNotes } from "./call-in-step.ts";
 export { createWaitingFetch } from "./waiting-fetch.ts";
-export { checkEncrypted, dropDue, listDue, readDue } from "./due-calls.ts";
+export { checkEncrypted, dueKey, listDue, readDue } from "./due-calls.ts";
 export { answerOnServer, cancelHeld, isDue, lookAt } from "./held-call.ts";
 export { delivers, isKeptByServer, isOnServer, isRepeated } from "./waiting-life.ts";
 export {

@@ -110,7 +110,7 @@ async function keepOnce(
   const params = { name: tool, arguments: args };
   const request = { method: "tools/call", params, headers: {} } as const;
   const kept = complete(await beginCall(context, kind, identity, { url, request }));
-  if (kept === undefined || !isKeepable(kept)) return undefined;
+  if (kept === undefined || !isKeepable(kept, context.limits.maxBytes)) return undefined;
   const { stored } = await findTurn(context, identity, async (id) =>
     createCall(context, { ...kept, id }),
   );

@@ -121,7 +121,10 @@ export type ClaimLeg = (leg: { readonly key: string }) => boolean | Promise<bool
 /** What the parts of waiting calls share. */
 export interface WaitingContext {
   readonly calls: WaitingStore;
-  readonly limits: WaitingLimits & { readonly maxAgeMs: number };
+  readonly limits: WaitingLimits & {
+    readonly maxAgeMs: number;
+    readonly maxBytes: number | undefined;
+  };
   /** For a store that does not compare and set across processes. */
   readonly claimLeg?: ClaimLeg | undefined;
   /** How long a claim lasts without a sign of life of its process, in milliseconds. */
@@ -167,7 +170,7 @@ export function createWaitingContext(
       readonly closeTimeoutMs?: number | undefined;
     },
 ): WaitingContext {
-  const own = { ...limits, maxAgeMs };
+  const own = { ...limits, maxAgeMs, maxBytes: calls.maxBytes };
   return {
     calls,
     limits: own,

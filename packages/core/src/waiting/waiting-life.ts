@@ -1,6 +1,7 @@
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { createScrubber, scrubJson } from "../base/scrub-text.ts";
+import { hasBytes } from "../stores/store-arguments.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
 import type { InputRequest } from "./input-request.ts";
 import { fateOf } from "./waiting-call.ts";
@@ -42,7 +43,11 @@ export interface Question {
 export function asks(
   before: WaitingRecord,
   { requests, requestState, held }: Question,
-  { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
+  {
+    now,
+    maxAgeMs,
+    maxBytes,
+  }: { readonly now: number; readonly maxAgeMs: number; readonly maxBytes?: number | undefined },
 ): WaitingRecord {
   const { claim: _claim, requestState: _state, pollAfter: _pollAfter, ...call } = before;
   const asked: WaitingRecord = {
@@ -57,8 +62,10 @@ export function asks(
     askedAt: now,
     expiresAt: now + maxAgeMs,
   };
-  if (isKeepable(asked)) return asked;
-  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${maxAskedLength} characters that can wait. ${fateOf(asked.held?.type ?? "input")}.`;
+  if (isKeepable(asked, maxBytes)) return asked;
+  const most =
+    printedLength(asked) > maxAskedLength ? `${maxAskedLength} characters` : `${maxBytes} bytes`;
+  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${most} that can wait. ${fateOf(asked.held?.type ?? "input")}.`;
   return settles(before, { error: { code: -32_603, message } });
 }
 
@@ -160,9 +167,10 @@ export function delivers(call: WaitingRecord): WaitingRecord {
   return { ...others, ...(!call.held && answer && { answer }), isDelivered: true };
 }
 
-/** Whether a call that waits is short enough to be kept. */
-export function isKeepable(call: WaitingRecord): boolean {
-  return printedLength(call) <= maxAskedLength;
+/** Whether a call that waits is short enough to be kept. @param maxBytes what the store takes */
+export function isKeepable(call: WaitingRecord, maxBytes?: number): boolean {
+  if (printedLength(call) > maxAskedLength) return false;
+  return maxBytes === undefined || hasBytes(JSON.stringify(call), maxBytes);
 }
 
 /** In characters of JSON. What is nested too deep to be printed can be kept nowhere. */

@@ -34,6 +34,8 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: 
 
   return {
     of,
+    /** The longest record, in bytes. */
+    maxBytes: store.maxBytes,
     async read(id: string): Promise<StoredCall | undefined> {
       // Ids come from browsers, and a store refuses a longer key.
       if (typeof id !== "string" || id.length > maxIdLength) return undefined;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
 import type { JsonValue } from "@durable-mcp/core";
 import { expectRejection, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
@@ -61,10 +62,15 @@ export const valueTests: readonly StoreTest[] = [
     },
   },
   {
-    title: "holds a value of 1,000,000 characters of JSON",
+    title: "holds a value of 1,000,000 characters of JSON, or of the store's maxBytes",
     async run({ store, unique }) {
-      for (const letter of ["x", "é", "漢"]) {
-        const value = letter.repeat(1_000_000 - 2);
+      const { maxBytes = Infinity } = store;
+      for (const [letter, bytes] of [
+        ["x", 1],
+        ["é", 2],
+        ["漢", 3],
+      ] as const) {
+        const value = letter.repeat(Math.min(1_000_000 - 2, Math.floor((maxBytes - 2) / bytes)));
         const key = unique + letter;
         const revision = await put(store, key, value);
         assert.ok((await store.get(key))?.value === value, "the value is to come back whole");
@@ -81,7 +87,42 @@ export const valueTests: readonly StoreTest[] = [
       await expectRejection("STATE_INVALID", "value", () =>
         store.put(unique, "x".repeat(1_000_000 - 1), revision, { owner: "o" }),
       );
+      const { maxBytes } = store;
+      const value = "漢".repeat(Math.ceil((maxBytes ?? 3_000_000) / 3));
+      await expectRejection("STATE_INVALID", "value", () =>
+        store.put(unique, value, revision, { owner: "o" }),
+      );
       assert.deepEqual(await store.get(unique), { value: 1, revision });
+    },
+  },
+  {
+    title: "reads many values at once, in the order of their keys",
+    async run({ store, unique }) {
+      if (!store.getMany) return;
+      const revisions = [await put(store, `${unique}0`, [0]), await put(store, `${unique}1`, "é")];
+      const time = Date.now();
+      await store.put(`${unique}old`, 1, null, { owner: "o", expiresAt: time + 30 });
+      while (Date.now() <= time + 30) await setTimeout(10);
+      const keys = [`${unique}1`, `${unique}none`, `${unique}0`, `${unique}old`, `${unique}1`];
+      const last = { value: "é", revision: revisions[1]! };
+      assert.deepEqual(await store.getMany(keys), [
+        last,
+        undefined,
+        { value: [0], revision: revisions[0]! },
+        undefined,
+        last,
+      ]);
+      const many = Array.from({ length: 150 }, (_, index) => `${unique}many ${index}`);
+      await Promise.all(many.map((key, index) => put(store, key, index)));
+      const found = await store.getMany(many);
+      assert.deepEqual(
+        found.map((stored) => stored?.value),
+        [...many.keys()],
+      );
+      for (const wrong of [[], [5], "k", ["\ud83d"]])
+        await expectRejection("CONNECTION_INVALID", undefined, () =>
+          store.getMany!(wrong as never),
+        );
     },
   },
   {

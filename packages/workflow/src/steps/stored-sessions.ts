@@ -108,6 +108,7 @@ function storeForCall(
   return {
     store: {
       encrypted: store.encrypted,
+      maxBytes: store.maxBytes,
       get,
       put: (...args) => store.put(...args),
       delete: (...args) => store.delete(...args),
