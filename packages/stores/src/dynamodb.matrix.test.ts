@@ -119,14 +119,8 @@ describe("the store", () => {
   });
 
   test("claims that nothing was written only if the client tried once", async () => {
-    const failed = async (maxAttempts: number) => {
-      const { store } = openDynamoDb(1, { maxAttempts });
-      const error = await store.put("k", 1, null, { owner }).catch((reason: unknown) => reason);
-      expect(error).toMatchObject({ code: "STORE_FAILED" });
-      return (error as Error).message;
-    };
-    expect(await failed(1)).toMatch(/\(ECONNREFUSED\).*Nothing was written\.$/);
-    expect(await failed(2)).toMatch(/\(ECONNREFUSED\).*It may have been done or not/);
+    expect(await failedPut(1)).toMatch(/\(ECONNREFUSED\).*Nothing was written\.$/);
+    expect(await failedPut(2)).toMatch(/\(ECONNREFUSED\).*It may have been done or not/);
   });
 
   test("stops in time, with what the client would try again", async () => {
@@ -134,3 +128,11 @@ describe("the store", () => {
     await expect(store.get("k")).rejects.toThrow(/\(TIMEOUT\)/);
   });
 });
+
+/** The message of a put to an address where nobody listens. */
+async function failedPut(maxAttempts: number): Promise<string> {
+  const { store } = openDynamoDb(1, { maxAttempts });
+  const error = await store.put("k", 1, null, { owner: "o" }).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "STORE_FAILED" });
+  return (error as Error).message;
+}

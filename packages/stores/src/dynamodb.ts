@@ -1,8 +1,4 @@
-import {
-  BatchGetItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-} from "@aws-sdk/client-dynamodb";
+import { BatchGetItemCommand, type DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import type { SessionStore } from "@durable-mcp/core";
 import {
   checkKnown,
@@ -11,7 +7,12 @@ import {
   checkText,
   checkWhole,
 } from "@durable-mcp/core/internal";
-import { attemptInStore, createDrivenStore, type StoreDriver, type StoredText } from "@durable-mcp/core/store-driver";
+import {
+  attemptInStore,
+  createDrivenStore,
+  type StoreDriver,
+  type StoredText,
+} from "@durable-mcp/core/store-driver";
 import { answered, withSignal } from "./dynamodb/answers.ts";
 import { primaryKey, readItem } from "./dynamodb/item.ts";
 import { listFromDynamoDb } from "./dynamodb/list.ts";

@@ -106,7 +106,10 @@ describe.skipIf(redisUnavailable !== undefined)("by a client of ioredis", () => 
 
   test("has a connection for subscribers while there are some", async () => {
     const client = connect();
-    const connections = async () => String(await client.client("LIST")).trim().split("\n").length;
+    const connections = async () =>
+      String(await client.client("LIST"))
+        .trim()
+        .split("\n").length;
     const before = await connections();
     const store = createRedisStore({ client });
     const ends = ["a", "b", "a"].map((topic) => store.subscribe!(topic, () => undefined));

@@ -2,13 +2,16 @@ import { DatabaseSync } from "node:sqlite";
 import { createMemoryStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import { describe, expect, test } from "vitest";
+import { createDynamoDbStore } from "./dynamodb.ts";
 import { createPostgresStore } from "./postgres.ts";
 import { createRedisStore } from "./redis.ts";
 import { createSqliteStore } from "./sqlite.ts";
+import { createUpstashStore } from "./upstash.ts";
 
 const path = ":memory:";
 const pool = { query: () => Promise.reject(new Error("not used")) };
 const client = { eval: pool.query, evalSha: pool.query };
+const ioRedis = { eval: client.eval, evalsha: client.eval };
 const key = new Uint8Array(32);
 const keys = { keys: { current: key }, fingerprintKey: key };
 const store = createMemoryStore();
@@ -64,6 +67,39 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
       timeouts: [5],
       onUnreadable: [5, null],
       now: [5, null],
+    },
+  ],
+  "createRedisStore with a client of ioredis": [
+    createRedisStore,
+    { client: ioRedis },
+    { client: [{ evalsha: client.eval }, { ...ioRedis, options: { keyPrefix: "p:" } }] },
+  ],
+  createUpstashStore: [
+    createUpstashStore,
+    { url: "https://x.upstash.io", token: "t" },
+    {
+      url: [undefined, null, 5, "", "x.upstash.io", "rediss://x.upstash.io"],
+      token: [undefined, null, 5, "", "a b", "a\n"],
+      prefix: ["", "{x}", 5, null],
+      timeoutMs: [0, -1, Infinity, "9", null],
+      fetch: [5, null],
+      onUnreadable: [5, null],
+      now: [5, null],
+      client: [5],
+    },
+  ],
+  createDynamoDbStore: [
+    createDynamoDbStore,
+    { client: { send: client.eval }, table: "sessions" },
+    {
+      client: [undefined, null, {}, "sessions"],
+      table: [undefined, "", 5, null],
+      prefix: ["", 5, null],
+      shards: [0, -1, 1.5, 101, "4", null],
+      timeoutMs: [0, -1, Infinity, "9", null],
+      onUnreadable: [5, null],
+      now: [5, null],
+      tableName: [5],
     },
   ],
   encryptStore: [

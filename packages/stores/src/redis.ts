@@ -6,11 +6,12 @@ import {
   type IoRedisClient,
   type RedisClient,
   type RedisScriptOptions,
+  type RedisSubscriber,
   sendWith,
 } from "./redis/clients.ts";
 import { createRedisDriver } from "./redis/driver.ts";
 import type { IoRedisSubscriber } from "./redis/io-redis-subscriber.ts";
-import { createRedisNotices, type RedisSubscriber, subscriberSource } from "./redis/notices.ts";
+import { createRedisNotices, subscriberSource } from "./redis/notices.ts";
 
 export type { IoRedisClient, IoRedisSubscriber, RedisClient, RedisScriptOptions, RedisSubscriber };
 
@@ -53,7 +54,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     checkMethods(subscriber, "subscriber", methods, "a client of redis or of ioredis");
   }
   checkMs(timeoutMs, "timeoutMs");
-  const { channelOf, publish, ...driver } = createRedisDriver(sendWith(client), prefix);
+  const { driver, publish, channelOf } = createRedisDriver(sendWith(client), prefix);
   const source = subscriberSource(client, subscriber);
   return createDrivenStore(
     {

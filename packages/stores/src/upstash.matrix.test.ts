@@ -1,3 +1,4 @@
+import type { SessionStore } from "@durable-mcp/core";
 import { testSessionStore } from "@durable-mcp/testing/store";
 import { createClient, type RedisClientType } from "redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -65,20 +66,22 @@ describe.skipIf(redisUnavailable !== undefined)("on a real Redis, by Upstash's R
   });
 
   test("says why, and repeats neither token, key nor value", async () => {
-    const refused = async (token?: string) => {
-      const put = open(token).put("secret key", "secret value", null, { owner: "secret owner" });
-      const error = await put.then(
-        () => expect.unreachable(),
-        (reason: unknown) => reason as Error,
-      );
-      for (let each = error; each !== undefined; each = each.cause as Error) {
-        expect(`${each.message} ${JSON.stringify(each)}`).not.toMatch(/secret|hush/);
-      }
-      return error.message;
-    };
-    expect(await refused("hush")).toMatch(/\(WRONGPASS\).*Nothing was written\.$/);
+    expect(await refusedPut(open("hush"))).toMatch(/\(WRONGPASS\).*Nothing was written\.$/);
     await client.configSet("maxmemory", "1");
-    expect(await refused()).toMatch(/\(OOM\).*Nothing was written\.$/);
+    expect(await refusedPut(open())).toMatch(/\(OOM\).*Nothing was written\.$/);
     await client.configSet("maxmemory", "0");
   });
 });
+
+/** The message of a put that fails. */
+async function refusedPut(store: SessionStore): Promise<string> {
+  const put = store.put("secret key", "secret value", null, { owner: "secret owner" });
+  const error = await put.then(
+    () => expect.unreachable(),
+    (reason: unknown) => reason as Error,
+  );
+  for (let each = error; each !== undefined; each = each.cause as Error) {
+    expect(`${each.message} ${JSON.stringify(each)}`).not.toMatch(/secret|hush/);
+  }
+  return error.message;
+}

@@ -46,14 +46,12 @@ export function createUpstashStore(options: UpstashStoreOptions): SessionStore {
   checkMs(timeoutMs, "timeoutMs");
   checkFunction(options.fetch, "fetch");
   const { fetch = (...args) => globalThis.fetch(...args) } = options;
-  const { channelOf, publish, ...driver } = createRedisDriver(
-    sendByFetch(fetch, url, token),
-    prefix,
-  );
+  const { driver } = createRedisDriver(sendByFetch(fetch, url, token), prefix);
   return createDrivenStore({ name: "Upstash", timeoutMs, onUnreadable, ...driver }, now);
 }
 
 function sendByFetch(fetch: typeof globalThis.fetch, url: string, token: string): SendScript {
+  const init = uncached(url);
   return async (how, script, keys, args, signal) => {
     const response = await fetch(url, {
       method: "POST",
@@ -62,7 +60,7 @@ function sendByFetch(fetch: typeof globalThis.fetch, url: string, token: string)
       // The token is for this address alone.
       redirect: "manual",
       signal: signal ?? null,
-      ...uncached(url),
+      ...init,
     });
     const text = await response.text();
     let answer: { readonly result?: unknown; readonly error?: unknown } | null;
@@ -80,7 +78,8 @@ function sendByFetch(fetch: typeof globalThis.fetch, url: string, token: string)
 function uncached(url: string): RequestInit {
   const init: RequestInit = { cache: "no-store" };
   try {
-    return new Request(url, init) && init;
+    void new Request(url, init);
+    return init;
   } catch {
     return {};
   }

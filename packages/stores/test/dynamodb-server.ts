@@ -1,5 +1,10 @@
 import { once } from "node:events";
-import { createServer, request as httpRequest, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type ServerResponse,
+} from "node:http";
 import { text } from "node:stream/consumers";
 import dynalite from "dynalite";
 
@@ -27,19 +32,21 @@ export async function startDynamoDb(): Promise<DynamoDbServer> {
   const answerTtl = (operation: string, body: string, response: ServerResponse) => {
     const { TableName: table } = JSON.parse(body) as { TableName: string };
     const reply = (status: number, answer: object) =>
-      response.writeHead(status, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(answer));
+      response
+        .writeHead(status, { "content-type": "application/x-amz-json-1.0" })
+        .end(JSON.stringify(answer));
     if (operation === "DescribeTimeToLive") {
       const TimeToLiveStatus = removing.has(table) ? "ENABLED" : "DISABLED";
       return reply(200, { TimeToLiveDescription: { TimeToLiveStatus } });
     }
     if (removing.has(table)) {
-      const __type = "com.amazon.coral.validate#ValidationException";
-      return reply(400, { __type, message: "TimeToLive is already enabled" });
+      const type = { __type: "com.amazon.coral.validate#ValidationException" };
+      return reply(400, { ...type, message: "TimeToLive is already enabled" });
     }
     removing.add(table);
     return reply(200, {});
   };
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const operation = String(request.headers["x-amz-target"]).split(".")[1] ?? "";
     taken.push(operation);
     const body = await text(request);
@@ -47,17 +54,18 @@ export async function startDynamoDb(): Promise<DynamoDbServer> {
     const { method, url: path, headers } = request;
     const upstream = httpRequest({ host: "127.0.0.1", port: target, method, path, headers });
     upstream.on("error", () => request.socket.destroy());
-    upstream.on("response", (answer) => {
+    upstream.on("response", (reply) => {
       const index = lost.indexOf(operation);
       if (index === -1) {
-        answer.pipe(response.writeHead(answer.statusCode!, answer.headers));
+        reply.pipe(response.writeHead(reply.statusCode!, reply.headers));
         return;
       }
       lost.splice(index, 1);
-      answer.resume().on("end", () => request.socket.destroy());
+      reply.resume().on("end", () => request.socket.destroy());
     });
     return upstream.end(body);
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {

@@ -27,6 +27,8 @@ export function nameOf(error: unknown): string {
 }
 
 /** Options for one request. What waits to be sent again when the time is up is not. */
-export function withSignal(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
+export function withSignal(signal: AbortSignal | undefined): {
+  readonly abortSignal?: AbortSignal;
+} {
   return signal === undefined ? {} : { abortSignal: signal };
 }

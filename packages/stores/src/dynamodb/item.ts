@@ -1,9 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type {
-  StoredText,
-  StoredTextRecord,
-  StoreWrite,
-} from "@durable-mcp/core/store-driver";
+import type { StoredText, StoredTextRecord, StoreWrite } from "@durable-mcp/core/store-driver";
 import { hexDigest } from "../base/hex-digest.ts";
 
 /** An item of the table, or values of an expression. */
@@ -91,7 +87,11 @@ export function readItem(item: DynamoDbItem | undefined, now: number): StoredTex
 /** An item as a record of a list. */
 export function readRecord(item: DynamoDbItem, now: number): StoredTextRecord | undefined {
   const stored = readItem(item, now);
-  const [key, owner, lastUsedAt] = [item["full_key"]?.S, item["owner_text"]?.S, item["last_used_at"]?.N];
+  const [key, owner, lastUsedAt] = [
+    item["full_key"]?.S,
+    item["owner_text"]?.S,
+    item["last_used_at"]?.N,
+  ];
   if (!stored || key === undefined || owner === undefined || !lastUsedAt) return undefined;
   return { ...stored, key, owner, lastUsedAt: Number(lastUsedAt), expiresAt: expiryOf(item) };
 }

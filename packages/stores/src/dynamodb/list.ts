@@ -52,11 +52,14 @@ export async function listFromDynamoDb(
   let [shard, from] = after ?? [0, undefined];
   for (; shard < places.shards && found.length <= limit; shard += 1) {
     const name = shardName(places, shard);
-    let start: DynamoDbItem | undefined = from === undefined ? undefined : {
-      store_shard: name,
-      [attribute]: { S: from },
-      sort_key: { S: from.slice(skipped) },
-    };
+    let start: DynamoDbItem | undefined =
+      from === undefined
+        ? undefined
+        : {
+            store_shard: name,
+            [attribute]: { S: from },
+            sort_key: { S: from.slice(skipped) },
+          };
     from = undefined;
     let looks = limit + 1 - found.length;
     do {
@@ -97,7 +100,12 @@ async function rangeOf({ prefix, owner, idleSince }: StoreSelection): Promise<Dy
   if (idleSince === undefined) return { ...beginning("sort_key", start), skipped: 0 };
   const time = printTime(idleSince);
   // The least text after this time and a colon.
-  return { attribute: "by_use", condition: "by_use < :bound", bound: `${time};`, skipped: time.length };
+  return {
+    attribute: "by_use",
+    condition: "by_use < :bound",
+    bound: `${time};`,
+    skipped: time.length,
+  };
 }
 
 const beginning = (attribute: "sort_key" | "by_owner", bound: string) => ({

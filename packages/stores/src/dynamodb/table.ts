@@ -47,11 +47,12 @@ export async function createDynamoDbTable(
   }
 }
 
+const sorted = (attribute: string) => [
+  { AttributeName: "store_shard", KeyType: "HASH" as const },
+  { AttributeName: attribute, KeyType: "RANGE" as const },
+];
+
 function tableInput(table: string) {
-  const sorted = (attribute: string) => [
-    { AttributeName: "store_shard", KeyType: "HASH" as const },
-    { AttributeName: attribute, KeyType: "RANGE" as const },
-  ];
   const indexes = ["by_owner", "by_use"];
   return {
     TableName: table,

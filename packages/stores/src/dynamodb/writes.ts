@@ -5,16 +5,23 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import type { StoreDriver } from "@durable-mcp/core/store-driver";
 import { isDone, withSignal } from "./answers.ts";
-import { attributesOf, type DynamoDbItem, primaryKey, usedAt, type DynamoDbPlaces } from "./item.ts";
+import {
+  attributesOf,
+  type DynamoDbItem,
+  primaryKey,
+  usedAt,
+  type DynamoDbPlaces,
+} from "./item.ts";
 
 const isLive = "(attribute_not_exists(expires_at) OR expires_at > :now)";
+
+const number = (value: number) => ({ N: String(value) });
 
 /** The writes of the DynamoDB store: each is one conditional request, and a put may need a second one. */
 export function createDynamoDbWrites(
   client: DynamoDBClient,
   { table, ...places }: DynamoDbPlaces & { readonly table: string },
 ): Pick<StoreDriver, "put" | "touch" | "delete"> {
-  const number = (value: number) => ({ N: String(value) });
   const update = (
     key: DynamoDbItem,
     item: DynamoDbItem,

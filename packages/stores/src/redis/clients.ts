@@ -17,6 +17,23 @@ export interface RedisScriptOptions {
   arguments: string[];
 }
 
+/** The part of a `redis` client that hears of notices. */
+export interface RedisSubscriber {
+  /** Begins to listen to a channel. */
+  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
+  /** Stops listening to a channel. */
+  unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
+  /** Hears of the connection's state. */
+  on(event: "ready" | "error" | "end", listener: () => void): unknown;
+}
+
+/** A client of the store's own. */
+export interface OwnSubscriber extends RedisSubscriber {
+  connect(): Promise<unknown>;
+  unref(): void;
+  destroy(): void;
+}
+
 /** The part of an `ioredis` client that the store needs: `Redis`, `Cluster`. */
 export interface IoRedisClient {
   /** Runs a Lua script. */
@@ -86,21 +103,22 @@ interface IoRedisState {
 const lookMs = 20;
 
 function sendWithIoRedis(client: IoRedisClient & IoRedisState): SendScript {
-  const isConnecting = () =>
+  const waits = (signal: AbortSignal | undefined) =>
+    !signal?.aborted &&
     !["ready", "end", undefined].includes(client.status) &&
     client.options?.enableOfflineQueue !== false;
   return async (how, script, keys, args, signal) => {
     if (client.status === "wait") client.connect?.().catch(() => undefined);
     // What waits in the client itself is sent in the end, however late that is.
-    while (isConnecting() && !signal?.aborted) {
+    while (waits(signal)) {
       await new Promise((resolve) => {
         setTimeout(resolve, lookMs);
       });
     }
     signal?.throwIfAborted();
     try {
-      const send = how === "EVAL" ? client.eval : client.evalsha;
-      return await send.call(client, script, keys.length, ...keys, ...args);
+      const send = how === "EVAL" ? "eval" : "evalsha";
+      return await client[send](script, keys.length, ...keys, ...args);
     } catch (error) {
       // It repeats the command, with the value.
       if (error instanceof Error) delete (error as { command?: unknown }).command;

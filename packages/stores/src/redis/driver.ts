@@ -14,9 +14,10 @@ export type SendScript = (
 ) => Promise<unknown>;
 
 /** What every store in Redis does, whoever sends its scripts. */
-export interface RedisDriver extends Required<
-  Pick<StoreDriver, "get" | "getMany" | "put" | "touch" | "delete" | "list" | "batch" | "publish">
-> {
+export interface RedisDriver {
+  readonly driver: Omit<StoreDriver, "name" | "publish" | "subscribe">;
+  readonly publish: NonNullable<StoreDriver["publish"]>;
+  /** The channel of a topic. */
   readonly channelOf: (topic: string) => string;
 }
 
@@ -39,26 +40,28 @@ export function createRedisDriver(send: SendScript, prefix = "mcp-sessions"): Re
       return await send("EVAL", script.text, keys, all, signal);
     }
   };
-  const getMany: RedisDriver["getMany"] = async (wanted, time, signal) => {
+  const getMany: NonNullable<StoreDriver["getMany"]> = async (wanted, time, signal) => {
     const found = await run(redisScripts.get, time, wanted, signal);
-    return (found as ([text: string, revision: string] | null)[]).map(
-      (each) => each ? { text: each[0], revision: each[1] } : undefined,
+    return (found as ([text: string, revision: string] | null)[]).map((each) =>
+      each ? { text: each[0], revision: each[1] } : undefined,
     );
   };
   const channelOf = (topic: string) => name(`notices:${topic}`);
 
   return {
-    channelOf,
-    getMany,
-    get: async (key, time, signal) => (await getMany([key], time, signal))[0],
-    async touch(key, at, time, signal) {
-      await run(redisScripts.touch, time, [key, printTime(at)], signal);
+    driver: {
+      getMany,
+      get: async (key, time, signal) => (await getMany([key], time, signal))[0],
+      async touch(key, at, time, signal) {
+        await run(redisScripts.touch, time, [key, printTime(at)], signal);
+      },
+      ...createRedisWrites(run),
+      list: (selection, time, signal) =>
+        listFromRedis(selection, (args) => run(redisScripts.list, time, args, signal)),
     },
-    ...createRedisWrites(run),
-    list: (selection, time, signal) =>
-      listFromRedis(selection, (args) => run(redisScripts.list, time, args, signal)),
     async publish(topic, signal) {
       await run(redisScripts.publish, 0, [channelOf(topic)], signal);
     },
+    channelOf,
   };
 }

@@ -1,4 +1,4 @@
-import type { OwnSubscriber, RedisSubscriber } from "./notices.ts";
+import type { OwnSubscriber, RedisSubscriber } from "./clients.ts";
 
 /** The part of an `ioredis` client that hears of notices. */
 export interface IoRedisSubscriber {

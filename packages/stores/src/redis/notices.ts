@@ -1,21 +1,17 @@
 import { createStoreListeners, type StoreDriver } from "@durable-mcp/core/store-driver";
-import { type IoRedisClient, isIoRedis, type RedisClient } from "./clients.ts";
+import {
+  type IoRedisClient,
+  isIoRedis,
+  type OwnSubscriber,
+  type RedisClient,
+  type RedisSubscriber,
+} from "./clients.ts";
 import {
   asOwnSubscriber,
   asSubscriber,
   type IoRedisConnection,
   type IoRedisSubscriber,
 } from "./io-redis-subscriber.ts";
-
-/** The part of a `redis` client that hears of notices. */
-export interface RedisSubscriber {
-  /** Begins to listen to a channel. */
-  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
-  /** Stops listening to a channel. */
-  unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
-  /** Hears of the connection's state. */
-  on(event: "ready" | "error" | "end", listener: () => void): unknown;
-}
 
 /** A client that can make another one with its options. */
 interface SingleClient {
@@ -27,13 +23,6 @@ interface SingleClient {
 interface IoRedisSingle {
   duplicate(options: { readonly lazyConnect: boolean }): IoRedisConnection;
   readonly isCluster?: boolean;
-}
-
-/** A client of the store's own. */
-export interface OwnSubscriber extends RedisSubscriber {
-  connect(): Promise<unknown>;
-  unref(): void;
-  destroy(): void;
 }
 
 /** How long to wait after a failure, and before an unused connection is closed, in milliseconds. */
@@ -111,9 +100,9 @@ export function subscriberSource(
   given: RedisSubscriber | IoRedisSubscriber | undefined,
 ): SubscriberSource | undefined {
   if (given !== undefined) {
-    return givenSubscriber(isIoRedis(given)
-        ? asSubscriber(given as IoRedisSubscriber)
-        : (given as RedisSubscriber));
+    return givenSubscriber(
+      isIoRedis(given) ? asSubscriber(given as IoRedisSubscriber) : (given as RedisSubscriber),
+    );
   }
   if (isIoRedis(client)) {
     const { duplicate, isCluster } = client as Partial<IoRedisSingle>;
