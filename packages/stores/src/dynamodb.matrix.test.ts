@@ -26,7 +26,7 @@ describe("the suite for stores, on an emulator of DynamoDB", () => {
       const { client } = openDynamoDb(server.port);
       const input = {
         TableName: "sessions",
-        Key: await primaryKey({ prefix: "mcp-sessions", shards: 4 }, key),
+        Key: await primaryKey({ table: "sessions", prefix: "mcp-sessions", shards: 4 }, key),
         UpdateExpression: "SET json_text = :text",
         ExpressionAttributeValues: { ":text": { S: text } },
       };
@@ -80,7 +80,10 @@ describe("the store", () => {
 
   test("keeps a time for DynamoDB to remove the item, which lies ahead", async () => {
     const { store, client } = openDynamoDb(server.port);
-    const key = await primaryKey({ prefix: "mcp-sessions", shards: 4 }, "expires");
+    const key = await primaryKey(
+      { table: "sessions", prefix: "mcp-sessions", shards: 4 },
+      "expires",
+    );
     const attributes = async () =>
       (await client.send(new GetItemCommand({ TableName: "sessions", Key: key }))).Item!;
     const seconds = Math.floor(Date.now() / 1_000);

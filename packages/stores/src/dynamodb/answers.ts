@@ -10,18 +10,21 @@ export async function answered<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-/** Whether a write's condition held. */
-export async function isDone(sent: Promise<unknown>): Promise<boolean> {
+/** Whether it was done; false if it was refused for this reason: by default, a condition that does not hold. */
+export async function isDone(
+  sent: Promise<unknown>,
+  reason = "ConditionalCheckFailedException",
+): Promise<boolean> {
   try {
     await answered(sent);
     return true;
   } catch (error) {
-    if (nameOf((error as Error).cause) === "ConditionalCheckFailedException") return false;
+    if (nameOf((error as Error).cause) === reason) return false;
     throw error;
   }
 }
 
-export function nameOf(error: unknown): string {
+function nameOf(error: unknown): string {
   const { name } = (error ?? {}) as { readonly name?: unknown };
   return typeof name === "string" ? name : "";
 }

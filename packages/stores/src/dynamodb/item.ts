@@ -13,6 +13,7 @@ const keptSeconds = 60;
 
 /** Where records are. A store has this many partitions, and a key decides on its own. */
 export interface DynamoDbPlaces {
+  readonly table: string;
   readonly prefix: string;
   readonly shards: number;
 }

@@ -1,4 +1,4 @@
-import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type {
   StoredTextRecord,
   StoreSelected,
@@ -15,28 +15,19 @@ import {
   startOf,
 } from "./item.ts";
 
-interface DynamoDbRange {
-  /** The sort key of the table or of its index, and the condition on it. */
-  readonly attribute: "sort_key" | "by_owner" | "by_use";
-  readonly condition: string;
-  readonly bound: string;
-  /** How many characters its values have before the sort key. */
-  readonly skipped: number;
-}
-
 /**
- * Reads one page, one shard after the other, each in the order of the range's sort key. Local indexes have
- * consistent reads, and fetch the rest of an item themselves.
+ * Reads one page, one shard after the other, each in the order of a sort key. Local indexes have consistent
+ * reads, and fetch the rest of an item themselves.
  */
 export async function listFromDynamoDb(
   client: DynamoDBClient,
-  { table, ...places }: DynamoDbPlaces & { readonly table: string },
+  places: DynamoDbPlaces,
   selection: StoreSelection,
   now: number,
   signal: AbortSignal | undefined,
 ): Promise<StoreSelected> {
   const { prefix, idleSince, after, limit } = selection;
-  const { attribute, condition, bound, skipped } = await rangeOf(selection);
+  const [attribute, condition, bound] = await rangeOf(selection);
   const filters = ["(attribute_not_exists(expires_at) OR expires_at > :now)"];
   const values: DynamoDbItem = { ":bound": { S: bound }, ":now": { N: String(now) } };
   if (prefix !== "") {
@@ -47,34 +38,25 @@ export async function listFromDynamoDb(
     filters.push("last_used_at <= :idle");
     values[":idle"] = { N: String(idleSince) };
   }
-
   const found: { record: StoredTextRecord; end: readonly [number, string] }[] = [];
-  let [shard, from] = after ?? [0, undefined];
-  for (; shard < places.shards && found.length <= limit; shard += 1) {
+  const first = after?.[0] ?? 0;
+  for (let shard = first; shard < places.shards && found.length <= limit; shard += 1) {
     const name = shardName(places, shard);
-    let start: DynamoDbItem | undefined =
-      from === undefined
-        ? undefined
-        : {
-            store_shard: name,
-            [attribute]: { S: from },
-            sort_key: { S: from.slice(skipped) },
-          };
-    from = undefined;
+    let start = shard === first && after ? startKey(name, attribute, after[1]) : undefined;
     let looks = limit + 1 - found.length;
     do {
-      const input = {
-        TableName: table,
+      const command = new QueryCommand({
+        TableName: places.table,
         IndexName: attribute === "sort_key" ? undefined : attribute,
-        Select: "ALL_ATTRIBUTES" as const,
+        Select: "ALL_ATTRIBUTES",
         ConsistentRead: true,
         KeyConditionExpression: `store_shard = :shard AND ${condition}`,
         FilterExpression: filters.join(" AND "),
         ExpressionAttributeValues: { ...values, ":shard": name },
         ExclusiveStartKey: start,
         Limit: looks,
-      };
-      const answer = await answered(client.send(new QueryCommand(input), withSignal(signal)));
+      });
+      const answer = await answered(client.send(command, withSignal(signal)));
       for (const item of answer.Items ?? []) {
         const record = readRecord(item, now);
         if (record) found.push({ record, end: [shard, item[attribute]!.S!] });
@@ -91,25 +73,18 @@ export async function listFromDynamoDb(
   };
 }
 
-async function rangeOf({ prefix, owner, idleSince }: StoreSelection): Promise<DynamoDbRange> {
+/** The sort key of the table or of one of its indexes, the condition on it, and the condition's bound. */
+async function rangeOf({ prefix, owner, idleSince }: StoreSelection) {
   const start = `:${startOf(prefix)}`;
   if (owner !== undefined) {
-    const hash = await ownerHash(owner);
-    return { ...beginning("by_owner", hash + start), skipped: hash.length };
+    return ["by_owner", "begins_with(by_owner, :bound)", (await ownerHash(owner)) + start] as const;
   }
-  if (idleSince === undefined) return { ...beginning("sort_key", start), skipped: 0 };
-  const time = printTime(idleSince);
+  if (idleSince === undefined) return ["sort_key", "begins_with(sort_key, :bound)", start] as const;
   // The least text after this time and a colon.
-  return {
-    attribute: "by_use",
-    condition: "by_use < :bound",
-    bound: `${time};`,
-    skipped: time.length,
-  };
+  return ["by_use", "by_use < :bound", `${printTime(idleSince)};`] as const;
 }
 
-const beginning = (attribute: "sort_key" | "by_owner", bound: string) => ({
-  attribute,
-  condition: `begins_with(${attribute}, :bound)`,
-  bound,
-});
+/** A position in an index names the item, too. There is no colon before its sort key. */
+function startKey(shard: AttributeValue, attribute: string, at: string): DynamoDbItem {
+  return { store_shard: shard, [attribute]: { S: at }, sort_key: { S: at.slice(at.indexOf(":")) } };
+}

@@ -1,14 +1,11 @@
 import {
   CreateTableCommand,
-  DescribeTableCommand,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
   UpdateTimeToLiveCommand,
+  waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { answered, nameOf } from "./answers.ts";
-
-/** How often to look whether the table is there, in milliseconds. */
-const lookMs = 500;
+import { answered, isDone } from "./answers.ts";
 
 /** Creates the table unless it is there, waits until it can be used, and lets it remove what has expired. */
 export async function createDynamoDbTable(
@@ -17,20 +14,12 @@ export async function createDynamoDbTable(
   abortSignal: AbortSignal,
 ): Promise<void> {
   const options = { abortSignal };
-  const describe = () =>
-    answered(client.send(new DescribeTableCommand({ TableName: table }), options));
-  try {
-    await client.send(new CreateTableCommand(tableInput(table)), options);
-  } catch (error) {
-    // It is there, or another process creates it.
-    if (nameOf(error) !== "ResourceInUseException") await answered(Promise.reject(error));
-  }
-  while ((await describe()).Table?.TableStatus !== "ACTIVE") {
-    await new Promise((resolve) => {
-      setTimeout(resolve, lookMs);
-    });
-    abortSignal.throwIfAborted();
-  }
+  const create = client.send(new CreateTableCommand(tableInput(table)), options);
+  // It is there, or another process creates it.
+  await isDone(create, "ResourceInUseException");
+  // The signal ends it before this time, in seconds.
+  const wait = { client, abortSignal, minDelay: 1, maxDelay: 2, maxWaitTime: 600 };
+  await answered(waitUntilTableExists(wait, { TableName: table }));
   const removes = async () => {
     const command = new DescribeTimeToLiveCommand({ TableName: table });
     const { TimeToLiveDescription: ttl } = await answered(client.send(command, options));

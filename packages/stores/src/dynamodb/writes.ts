@@ -20,7 +20,7 @@ const number = (value: number) => ({ N: String(value) });
 /** The writes of the DynamoDB store: each is one conditional request, and a put may need a second one. */
 export function createDynamoDbWrites(
   client: DynamoDBClient,
-  { table, ...places }: DynamoDbPlaces & { readonly table: string },
+  places: DynamoDbPlaces,
 ): Pick<StoreDriver, "put" | "touch" | "delete"> {
   const update = (
     key: DynamoDbItem,
@@ -32,7 +32,7 @@ export function createDynamoDbWrites(
   ): Promise<boolean> => {
     const names = Object.keys(item);
     const input = {
-      TableName: table,
+      TableName: places.table,
       Key: key,
       UpdateExpression: `SET ${names.map((name) => `${name} = :${name}`).join(", ")}${removed}`,
       ConditionExpression: condition,
@@ -67,7 +67,7 @@ export function createDynamoDbWrites(
       await update(key, usedAt(at, key), condition, { ":now": number(now) }, signal);
     },
     async delete(name, ifRevision, now, signal) {
-      const input = { TableName: table, Key: await primaryKey(places, name) };
+      const input = { TableName: places.table, Key: await primaryKey(places, name) };
       const condition = ifRevision !== undefined && {
         ConditionExpression: `revision = :stored AND ${isLive}`,
         ExpressionAttributeValues: { ":stored": { S: ifRevision }, ":now": number(now) },
