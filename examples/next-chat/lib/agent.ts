@@ -6,7 +6,7 @@ import {
   stopWhenWaiting,
 } from "@durable-mcp/ai-sdk";
 import { createOAuth, type OAuth } from "@durable-mcp/oauth";
-import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import { openStore } from "@durable-mcp/stores/open";
 import { ToolLoopAgent, type ToolSet } from "ai";
 import { createConnections } from "./connections";
 import { type History, openHistory } from "./history";
@@ -22,17 +22,16 @@ interface ChatParts {
 }
 
 /** Everything that pages, routes and actions need. Made at the first request, once for each process. */
-export function chatParts(): ChatParts {
+export function chatParts(): Promise<ChatParts> {
   return (kept.chatParts ??= createChatParts());
 }
 
 // Next.js may load this file more than once.
-const kept = globalThis as typeof globalThis & { chatParts?: ChatParts };
+const kept = globalThis as typeof globalThis & { chatParts?: Promise<ChatParts> };
 
-function createChatParts(): ChatParts {
-  const path = setting("DATABASE");
-  const history = openHistory(path);
-  const store = createSqliteStore({ path });
+async function createChatParts(): Promise<ChatParts> {
+  const history = openHistory(setting("DATABASE"));
+  const { store } = await openStore(setting("DURABLE_MCP_STORE"));
   const oauth = createOAuth({
     store,
     keys: { current: setting("SEALING_KEY") },

@@ -24,7 +24,7 @@ export async function readChatState(
   chat: string,
   principal: Principal & { type: "user" },
 ): Promise<ChatState> {
-  const { agent, oauth, history } = chatParts();
+  const { agent, oauth, history } = await chatParts();
   // Before the messages: an answer that ends in between is in them.
   const answering = history.answering(principal.id, chat);
   const [waiting, { sessions }, grants] = await Promise.all([

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SessionStore } from "@durable-mcp/core";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
-import type * as Postgres from "pg";
 import type * as Redis from "redis";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { type StoreOptions, storeAddress } from "./store-options.ts";
@@ -24,14 +23,19 @@ export async function openPlace(options: StoreOptions): Promise<StorePlace> {
   const address = storeAddress(options);
   const { schema, table = "mcp_sessions", prefix = "mcp-sessions" } = options;
   switch (/^([a-z]+):/.exec(address)?.[1]) {
+    case "file":
     case "sqlite":
       refuse(options, ["schema", "prefix"], "SQLite");
-      return await openSqlite(address.replace(/^sqlite:(?:\/\/(?=.))?/, ""), table);
+      return await openSqlite(address.replace(/^\w+:(?:\/\/(?=.))?/, ""), table);
+    case "libsql":
+      refuse(options, ["schema", "prefix"], "libSQL");
+      checkUrl(address, "libsql://database.turso.io?authToken=…");
+      return await openTable(address, { table }, "libSQL");
     case "postgres":
     case "postgresql":
       refuse(options, ["prefix"], "PostgreSQL");
       checkUrl(address, "postgres://user@host:5432/database");
-      return await openPostgres(address, schema, table);
+      return await openTable(address, { schema, table }, "PostgreSQL");
     case "redis":
     case "rediss":
       refuse(options, ["table", "schema"], "Redis");
@@ -40,7 +44,7 @@ export async function openPlace(options: StoreOptions): Promise<StorePlace> {
     default:
       // What is there instead may hold a password.
       throw wrongUsage(
-        "--store must begin with sqlite:, postgres:// or redis://, such as --store sqlite:sessions.db",
+        "--store must begin with file:, postgres://, redis:// or libsql://, such as --store file:sessions.db",
       );
   }
 }
@@ -61,7 +65,7 @@ function checkUrl(address: string, example: string): void {
 }
 
 async function openSqlite(path: string, table: string): Promise<StorePlace> {
-  if (path === "") throw wrongUsage("--store: sqlite: needs a file, such as sqlite:sessions.db");
+  if (path === "") throw wrongUsage("--store: file: needs a file, such as file:sessions.db");
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
     throw new CommandFailure(
       "--store: there is no such file. Give the path of your application's database, from here or from /.",
@@ -106,24 +110,24 @@ async function withoutExperimentalWarning<T>(load: () => Promise<T>): Promise<T>
   }
 }
 
-async function openPostgres(
+/** @param table of the application, which has made it */
+async function openTable(
   address: string,
-  schema: string | undefined,
-  table: string,
+  { schema, table }: { readonly schema?: string | undefined; readonly table: string },
+  what: "PostgreSQL" | "libSQL",
 ): Promise<StorePlace> {
-  const { createPostgresStore } = await import("@durable-mcp/stores/postgres");
-  const { default: pg } = await loadDriver<{ default: typeof Postgres }>("pg", "PostgreSQL");
-  const pool = new pg.Pool({
-    ...{ connectionString: address, max: 4, connectionTimeoutMillis: connectTimeoutMs },
+  const { openStore } = await import("@durable-mcp/stores/open");
+  const opened = await openStore(address, {
+    ...{ schema, table, createTables: false },
+    // A connection that breaks while it is not in use; the next query says more.
+    onError: () => undefined,
+    loadDriver: (name) => loadDriver(name, what),
   });
-  // A connection that breaks while it is not in use; the next query says more.
-  pool.on("error", () => undefined);
-  const store = createPostgresStore({ pool, schema, table, listen: false });
-  const place = { store, name: `the PostgreSQL table ${table}`, close: () => pool.end() };
-  return await tryOut(place, async () => {
-    await store.list({ limit: 1 }).catch((error: Error) => {
-      const { code } = (error.cause ?? {}) as { code?: unknown };
-      throw code === "42P01" ? noTable(table) : error;
+  return await tryOut({ ...opened, name: `the ${what} table ${table}` }, async () => {
+    await opened.store.list({ limit: 1 }).catch((error: Error) => {
+      const { code, message } = (error.cause ?? {}) as { code?: unknown; message?: unknown };
+      const isMissing = code === "42P01" || /no such table/.test(String(message));
+      throw isMissing ? noTable(table) : error;
     });
   });
 }
@@ -166,7 +170,7 @@ function noTable(table: string): CommandFailure {
 }
 
 /** Loads the driver of a database: one that is installed with this program, or in the folder where it runs. */
-export async function loadDriver<DRIVER>(name: "pg" | "redis", what: string): Promise<DRIVER> {
+export async function loadDriver<DRIVER>(name: string, what: string): Promise<DRIVER> {
   const hereOf = () => createRequire(join(process.cwd(), "package.json")).resolve(name);
   const imported =
     (await importFrom(() => name)) ?? (await importFrom(() => pathToFileURL(hereOf()).href));

@@ -23,7 +23,7 @@ describe("the store of a command", () => {
 
   test("is no file that the command makes", async () => {
     const path = temporaryFile("sessions.db");
-    const seen = await list("--store", `sqlite:${path}`);
+    const seen = await list("--store", `file:${path}`);
     expect(seen).toMatchObject({ exitCode: 1, stdout: "" });
     expect(seen.stderr).toContain("--store: there is no such file");
     expect(existsSync(path)).toBe(false);
@@ -47,11 +47,12 @@ describe("the store of a command", () => {
   });
 
   test.each([
-    ["mysql://root:s3cret@db/agents", "--store must begin with sqlite:, postgres:// or redis://"],
-    ["sessions.db", "--store must begin with sqlite:"],
+    ["mysql://root:s3cret@db/agents", "--store must begin with file:, postgres://, redis:// or libsql://"],
+    ["sessions.db", "--store must begin with file:"],
     ["postgres://me:s3cret/%@:x", "--store is no URL"],
     ["redis://:s3cret@host:port", "--store is no URL"],
-    ["sqlite:", "such as sqlite:sessions.db"],
+    ["libsql://h%@?authToken=s3cret", "--store is no URL"],
+    ["sqlite:", "such as file:sessions.db"],
   ])("of another form is refused, and not repeated: %s", async (address, message) => {
     const seen = await list("--store", address);
     expect(seen).toMatchObject({ exitCode: 2, stdout: "" });

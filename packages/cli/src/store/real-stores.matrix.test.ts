@@ -17,7 +17,7 @@ const application = fileURLToPath(new URL("../../test/application-program.ts", i
 
 /** The address of a store, with a password where there can be one. */
 function addressOf({ kind, at }: StorePlace): string {
-  if (kind === "sqlite") return `sqlite:${at}`;
+  if (kind === "sqlite") return `file:${at}`;
   return kind === "postgres"
     ? `postgres://postgres:s3cret@127.0.0.1:${at}/postgres`
     : `redis://127.0.0.1:${at}`;

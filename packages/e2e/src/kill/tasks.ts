@@ -89,8 +89,8 @@ function fatesOf(point: TaskKillPoint): readonly Fate[] {
   if (work === "park first") {
     if (place === "during put 1") return ["settled", "unknown"];
     if (isSend || place === "after put 1") return ["unknown"];
-    // What is noted of a session's stream may be on its way still when the call is left.
-    const isNoting = kind !== "task of 2026-07-28" && place.endsWith("put 3");
+    // What is noted of a session's stream may be on its way still when the call is left, and its entry comes first.
+    const isNoting = kind !== "task of 2026-07-28" && /put [23]$/.test(place);
     return place === "during put 2" || isNoting ? ["settled", "unknown"] : ["settled"];
   }
   // A session's task asks once, on a stream that has to be known.

@@ -144,6 +144,21 @@ const largest: Readonly<Record<string, number>> = {
   maxEvents: 500,
 };
 
+/** What a record has beside a state or events, in bytes. */
+const otherBytes = 20_000;
+
+/** The settings on a store that takes so many bytes. A character of JSON has three at most. */
+export function withinStore(settings: HandlerSettings, maxBytes = Infinity): HandlerSettings {
+  const { limits, events } = settings;
+  const room = Math.max(1, maxBytes - otherBytes);
+  const maxLength = Math.min(events.maxLength, Math.ceil(room / 3));
+  return {
+    ...settings,
+    limits: { ...limits, stateBytes: Math.min(limits.stateBytes, room) },
+    events: { ...events, maxLength },
+  };
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the setting */
 export function withDefaults({ name = "default", now = Date.now, ...options }: SettingsOptions) {
   checkText(name, "name");

@@ -1,6 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
-import { withDefaults } from "../base/settings.ts";
+import { withDefaults, withinStore } from "../base/settings.ts";
 import { createStoreContext, type StoreContext } from "../records/store-context.ts";
 import { createStoredStates, type StoredStates } from "../records/stored-states.ts";
 import type { StoredSession } from "../records/stored-session.ts";
@@ -24,8 +24,8 @@ export interface HandlerContext extends StoreContext {
 export function createHandlerContext<State extends object>(
   options: SessionHandlerOptions<State>,
 ): HandlerContext {
-  const settings = withDefaults(options);
-  const store = options.store ?? createMemoryStore({ now: settings.now });
+  const { now = Date.now, store = createMemoryStore({ now }) } = options;
+  const settings = withinStore(withDefaults(options), store.maxBytes);
   const context = createStoreContext(store, settings, guarded(options.onEvent));
   const initialState = () =>
     checkState(options.initialState?.() ?? {}, settings.limits.stateBytes, "initialState()");

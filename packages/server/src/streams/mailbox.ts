@@ -36,7 +36,8 @@ function parseMail(value: unknown): Mail | undefined {
 
 /** Client messages that reached a replica other than the one that waits for them. */
 export function createMailbox({ settings, store, sessions, signals, topicOf }: StoreContext) {
-  const { name, now, timeouts } = settings;
+  const { name, now, timeouts, events } = settings;
+  const most = Math.min(maxLength, events.maxLength);
   const keyOf = (hash: string, instance: string) => storeKey(name, "mail", hash, instance);
   const countMailboxes = async (hash: string) => {
     const prefix = storeKeyPrefix(name, "mail", hash);
@@ -81,7 +82,7 @@ export function createMailbox({ settings, store, sessions, signals, topicOf }: S
         read: (value) => parseMail(value) ?? { version: 1, box: randomName(), messages: [] },
         change: async (mail, isNew) => {
           const messages = [...mail.messages, ...added].slice(-maxMessages);
-          if (JSON.stringify(messages).length > maxLength) throw new MailFull();
+          if (JSON.stringify(messages).length > most) throw new MailFull();
           if (isNew && (await countMailboxes(hash)) >= maxMailboxes) throw new MailFull();
           return { ...mail, messages };
         },

@@ -25,7 +25,7 @@ export async function answerQuestion(
   responses: InputResponses,
 ): Promise<Problem | undefined> {
   const principal = await signedIn();
-  const { sessions } = chatParts().agent;
+  const { sessions } = (await chatParts()).agent;
   return await problemOf(
     // The answers are checked against the questions before anything is sent.
     sessions.answer(shortText.parse(chat), shortText.parse(call), responses, {
@@ -38,7 +38,7 @@ export async function answerQuestion(
 /** Takes a call back. The model reads it with the next message. */
 export async function withdrawCall(chat: string, call: string): Promise<Problem | undefined> {
   const principal = await signedIn();
-  const { sessions } = chatParts().agent;
+  const { sessions } = (await chatParts()).agent;
   return await problemOf(
     sessions.withdraw(shortText.parse(chat), shortText.parse(call), { principal }),
   );
@@ -47,20 +47,21 @@ export async function withdrawCall(chat: string, call: string): Promise<Problem 
 /** Ends the answer that is being made, in whichever process. */
 export async function stopAnswer(chat: string): Promise<void> {
   const { id } = await signedIn();
-  chatParts().history.stop(id, shortText.parse(chat));
+  (await chatParts()).history.stop(id, shortText.parse(chat));
 }
 
 /** Ends the chat's MCP session of a connection. The next message begins another. */
 export async function endSession(chat: string, connection: string): Promise<void> {
   const principal = await signedIn();
-  const { sessions } = chatParts().agent;
+  const { sessions } = (await chatParts()).agent;
   await sessions.end(shortText.parse(chat), { principal, connection: shortText.parse(connection) });
 }
 
 /** Forgets the user's tokens of a connection, and revokes them. */
 export async function signOut(connection: string): Promise<void> {
   const principal = await signedIn();
-  await chatParts().oauth.signOut({ principal, connection: shortText.parse(connection) });
+  const { oauth } = await chatParts();
+  await oauth.signOut({ principal, connection: shortText.parse(connection) });
 }
 
 async function signedIn() {

@@ -9,5 +9,6 @@ export default async function ChatPage({ params }: { params: Promise<{ id: strin
   const principal = await currentUser();
   if (principal === undefined) redirect("/");
   const state = await readChatState(id, principal);
-  return <Chat key={id} id={id} state={state} modelName={chatParts().modelName} />;
+  const { modelName } = await chatParts();
+  return <Chat key={id} id={id} state={state} modelName={modelName} />;
 }

@@ -5,5 +5,6 @@ import { currentUser } from "../../../lib/user";
 export async function GET(request: Request): Promise<Response> {
   const principal = await currentUser();
   if (principal === undefined) return new Response("Open a chat first.", { status: 401 });
-  return await chatParts().oauth.handler(request, { principal });
+  const { oauth } = await chatParts();
+  return await oauth.handler(request, { principal });
 }

@@ -28,7 +28,7 @@ export async function POST(
   const body = requestBody.safeParse(await request.json().catch(() => undefined));
   if (!body.success) return new Response("This is no message.", { status: 400 });
 
-  const { agent, history } = chatParts();
+  const { agent, history } = await chatParts();
   const user = principal.id;
   if (!history.begin(user, chat)) return new Response("An answer is under way.", { status: 409 });
   const stopped = new AbortController();
