@@ -1,5 +1,5 @@
 import { testSessionStore } from "@durable-mcp/testing/store";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openIoRedis from "../test/open-ioredis.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
@@ -117,5 +117,30 @@ describe.skipIf(redisUnavailable !== undefined)("by a client of ioredis", () => 
     for (const end of ends) end();
     await expect.poll(connections, { timeout: 5_000 }).toBe(before);
     client.disconnect();
+  });
+});
+
+describe.skipIf(redisUnavailable !== undefined)("by a Cluster of ioredis", () => {
+  test("finds all keys of a store on one shard, and has no notices", async () => {
+    const server = await startRedis(
+      ...["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"],
+    );
+    const node = new Redis(server.port, "127.0.0.1");
+    const cluster = new Cluster([{ host: "127.0.0.1", port: server.port }], { lazyConnect: true });
+    try {
+      await node.cluster("ADDSLOTSRANGE", 0, 16_383);
+      await expect.poll(() => node.cluster("INFO")).toContain("cluster_state:ok");
+      const store = createRedisStore({ client: cluster });
+      for (const key of ["k", "}{x}", "{y}"]) {
+        expect((await store.put(key, 1, null, { owner: "o", expiresAt: 1e15 })).ok).toBe(true);
+        expect(await store.get(key)).toMatchObject({ value: 1 });
+      }
+      expect((await store.list({ owner: "o", limit: 10 })).records).toHaveLength(3);
+      expect("publish" in store || "subscribe" in store).toBe(false);
+    } finally {
+      cluster.disconnect();
+      node.disconnect();
+      await server.remove();
+    }
   });
 });

@@ -1,7 +1,3 @@
-import { fileURLToPath } from "node:url";
-import { createContext, runInContext } from "node:vm";
-import type { StoredValue } from "@durable-mcp/core";
-import { rolldown } from "rolldown";
 import { expect, test } from "vitest";
 import { createUpstashStore } from "./upstash.ts";
 
@@ -64,30 +60,4 @@ test("fails when there is no answer, or none of Upstash's", async () => {
   });
   const cause = new TypeError("no network");
   expect(await put(() => Promise.reject(cause))).toMatchObject({ code: "STORE_FAILED", cause });
-});
-
-test("needs nothing of Node", async () => {
-  const bundle = await rolldown({
-    input: fileURLToPath(new URL("upstash.ts", import.meta.url)),
-    platform: "neutral",
-    resolve: { conditionNames: ["@durable-mcp/source"] },
-    external: /^node:/,
-    logLevel: "silent",
-  });
-  const { output } = await bundle.generate({ format: "iife", name: "upstash" });
-  expect(output[0].imports).toEqual([]);
-  // On the edge there are these, and timers are numbers.
-  const timers = {
-    setTimeout: (...args: [() => void]) => Number(setTimeout(...args)),
-    clearTimeout,
-  };
-  const web = { AbortController, crypto, performance, Request, TextEncoder, URL, ...timers };
-  const edge = createContext({
-    ...web,
-    fetch: async () => Response.json({ result: [["1", "r"]] }),
-  });
-  runInContext(output[0].code, edge);
-  const program = `upstash.createUpstashStore({ url: "${url}", token: "t" }).get("k")`;
-  const stored = await (runInContext(program, edge) as Promise<StoredValue>);
-  expect(stored.value).toBe(1);
 });
