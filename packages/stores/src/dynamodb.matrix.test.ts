@@ -85,7 +85,11 @@ describe("the store", () => {
       "expires",
     );
     const attributes = async () =>
-      (await client.send(new GetItemCommand({ TableName: "sessions", Key: key }))).Item!;
+      (
+        await client.send(
+          new GetItemCommand({ TableName: "sessions", Key: key, ConsistentRead: true }),
+        )
+      ).Item!;
     const seconds = Math.floor(Date.now() / 1_000);
     const gone = await store.put("expires", 1, null, { owner, expiresAt: 0 });
     expect(Number((await attributes())["remove_at"]!.N)).toBeGreaterThan(seconds);

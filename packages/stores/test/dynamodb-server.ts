@@ -51,6 +51,10 @@ export async function startDynamoDb(): Promise<DynamoDbServer> {
     taken.push(operation);
     const body = await text(request);
     if (operation.endsWith("TimeToLive")) return answerTtl(operation, body, response);
+    // The emulator is consistent in any case.
+    if (/Get|Query/.test(operation) && !body.includes('"ConsistentRead":true')) {
+      return response.writeHead(400).end('{"__type":"NotConsistentException"}');
+    }
     const { method, url: path, headers } = request;
     const upstream = httpRequest({ host: "127.0.0.1", port: target, method, path, headers });
     upstream.on("error", () => request.socket.destroy());

@@ -57,15 +57,12 @@ export function asOwnSubscriber(client: IoRedisConnection): OwnSubscriber {
   client.on("connect", () => client.stream?.unref?.());
   return {
     ...asSubscriber(client),
-    async connect() {
-      try {
-        await client.connect();
-      } catch (error) {
+    connect: () =>
+      client.connect().catch((error: unknown) => {
         // It would go on trying.
         client.disconnect();
         throw error;
-      }
-    },
+      }),
     unref: () => undefined,
     destroy: () => client.disconnect(),
   };
