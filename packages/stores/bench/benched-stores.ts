@@ -110,7 +110,7 @@ async function openPostgres(now: () => number): Promise<BenchedStore> {
           name,
           ...postgresList('"mcp_sessions"', selection, 1),
         })),
-        { name: "get", ...statements.get("k", 1) },
+        { name: "get", ...statements.get(["k"], 1) },
         { name: "save", ...statements.put({ ...record, ifRevision: "1" }, 1, true) },
         { name: "save a new one", ...statements.put({ ...record, ifRevision: null }, 1, true) },
       ];

@@ -1,12 +1,14 @@
 // What a save and a page of `list` cost when a store holds more and more sessions, and how its
-// database finds them: `npm run lab -- stores`, with the names of stores to measure only these.
+// database finds them: `npm run lab -- stores`, with the names of stores to measure only these, and with `--million` to
+// fill them with more.
 import { cpus } from "node:os";
 import type { SessionStore } from "@durable-mcp/core";
 import type { StoreSelection } from "@durable-mcp/core/store-driver";
 import { type BenchedStore, openers } from "./benched-stores.ts";
 import { measureCalls } from "./measure-calls.ts";
 
-const sizes = [100, 10_000, 100_000];
+const isMillion = process.argv.includes("--million");
+const sizes = [100, 10_000, isMillion ? 1_000_000 : 100_000];
 const rounds = 200;
 const limit = 20;
 /** Records of one owner, and of one prefix. */
@@ -22,7 +24,7 @@ const keyOf = (n: number) => JSON.stringify([chatOf(n), `session ${n}`]);
 const prefixOf = (n: number) => `${JSON.stringify([chatOf(n)]).slice(0, -1)},`;
 const ownerOf = (n: number) => JSON.stringify(["user", "https://idp.example", chatOf(n)]);
 
-const named = process.argv.slice(2);
+const named = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 console.log(`${cpus().length} cores, ${process.platform} ${process.arch}, Node ${process.version}`);
 console.log(
   `Medians of ${rounds} calls; a value of 2,000 characters, a page of ${limit} records.\n`,
@@ -116,6 +118,12 @@ async function callsOn(store: SessionStore, size: number): Promise<Record<string
   const cursor = await cursorInTheMiddle(store, size);
   return {
     get: async () => () => store.get(keyOf(next())),
+    "100 gets at once": async () => () =>
+      Promise.all(Array.from({ length: 100 }, () => store.get(keyOf(next())))),
+    ...(store.getMany && {
+      "getMany of 100": async () => () =>
+        store.getMany!(Array.from({ length: 100 }, () => keyOf(next()))),
+    }),
     save: async () => {
       const n = used();
       const current = await store.get(keyOf(n));

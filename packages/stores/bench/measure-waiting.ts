@@ -1,5 +1,6 @@
-// What waiting calls cost when 100,000 wait in one store: `npm run lab -- waiting`, with the name of another store to measure that. Half of them are kept by their
-// server, and a hundredth of those are due.
+// What waiting calls cost when 100,000 wait in one store: `npm run lab -- waiting`, with the name of another store to
+// measure that, and with `--million` for a million. Half of them are kept by their server, and a hundredth of those are
+// due.
 import { cpus } from "node:os";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
@@ -13,7 +14,7 @@ import {
 } from "@durable-mcp/core/waiting/internal";
 import { openers } from "./benched-stores.ts";
 
-const calls = 100_000;
+const calls = process.argv.includes("--million") ? 1_000_000 : 100_000;
 const perSession = 10;
 const rounds = 50;
 const now = Date.parse("2026-01-01");
@@ -71,7 +72,7 @@ function counting(store: SessionStore) {
   return { counted, count };
 }
 
-const [name = "postgres"] = process.argv.slice(2);
+const [name = "postgres"] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const open = openers[name];
 if (typeof open !== "function") throw new Error(`skipped: ${name}: ${open ?? "no such store"}`);
 console.log(`${cpus().length} cores, ${process.platform} ${process.arch}, Node ${process.version}`);
@@ -92,7 +93,7 @@ try {
   const next = () => (turn = (turn + 7_919) % calls);
   const measured: Record<string, () => Promise<unknown>> = {
     "due, a page of 100": () => listDue(store, agent, { now, limit: 100 }),
-    "waiting, of one of 10,000 chats": () => createWaitingStore(store, ownerOf(next())).list(),
+    "waiting, of one chat": () => createWaitingStore(store, ownerOf(next())).list(),
     "check, the reads of one": async () => {
       const of = await readDue(store, agent, `due${next() & ~1}`);
       await createWaitingStore(store, { agent, ...of! }).read(of!.id);

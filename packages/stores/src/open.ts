@@ -28,10 +28,12 @@ export interface OpenedStore {
   readonly close: () => Promise<void>;
 }
 
-type Opener = (
-  address: string,
-  options: OpenStoreOptions & Required<Pick<OpenStoreOptions, "onError" | "loadDriver">>,
-) => Promise<OpenedStore>;
+interface OpenParts extends OpenStoreOptions {
+  readonly onError: (error: Error) => void;
+  readonly loadDriver: (name: string) => Promise<unknown>;
+}
+
+type Opener = (address: string, options: OpenParts) => Promise<OpenedStore>;
 
 const connectMs = 10_000;
 

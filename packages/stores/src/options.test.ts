@@ -56,6 +56,16 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
       now: [5, null],
     },
   ],
+  "createPostgresStore with query": [
+    createPostgresStore,
+    { query: pool.query },
+    {
+      query: [5, null, pool, "SELECT 1"],
+      pool: [pool, null],
+      listen: [5, null, true, false],
+      prepare: [true, false, null],
+    },
+  ],
   createRedisStore: [
     createRedisStore,
     { client },
@@ -139,6 +149,19 @@ test("a misspelt option is told the right name", () => {
     "busyTimeout is not a known option. Did you mean busyTimeoutMs?",
   );
 });
+
+test.each([{ rows: [] }, [["1", "2"]], undefined])(
+  "a query of PostgreSQL that returns %j does not read as no row",
+  async (answer) => {
+    const through = createPostgresStore({ query: async () => answer as never });
+    for (const attempt of [through.get("k"), through.put("k", 1, null, { owner: "o" })]) {
+      await expect(attempt).rejects.toMatchObject({
+        code: "CONNECTION_INVALID",
+        data: { field: "query" },
+      });
+    }
+  },
+);
 
 test.each([undefined, null, 5, "sessions.db", []])(
   "no factory takes %s for its options",

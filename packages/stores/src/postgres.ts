@@ -1,38 +1,59 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { checkKnown, checkMethods, checkMs, invalidOption } from "@durable-mcp/core/internal";
 import {
-  attemptInStore,
-  createDrivenStore,
-  type StoreDriver,
-} from "@durable-mcp/core/store-driver";
+  checkFunction,
+  checkKnown,
+  checkMethods,
+  checkMs,
+  invalidOption,
+} from "@durable-mcp/core/internal";
+import { attemptInStore, createDrivenStore, type StoredText } from "@durable-mcp/core/store-driver";
+import { escapeText } from "./base/key-text.ts";
 import { makePostgresBatch } from "./postgres/batch.ts";
 import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
 import {
   createPostgresNotices,
   isConnectingPool,
+  type ListenToPostgres,
+  listenThroughPool,
   noticeChannel,
   noticePayload,
 } from "./postgres/notices.ts";
 import type { PostgresQuery } from "./postgres/query.ts";
-import { createPostgresSender, type SendToPostgres } from "./postgres/send.ts";
+import {
+  type PostgresPool,
+  type QueryPostgres,
+  sendThroughPool,
+  sendThroughQuery,
+  withRetries,
+} from "./postgres/send.ts";
 import { postgresStatements, putsPerPurge } from "./postgres/statements.ts";
-import { type PostgresNames, postgresTableName, postgresTables } from "./postgres/tables.ts";
+import {
+  makePostgresTables,
+  type PostgresNames,
+  postgresTableName,
+  postgresTables,
+} from "./postgres/tables.ts";
 
-export { type PostgresNames, postgresTables };
+export { type PostgresNames, type PostgresPool, postgresTables };
 
-/** The part of a `Pool` of `pg` that the store needs. */
-export interface PostgresPool {
-  /** Runs one statement. */
-  query(
-    text: string,
-    values?: unknown[],
-  ): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>;
+/** Options of `createPostgresStore`: a `pool` of `pg`, or the `query` of any other driver. */
+export type PostgresStoreOptions = PostgresPoolOptions | PostgresQueryOptions;
+
+/** Options that both kinds have. */
+interface PostgresCommonOptions extends PostgresNames {
+  /** How long one operation may take, connecting included, in milliseconds. @default 10000 */
+  readonly timeoutMs?: number | undefined;
+  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
+  readonly onUnreadable?: (() => void) | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
 }
 
-/** Options of `createPostgresStore`. */
-export interface PostgresStoreOptions extends PostgresNames {
+/** Options of `createPostgresStore` with a pool. */
+export interface PostgresPoolOptions extends PostgresCommonOptions {
   /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. Idle, it keeps a process for 10 s. */
   readonly pool: PostgresPool;
+  readonly query?: undefined;
   /**
    * Whether `subscribe` listens (`LISTEN`), on a connection of its own with the pool's settings. Without it,
    * the store has neither `publish` nor `subscribe`: for poolers that do not pass notifications on.
@@ -44,12 +65,19 @@ export interface PostgresStoreOptions extends PostgresNames {
    * that, the store notices and stops. @default true
    */
   readonly prepare?: boolean | undefined;
-  /** How long one operation may take, connecting included, in milliseconds. @default 10000 */
-  readonly timeoutMs?: number | undefined;
-  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
-  readonly onUnreadable?: (() => void) | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  readonly now?: (() => number) | undefined;
+}
+
+/** Options of `createPostgresStore` with a function that sends its statements, through any driver. */
+export interface PostgresQueryOptions extends PostgresCommonOptions {
+  /**
+   * Runs one statement with values for `$1` and so on, and returns its rows, each an object by column name. Its
+   * errors have PostgreSQL's SQLSTATE as their `code`. The driver stays yours, and so do its connections.
+   */
+  readonly query: QueryPostgres;
+  readonly pool?: undefined;
+  /** Listens (`LISTEN`) for `subscribe`. Without it, the store has neither `publish` nor `subscribe`. */
+  readonly listen?: ListenToPostgres | undefined;
+  readonly prepare?: undefined;
 }
 
 /** A store in PostgreSQL, which can make its tables. */
@@ -59,23 +87,25 @@ export interface PostgresStore extends SessionStore {
 }
 
 /**
- * A store in PostgreSQL 13 or newer, through a pool of `pg`.
+ * A store in PostgreSQL 13 or newer, through a pool of `pg` or any other driver.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
   checkPostgresOptions(options);
-  const { pool, schema, table, timeoutMs = 10_000, onUnreadable, now } = options;
-  const { listen = true, prepare = true } = options;
+  const { schema, table, timeoutMs = 10_000, onUnreadable, now } = options;
   const name = postgresTableName({ schema, table });
   const statements = postgresStatements(name);
-
-  const query = createPostgresSender(pool, prepare && isConnectingPool(pool));
+  const { sendOnce, listen } = connect(options);
+  const send = withRetries(sendOnce);
   const isPurge = createPurgeTurns();
   const write = async (statement: PostgresQuery, signal: AbortSignal | undefined) =>
-    (await query(statement, signal)).rowCount === 1;
-
-  const notices = listen ? noticesOf(pool, table, query) : {};
+    (await send(statement, signal)).length === 1;
+  const getMany = async (keys: readonly string[], time: number, signal?: AbortSignal) => {
+    const rows = await send(statements.get(keys, time), signal);
+    const found = new Map((rows as ({ key: string } & StoredText)[]).map((row) => [row.key, row]));
+    return keys.map((key) => found.get(escapeText(key)));
+  };
 
   return {
     ...createDrivenStore(
@@ -83,29 +113,30 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         name: "PostgreSQL",
         timeoutMs,
         onUnreadable,
-        async get(key, time, signal) {
-          const { rows } = await query(statements.get(key, time), signal);
-          return rows[0] as { text: string; revision: string } | undefined;
-        },
+        get: async (key, time, signal) => (await getMany([key], time, signal))[0],
+        getMany,
         put: (record, time, signal) =>
           write(statements.put(record, time, isPurge([record])), signal),
         async touch(key, at, time, signal) {
-          await query(statements.touch(key, at, time), signal);
+          await send(statements.touch(key, at, time), signal);
         },
         async delete(key, ifRevision, time, signal) {
           const isDone = await write(statements.delete(key, ifRevision, time), signal);
           return isDone || ifRevision === undefined;
         },
         async list(selection, time, signal) {
-          const { rows } = await query(postgresList(name, selection, time), signal);
+          const rows = await send(postgresList(name, selection, time), signal);
           return readPostgresPage(rows as PostgresRow[], selection.limit);
         },
         batch: (steps, time, signal) =>
-          makePostgresBatch(
-            async (each) => (await query(each, signal)).rows,
-            ...([name, steps, time, isPurge(steps)] as const),
-          ),
-        ...notices,
+          makePostgresBatch(send, signal, name, steps, time, isPurge(steps)),
+        ...(listen && {
+          async publish(topic, signal) {
+            const values = [noticeChannel(table), noticePayload(topic)];
+            await send({ text: "SELECT pg_notify($1, $2)", values }, signal);
+          },
+          subscribe: createPostgresNotices(listen, noticeChannel(table)),
+        }),
       },
       now,
     ),
@@ -113,36 +144,42 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       attemptInStore(
         "PostgreSQL",
         "createTables",
-        async () => {
-          // The statements of one query are one transaction. Without the lock, two at once fail despite
-          // IF NOT EXISTS.
-          const lock = "SELECT pg_advisory_xact_lock(hashtext('durable-mcp'));";
-          await pool.query(`${lock}\n${postgresTables({ schema, table })}`);
-        },
+        async ({ signal }) => void (await send(makePostgresTables({ schema, table }), signal)),
         timeoutMs,
       ),
   };
 }
 
+function connect(options: PostgresStoreOptions) {
+  const { query } = options;
+  if (query) return { sendOnce: sendThroughQuery(query), listen: options.listen };
+  const { pool, prepare = true, listen = true } = options;
+  const isConnecting = isConnectingPool(pool);
+  return {
+    sendOnce: sendThroughPool(pool, prepare && isConnecting),
+    listen: listen && isConnecting ? listenThroughPool(pool) : undefined,
+  };
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 function checkPostgresOptions(options: PostgresStoreOptions): void {
-  const known = [
-    "pool",
-    "schema",
-    "table",
-    "listen",
-    "prepare",
-    "timeoutMs",
-    "onUnreadable",
-    "now",
-  ];
-  checkKnown(options, known);
-  checkMethods(options.pool, "pool", ["query"], "a Pool of pg");
+  const known = ["pool", "query", "schema", "table", "listen", "prepare"];
+  checkKnown(options, [...known, "timeoutMs", "onUnreadable", "now"]);
+  checkMs(options.timeoutMs, "timeoutMs");
+  if (options.query !== undefined) {
+    checkFunction(options.query, "query");
+    checkFunction(options.listen, "listen");
+    for (const option of ["pool", "prepare"] as const) {
+      if (options[option] !== undefined)
+        throw invalidOption(option, "must be left out beside query");
+    }
+    return;
+  }
+  checkMethods(options.pool, "pool", ["query"], "a Pool of pg. For another driver, give query");
   const { listen = true, prepare = true } = options;
   for (const [option, value] of Object.entries({ listen, prepare })) {
     if (typeof value !== "boolean") throw invalidOption(option, "must be true or false");
   }
-  checkMs(options.timeoutMs, "timeoutMs");
 }
 
 /** Says which writes are to delete what has expired, too. */
@@ -154,21 +191,5 @@ function createPurgeTurns() {
     if (putsUntilPurge > 0) return false;
     putsUntilPurge = putsPerPurge;
     return true;
-  };
-}
-
-function noticesOf(
-  pool: PostgresPool,
-  table: string | undefined,
-  query: SendToPostgres,
-): Pick<StoreDriver, "publish" | "subscribe"> {
-  if (!isConnectingPool(pool)) return {};
-  const channel = noticeChannel(table);
-  return {
-    async publish(topic, signal) {
-      const values = [channel, noticePayload(topic)];
-      await query({ text: "SELECT pg_notify($1, $2)", values }, signal);
-    },
-    subscribe: createPostgresNotices(pool, channel),
   };
 }

@@ -12,7 +12,7 @@ import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../events/connection-error.ts";
 import { isNewerEntry } from "../slots/kept-session.ts";
 import { asWaitingCall, isCallOf, type ListedCall } from "../waiting/waiting-records.ts";
-import { deleteAll } from "./delete-all.ts";
+import { deleteAll } from "../base/delete-all.ts";
 import {
   isSeenName,
   type ListedRecord,

@@ -1,6 +1,6 @@
 import type { StoredRecord } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
-import { deleteAll } from "../records/delete-all.ts";
+import { deleteAll } from "../base/delete-all.ts";
 import { endRecord } from "../records/end-record.ts";
 import {
   checkIdleMs,

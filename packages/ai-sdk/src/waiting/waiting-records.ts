@@ -2,7 +2,7 @@ import type { Principal, SessionStore, StoredRecord } from "@durable-mcp/core";
 import { isRecord, parseWaitingKey, waitingKey } from "@durable-mcp/core/internal";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { isOpen, loadWaiting } from "./stored-calls.ts";
-import { deleteAll } from "../records/delete-all.ts";
+import { deleteAll } from "../base/delete-all.ts";
 import type { Tell } from "../events/step-events.ts";
 
 /** A waiting call from a store's list, and whose it is. */

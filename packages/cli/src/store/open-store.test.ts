@@ -47,7 +47,10 @@ describe("the store of a command", () => {
   });
 
   test.each([
-    ["mysql://root:s3cret@db/agents", "--store must begin with file:, postgres://, redis:// or libsql://"],
+    [
+      "mysql://root:s3cret@db/agents",
+      "--store must begin with file:, postgres://, redis:// or libsql://",
+    ],
     ["sessions.db", "--store must begin with file:"],
     ["postgres://me:s3cret/%@:x", "--store is no URL"],
     ["redis://:s3cret@host:port", "--store is no URL"],

@@ -19,7 +19,10 @@ const addressVariable = "DURABLE_MCP_STORE";
 /** Adds the options that say where the store is, and how it is opened. */
 export function addStoreOptions(command: Command): Command {
   return command
-    .option("--store <address>", `file:PATH, postgres://…, redis://… or libsql://… (or ${addressVariable})`)
+    .option(
+      "--store <address>",
+      `file:PATH, postgres://…, redis://… or libsql://… (or ${addressVariable})`,
+    )
     .option("--table <name>", "the table of a SQLite or PostgreSQL store (default: mcp_sessions)")
     .option("--schema <name>", "the schema of a PostgreSQL store")
     .option("--prefix <text>", "the prefix of a Redis store (default: mcp-sessions)")

@@ -124,10 +124,11 @@ function drivenBatch(
         const index = await driver.batch!(steps, time, each.signal);
         const revisions = steps.map((step) => (step.type === "put" ? step.revision : undefined));
         if (index === undefined) return { ok: true, revisions };
-        const answer = await conflict(steps[index]!.key, time, each);
-        // All of it was made, or none: one write shows which.
-        const own = puts[0];
-        const stored = own && (await driver.get(own.key, time, each.signal));
+        const step = steps[index]!;
+        const answer = await conflict(step.key, time, each);
+        // All of it was made, or none: one put shows which.
+        const own = step.type === "put" ? step : puts[0];
+        const stored = own === step ? answer.current : own && (await driver.get(own.key, time));
         if (own && stored?.revision === own.revision) return { ok: true, revisions };
         return { ...answer, index };
       });

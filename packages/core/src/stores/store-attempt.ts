@@ -228,9 +228,9 @@ const sqliteCodes: Readonly<Record<number, string>> = {
 const maxCauses = 10;
 
 type Cause = Readonly<
-  Partial<Record<"code" | "errcode" | "name" | "message" | "syscall" | "cause", unknown>> & {
-    $metadata?: { readonly attempts?: unknown };
-  }
+  Partial<
+    Record<"code" | "errcode" | "name" | "message" | "syscall" | "cause" | "sourceError", unknown>
+  > & { $metadata?: { readonly attempts?: unknown } }
 >;
 
 function causesOf(error: unknown): Cause[] {
@@ -238,7 +238,8 @@ function causesOf(error: unknown): Cause[] {
   let current = error as Cause | undefined;
   while (typeof current === "object" && current !== null && causes.length < maxCauses) {
     causes.push(current);
-    current = current.cause as Cause | undefined;
+    // Neon's client has a name of its own for it.
+    current = (current.cause ?? current.sourceError) as Cause | undefined;
   }
   return causes;
 }

@@ -1,19 +1,17 @@
 import type { StoreBatchStep, StoreWrite } from "@durable-mcp/core/store-driver";
 import { escapeText } from "../base/key-text.ts";
 import { createPostgresValues, type PostgresQuery, type PostgresValue, sha256 } from "./query.ts";
+import type { SendToPostgres } from "./send.ts";
 import { expired, live } from "./statements.ts";
 
 /** The code of the error with which a batch undoes itself: a division by zero. */
 const batchRefused = "22012";
 const maxTries = 10;
 
-/**
- * Makes a batch. Returns the index of the first step whose condition does not hold.
- *
- * @param run sends a query, and returns its rows
- */
+/** Makes a batch. Returns the index of the first step whose condition does not hold. */
 export async function makePostgresBatch(
-  run: (query: PostgresQuery) => Promise<readonly unknown[]>,
+  send: SendToPostgres,
+  signal: AbortSignal | undefined,
   name: string,
   steps: readonly StoreBatchStep[],
   now: number,
@@ -22,11 +20,11 @@ export async function makePostgresBatch(
   const batch = postgresBatch(name, steps, now, isPurge);
   for (let tries = 1; ; tries += 1) {
     try {
-      await run(batch);
+      await send(batch, signal);
       return undefined;
     } catch (error) {
       if ((error as { code?: string }).code !== batchRefused) throw error;
-      const rows = await run(postgresRevisions(name, steps, now));
+      const rows = await send(postgresRevisions(name, steps, now), signal);
       const conflict = firstConflict(steps, rows as StoredRevision[]);
       if (conflict !== undefined) return conflict;
       // What was in the way has gone meanwhile.

@@ -3,14 +3,17 @@ import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
 import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
 import { indexedKeyLength } from "./tables.ts";
 
-/** A row of `postgresList`; `pg` returns a bigint as text. */
+/**
+ * A row of `postgresList`. A driver returns a bigint as it likes, and some spell column names of several words
+ * in their own way.
+ */
 export interface PostgresRow {
   readonly key: string;
   readonly value: string;
   readonly revision: string;
   readonly owner: string;
-  readonly last_used_at: string | number | bigint;
-  readonly expires_at: string | number | bigint | null;
+  readonly used: string | number | bigint;
+  readonly expires: string | number | bigint | null;
 }
 
 /**
@@ -51,7 +54,8 @@ export function postgresList(
     }
   }
   if (after !== undefined) conditions.push(`(${order}) > (${position(escapeText(after[1]))})`);
-  const text = `SELECT key, value, revision, owner, last_used_at, expires_at FROM ${name}
+  const text = `SELECT key, value, revision, owner, last_used_at AS used, expires_at AS expires
+    FROM ${name}
     WHERE ${conditions.join(" AND ")} ORDER BY ${order} LIMIT ${value(limit + 1)}`;
   return { text, values, isVaried: true };
 }
@@ -63,8 +67,8 @@ export function readPostgresPage(rows: readonly PostgresRow[], limit: number): S
     text: row.value,
     revision: row.revision,
     owner: unescapeText(row.owner),
-    lastUsedAt: Number(row.last_used_at),
-    expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
+    lastUsedAt: Number(row.used),
+    expiresAt: row.expires === null ? undefined : Number(row.expires),
   }));
   const last = records.at(-1);
   if (last === undefined || rows.length === records.length) return { records };

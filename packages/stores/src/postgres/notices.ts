@@ -1,6 +1,18 @@
 import { createStoreListeners, type StoreDriver } from "@durable-mcp/core/store-driver";
 import { sha256 } from "./query.ts";
 
+/**
+ * Listens to a channel until the function that it returns is called. It calls `onPayload` with the payload of
+ * each notice. It calls `onReady` when it begins to hear, and again after each gap in which it may have missed
+ * a notice. If it does not connect again by itself, it calls `onEnd` when it has ended; then it is called anew.
+ */
+export type ListenToPostgres = (
+  channel: string,
+  onPayload: (payload: string) => void,
+  onReady: () => void,
+  onEnd: () => void,
+) => (() => unknown) | PromiseLike<() => unknown>;
+
 /** A connection of its own, as `pg` makes it. */
 interface ListeningClient {
   connect(): Promise<unknown>;
@@ -20,7 +32,7 @@ interface ConnectingPool {
 /** The pauses between two tries to connect, in milliseconds; each is twice the one before. */
 const firstPauseMs = 100;
 const maxPauseMs = 5_000;
-/** How long a connection without subscribers stays open, in milliseconds. */
+/** How long it listens without subscribers, in milliseconds. */
 const unusedMs = 1_000;
 
 /** Whether the store can make a connection of its own, beside the pool's. */
@@ -40,70 +52,78 @@ export function noticePayload(topic: string): string {
 }
 
 /**
- * `subscribe` of the PostgreSQL store. It has a connection of its own that listens while there are subscribers.
- * It is none of the pool's, because the pool's `end` would wait for it. When it has been away, all listeners
- * are called.
+ * `subscribe` of the PostgreSQL store, which listens while there are subscribers. Each time it begins to hear,
+ * it calls all of them.
  */
 export function createPostgresNotices(
-  pool: ConnectingPool,
+  listen: ListenToPostgres,
   channel: string,
 ): NonNullable<StoreDriver["subscribe"]> {
   const topics = new Map<string, string>();
-  let current: ListeningClient | undefined;
-  let isListening = false;
+  let current: Promise<() => unknown> | undefined;
+  let isHearing = false;
+  let pauseMs = firstPauseMs;
   let timer: NodeJS.Timeout | undefined;
 
   const listeners = createStoreListeners({
-    isHearing: () => isListening,
+    isHearing: () => isHearing,
     onTopic(topic, isUsed) {
       if (isUsed) topics.set(noticePayload(topic), topic);
       else topics.delete(noticePayload(topic));
-      if (topics.size === 0) later(unusedMs, leave);
-      else if (current === undefined) void listen(firstPauseMs);
-      else if (isListening) clearTimeout(timer);
+      if (topics.size === 0) later(unusedMs, () => topics.size === 0 && stop());
+      else if (current === undefined) start();
     },
   });
   const later = (ms: number, run: () => void) => {
     clearTimeout(timer);
     timer = setTimeout(run, ms).unref();
   };
-  const leave = () => {
-    if (topics.size > 0) return;
-    const last = current;
-    current = undefined;
-    isListening = false;
-    last?.end().catch(() => undefined);
+  const onPayload = (payload: string) => {
+    const topic = topics.get(payload);
+    if (topic !== undefined) listeners.tell(topic);
   };
-  const listen = async (pauseMs: number): Promise<void> => {
+  const start = () => {
     clearTimeout(timer);
-    const client = new pool.Client(pool.options);
-    current = client;
-    const onEnd = () => {
-      if (current !== client) return;
-      current = undefined;
-      isListening = false;
-      client.end().catch(() => undefined);
-      // PostgreSQL is away. Whoever publishes hears of that; here the next try follows.
-      if (topics.size > 0) later(pauseMs, () => void listen(Math.min(2 * pauseMs, maxPauseMs)));
+    const onReady = () => {
+      if (current !== started) return;
+      isHearing = true;
+      pauseMs = firstPauseMs;
+      listeners.tellAll();
     };
+    const onEnd = () => {
+      if (current !== started) return;
+      stop();
+      // PostgreSQL is away. Whoever publishes hears of that; here the next try follows.
+      if (topics.size > 0) later(pauseMs, start);
+      pauseMs = Math.min(2 * pauseMs, maxPauseMs);
+    };
+    const started = Promise.resolve().then(() => listen(channel, onPayload, onReady, onEnd));
+    current = started;
+    started.catch(onEnd);
+  };
+  const stop = () => {
+    current?.then((end) => end()).catch(() => undefined);
+    current = undefined;
+    isHearing = false;
+  };
+  return listeners.add;
+}
+
+/** Listens on a connection of its own. It is none of the pool's, because the pool's `end` would wait for it. */
+export function listenThroughPool(pool: ConnectingPool): ListenToPostgres {
+  return (channel, onPayload, onReady, onEnd) => {
+    const client = new pool.Client(pool.options);
     client.on("error", onEnd);
     client.on("end", onEnd);
-    client.on("notification", ({ payload = "" }) => {
-      const topic = topics.get(payload);
-      if (topic !== undefined) listeners.tell(topic);
-    });
-    try {
+    client.on("notification", ({ payload = "" }) => onPayload(payload));
+    const start = async () => {
       await client.connect();
       // The application's own connections decide how long the process lives.
       client.unref();
       await client.query(`LISTEN ${channel}`);
-      if (current !== client) return;
-      isListening = true;
-      if (topics.size === 0) later(unusedMs, leave);
-      listeners.tellAll();
-    } catch {
-      onEnd();
-    }
+      onReady();
+    };
+    start().catch(onEnd);
+    return () => client.end();
   };
-  return listeners.add;
 }

@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 export interface PostgresQuery {
   readonly text: string;
   readonly values: readonly PostgresValue[];
-  /** Its plan depends on the values. @default false */
+  /** It is not worth a name: its plan depends on the values, or it is sent once. @default false */
   readonly isVaried?: boolean;
 }
 

@@ -1,17 +1,19 @@
 import { hash } from "node:crypto";
-import type { PostgresQuery } from "./query.ts";
+import { invalidOption } from "@durable-mcp/core/internal";
+import type { PostgresQuery, PostgresValue } from "./query.ts";
 
-/** The part of a `Pool` of `pg` that sends queries. */
-interface QueryPool {
-  query(
-    text: string,
-    values?: unknown[],
-  ): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>;
+/** The part of a `Pool` of `pg` that the store needs. */
+export interface PostgresPool {
+  /** Runs one statement. */
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>;
 }
+
+/** Runs one statement with values for `$1` and so on, and returns its rows as objects by column name. */
+export type QueryPostgres = (text: string, values: PostgresValue[]) => PromiseLike<unknown[]>;
 
 /** What a pool of `pg` takes, too. */
 interface NamingPool {
-  query(query: { name: string; text: string; values: unknown[] }): ReturnType<QueryPool["query"]>;
+  query(query: PostgresQuery & { name: string }): ReturnType<PostgresPool["query"]>;
 }
 
 /** So many statements, each short, are kept prepared in each connection at most. */
@@ -28,17 +30,15 @@ const unprepared = new Set(["26000", "42P05", "0A000"]);
 const retryable = new Set(["40001", "40P01"]);
 const maxTries = 10;
 
-export type SendToPostgres = (
-  statement: PostgresQuery,
-  signal: AbortSignal | undefined,
-) => ReturnType<QueryPool["query"]>;
+/** Sends a query, and returns its rows. */
+export type SendToPostgres = (query: PostgresQuery, signal?: AbortSignal) => Promise<unknown[]>;
 
 /**
- * Creates the function that sends a query. Statements have names, so each connection parses and plans them once.
- * A name is a hash of the text, so no other text can have it. Behind a pooler that cannot do this, they lose
- * their names with the first refusal.
+ * Sends through a pool of `pg`. Statements have names, so each connection parses and plans them once. A name is
+ * a hash of the text, so no other text can have it. Behind a pooler that cannot do this, they lose their names
+ * with the first refusal.
  */
-export function createPostgresSender(pool: QueryPool, isNaming: boolean): SendToPostgres {
+export function sendThroughPool(pool: PostgresPool, isNaming: boolean): SendToPostgres {
   const names = new Map<string, string>();
   let isOn = isNaming;
   const nameOf = (text: string): string | undefined => {
@@ -49,23 +49,37 @@ export function createPostgresSender(pool: QueryPool, isNaming: boolean): SendTo
     names.set(text, name);
     return name;
   };
-  const sendOnce = async ({ text, values, isVaried }: PostgresQuery) => {
+  return async ({ text, values, isVaried }) => {
     const name = isOn && !isVaried ? nameOf(text) : undefined;
-    if (name === undefined) return await pool.query(text, [...values]);
+    if (name === undefined) return (await pool.query(text, [...values])).rows;
     try {
-      return await (pool as unknown as NamingPool).query({ name, text, values: [...values] });
+      const query = { name, text, values: [...values] };
+      return (await (pool as unknown as NamingPool).query(query)).rows;
     } catch (error) {
       if (!unprepared.has((error as { code?: string }).code ?? "")) throw error;
       isOn = false;
-      return await pool.query(text, [...values]);
+      return (await pool.query(text, [...values])).rows;
     }
   };
-  return async (statement, signal) => {
+}
+
+/** Sends through the function of an application. */
+export function sendThroughQuery(query: QueryPostgres): SendToPostgres {
+  return async ({ text, values }) => {
+    const rows: unknown = await query(text, [...values]);
+    // Other answers would read as "there is no row".
+    if (Array.isArray(rows) && !rows.some(Array.isArray)) return rows;
+    throw invalidOption("query", "must return an array of rows, each an object by column name");
+  };
+}
+
+/** Repeats what failed only because another write was in its way, which a stricter isolation level does. */
+export function withRetries(send: SendToPostgres): SendToPostgres {
+  return async (query, signal) => {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await sendOnce(statement);
+        return await send(query, signal);
       } catch (error) {
-        // With a stricter isolation level, a write fails if another one overtook it.
         const { code = "" } = error as { code?: string };
         if (!retryable.has(code) || tries === maxTries || signal?.aborted) throw error;
       }

@@ -2,13 +2,14 @@ import type { StoreWrite } from "@durable-mcp/core/store-driver";
 import { escapeText } from "../base/key-text.ts";
 import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
 
-/** The statements of the PostgreSQL store on one table. Each is atomic by itself. */
+/** The statements of the PostgreSQL store on one table. Each is atomic by itself. Writes return what they wrote. */
 export function postgresStatements(name: string) {
   return {
-    get(key: string, now: number): PostgresQuery {
+    get(keys: readonly string[], now: number): PostgresQuery {
       const { value, values } = createPostgresValues();
-      const text = `SELECT value AS text, revision FROM ${name}
-        WHERE key_hash = ${value(sha256(escapeText(key)))} AND ${live(value(now))}`;
+      const hashes = keys.map((key) => value(sha256(escapeText(key))));
+      const text = `SELECT key, value AS text, revision FROM ${name}
+        WHERE key_hash IN (${hashes.join()}) AND ${live(value(now))}`;
       return { text, values };
     },
     /** @param isPurge whether it also deletes what has expired, if it is a new record */
@@ -34,7 +35,7 @@ export function postgresStatements(name: string) {
             owner_hash = ${given.ownerHash}, owner = ${given.owner},
             last_used_at = greatest(last_used_at, ${time}), expires_at = ${given.expiresAt}
           WHERE key_hash = ${keyHash} AND revision = ${value(escapeText(ifRevision))}
-            AND ${live(time)}`;
+            AND ${live(time)} RETURNING 1`;
         return { text, values };
       }
       const purge = isPurge ? `WITH expired AS (${expired(name, time, [keyHash])})` : "";
@@ -46,7 +47,7 @@ export function postgresStatements(name: string) {
         ON CONFLICT (key_hash) DO UPDATE SET value = excluded.value, revision = excluded.revision,
           owner_hash = excluded.owner_hash, owner = excluded.owner,
           last_used_at = excluded.last_used_at, expires_at = excluded.expires_at
-        WHERE stored.expires_at <= ${time}`;
+        WHERE stored.expires_at <= ${time} RETURNING 1`;
       return { text, values };
     },
     touch(key: string, at: number, now: number): PostgresQuery {
@@ -62,7 +63,7 @@ export function postgresStatements(name: string) {
       const text = `DELETE FROM ${name} WHERE key_hash = ${value(sha256(escapeText(key)))}`;
       if (ifRevision === undefined) return { text, values };
       const isIt = `revision = ${value(escapeText(ifRevision))} AND ${live(value(now))}`;
-      return { text: `${text} AND ${isIt}`, values };
+      return { text: `${text} AND ${isIt} RETURNING 1`, values };
     },
   };
 }

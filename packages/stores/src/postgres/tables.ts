@@ -1,4 +1,5 @@
 import { quoteName } from "../base/quote-name.ts";
+import type { PostgresQuery } from "./query.ts";
 
 /** The place of the PostgreSQL store's table. */
 export interface PostgresNames {
@@ -43,4 +44,13 @@ CREATE INDEX IF NOT EXISTS ${index("last_used_at")} ON ${name} (last_used_at, ke
 CREATE INDEX IF NOT EXISTS ${index("expires_at")} ON ${name} (expires_at)
   WHERE expires_at IS NOT NULL;
 `;
+}
+
+/** One statement for all of them, because some drivers send one at a time. Any number may run at once. */
+export function makePostgresTables(names: PostgresNames): PostgresQuery {
+  // Without the lock, two at once fail despite IF NOT EXISTS.
+  const block = `BEGIN PERFORM pg_advisory_xact_lock(hashtext('durable-mcp'));
+${postgresTables(names)}END`;
+  // As a text with escapes, a block can contain any name.
+  return { text: `DO E'${block.replace(/['\\]/g, "$&$&")}'`, values: [], isVaried: true };
 }

@@ -1,5 +1,5 @@
 import type { SessionStore, StoreBatchWrite } from "@durable-mcp/core";
-import { inParallel } from "../base/in-parallel.ts";
+import { inParallel } from "./in-parallel.ts";
 
 /** The most that a batch of a store has. */
 const maxBatch = 250;
