@@ -4,7 +4,9 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Workspace packages resolve to their source; the rest are Vite's own defaults, which a list of ours replaces.
-const conditions = ["@durable-mcp/source", "module", "node", "development|production"];
+const allConditions = ["@durable-mcp/source", "module", "node", "development|production"];
+/** The modules of AWS's client name no files: only bundlers can resolve them, and Node, which loads it, cannot. */
+const withoutModules = allConditions.filter((condition) => condition !== "module");
 
 type TestOptions = NonNullable<TestProjectInlineConfiguration["test"]>;
 
@@ -13,6 +15,7 @@ type TestOptions = NonNullable<TestProjectInlineConfiguration["test"]>;
  * workers and what they import: a file that replaces a module or a global puts it back.
  */
 function project(name: string, options: TestOptions = {}): TestProjectInlineConfiguration {
+  const conditions = name === "stores" ? withoutModules : allConditions;
   return {
     root: `packages/${name}`,
     resolve: { conditions },

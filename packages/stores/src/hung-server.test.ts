@@ -1,11 +1,14 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { SessionStore } from "@durable-mcp/core";
+import { Redis } from "ioredis";
 import pg from "pg";
 import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPostgresStore } from "./postgres.ts";
+import openDynamoDb from "../test/open-dynamodb.ts";
 import { createRedisStore } from "./redis.ts";
+import { createUpstashStore } from "./upstash.ts";
 
 const timeoutMs = 100;
 
@@ -61,6 +64,37 @@ describe("a server that takes connections and does not answer", () => {
     client.on("error", () => undefined);
     client.connect().catch(() => undefined);
     const store = createRedisStore({ client, timeoutMs });
+    const start = performance.now();
+    await expectAllInTime(
+      calls.map((call) => call(store)),
+      start,
+    );
+    client.destroy();
+  });
+
+  test("fails every call of the Redis store by a client of ioredis in time", async () => {
+    const client = new Redis(port, "127.0.0.1", { connectTimeout: 60_000 });
+    client.on("error", () => undefined);
+    const store = createRedisStore({ client, timeoutMs });
+    const start = performance.now();
+    await expectAllInTime(
+      calls.map((call) => call(store)),
+      start,
+    );
+    client.disconnect();
+  });
+
+  test("fails every call of the Upstash store in time", async () => {
+    const store = createUpstashStore({ url: `http://127.0.0.1:${port}`, token: "t", timeoutMs });
+    const start = performance.now();
+    await expectAllInTime(
+      calls.map((call) => call(store)),
+      start,
+    );
+  });
+
+  test("fails every call of the DynamoDB store in time", async () => {
+    const { store, client } = openDynamoDb(port, { timeoutMs });
     const start = performance.now();
     await expectAllInTime(
       calls.map((call) => call(store)),

@@ -5,9 +5,11 @@ import { describe, expect, test } from "vitest";
 import { createD1Store } from "./d1.ts";
 import { createDurableObjectStore } from "./durable-object.ts";
 import { createLibsqlStore } from "./libsql.ts";
+import { createDynamoDbStore } from "./dynamodb.ts";
 import { createPostgresStore } from "./postgres.ts";
 import { createRedisStore } from "./redis.ts";
 import { createSqliteStore } from "./sqlite.ts";
+import { createUpstashStore } from "./upstash.ts";
 
 const path = ":memory:";
 const pool = { query: () => Promise.reject(new Error("not used")) };
@@ -25,6 +27,7 @@ const ofSqlite = {
   now: [5, null],
 };
 const timeoutMs = [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null];
+const ioRedis = { eval: client.eval, evalsha: client.eval };
 const key = new Uint8Array(32);
 const keys = { keys: { current: key }, fingerprintKey: key };
 const store = createMemoryStore();
@@ -110,6 +113,39 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
       timeouts: [5],
       onUnreadable: [5, null],
       now: [5, null],
+    },
+  ],
+  "createRedisStore with a client of ioredis": [
+    createRedisStore,
+    { client: ioRedis },
+    { client: [{ evalsha: client.eval }, { ...ioRedis, options: { keyPrefix: "p:" } }] },
+  ],
+  createUpstashStore: [
+    createUpstashStore,
+    { url: "https://x.upstash.io", token: "t" },
+    {
+      url: [undefined, null, 5, "", "x.upstash.io", "rediss://x.upstash.io"],
+      token: [undefined, null, 5, "", "a b", "a\n"],
+      prefix: ["", "{x}", 5, null],
+      timeoutMs: [0, -1, Infinity, "9", null],
+      fetch: [5, null],
+      onUnreadable: [5, null],
+      now: [5, null],
+      client: [5],
+    },
+  ],
+  createDynamoDbStore: [
+    createDynamoDbStore,
+    { client: { send: client.eval }, table: "sessions" },
+    {
+      client: [undefined, null, {}, "sessions"],
+      table: [undefined, "", 5, null],
+      prefix: ["", 5, null],
+      shards: [0, -1, 1.5, 101, "4", null],
+      timeoutMs: [0, -1, Infinity, "9", null],
+      onUnreadable: [5, null],
+      now: [5, null],
+      tableName: [5],
     },
   ],
   encryptStore: [

@@ -132,6 +132,22 @@ const known: Readonly<Record<string, KnownFailure>> = {
   CLUSTERDOWN: refused("its cluster is down", "Look at its nodes."),
   MASTERDOWN: refused("its master is down", "Look at its master."),
   NOREPLICAS: refused("it has too few replicas to write", "Look at its replicas."),
+  MAX_REQUEST_SIZE_EXCEEDED: refused("the request is too large", "Write less at once."),
+
+  RESOURCE_NOT_FOUND: refused("there is no such table", "Call createTable, or correct table."),
+  ACCESS_DENIED: refused("the credentials lack a right", "Allow them the actions on the table."),
+  UNRECOGNIZED_CLIENT: refused("it does not know the credentials", "Correct them."),
+  EXPIRED_TOKEN: refused("the credentials have expired", "Renew them."),
+  CREDENTIALS_PROVIDER: refused("there are no credentials", "Give the client some."),
+  THROTTLING: refused("it has too many requests", "Raise the table's limits."),
+  PROVISIONED_THROUGHPUT_EXCEEDED: refused(
+    "it has too many requests",
+    "Raise the table's capacity, or take more shards.",
+  ),
+  ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED: refused(
+    "a partition key holds 10 GB",
+    "Take more shards, with another prefix.",
+  ),
 };
 
 /**
@@ -149,7 +165,7 @@ function storeFailure(
   const code = codeOf(cause);
   const failure = code === undefined ? undefined : known[code];
   const why = failure ? `: ${failure.what}` : "";
-  const isUndone = failure?.isRefusal || isRefusal(cause, code);
+  const isUndone = !isRetried(cause) && (failure?.isRefusal || isRefusal(cause, code));
   const done = isUndone
     ? "Nothing was written."
     : "It may have been done or not: read before you try again.";
@@ -159,6 +175,11 @@ function storeFailure(
     isRead ? "Nothing was read or changed." : done,
   ];
   return new McpSessionError("STORE_FAILED", sentences.join(" "), { cause });
+}
+
+/** Whether the client (of AWS) had tried before. What it lost the answer to may have been done. */
+function isRetried(cause: unknown): boolean {
+  return causesOf(cause).some(({ $metadata }) => Number($metadata?.attempts) > 1);
 }
 
 /** Whether nothing was done, by what the database or the system says. */
@@ -212,7 +233,7 @@ const maxCauses = 10;
 type Cause = Readonly<
   Partial<
     Record<"code" | "errcode" | "name" | "message" | "syscall" | "cause" | "sourceError", unknown>
-  >
+  > & { $metadata?: { readonly attempts?: unknown } }
 >;
 
 function causesOf(error: unknown): Cause[] {

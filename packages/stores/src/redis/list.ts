@@ -43,15 +43,17 @@ export function printTime(time: number): string {
   return String(time).padStart(16, "0");
 }
 
+const byteLength = (text: string) => new TextEncoder().encode(text).length;
+
 /** The index (by its number among the script's keys) and its range for a selection. */
 function rangeOf({ prefix, owner, idleSince, after }: Omit<StoreSelection, "limit">) {
   if (owner !== undefined) {
-    const start = `${Buffer.byteLength(owner)}:${owner}`;
+    const start = `${byteLength(owner)}:${owner}`;
     return {
       index: "2",
       min: after === undefined ? `[${start}${prefix}` : `(${start}${after[1]}`,
       max: `(${endOfPrefix(start + prefix)}`,
-      skippedBytes: Buffer.byteLength(start),
+      skippedBytes: byteLength(start),
     };
   }
   if (idleSince !== undefined) {

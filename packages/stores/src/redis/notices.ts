@@ -1,14 +1,17 @@
 import { createStoreListeners, type StoreDriver } from "@durable-mcp/core/store-driver";
-
-/** The part of a `redis` client that hears of notices. */
-export interface RedisSubscriber {
-  /** Begins to listen to a channel. */
-  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
-  /** Stops listening to a channel. */
-  unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
-  /** Hears of the connection's state. */
-  on(event: "ready" | "error" | "end", listener: () => void): unknown;
-}
+import {
+  type IoRedisClient,
+  isIoRedis,
+  type OwnSubscriber,
+  type RedisClient,
+  type RedisSubscriber,
+} from "./clients.ts";
+import {
+  asOwnSubscriber,
+  asSubscriber,
+  type IoRedisConnection,
+  type IoRedisSubscriber,
+} from "./io-redis-subscriber.ts";
 
 /** A client that can make another one with its options. */
 interface SingleClient {
@@ -16,20 +19,15 @@ interface SingleClient {
   unref(): void;
 }
 
-interface OwnSubscriber extends RedisSubscriber {
-  connect(): Promise<unknown>;
-  unref(): void;
-  destroy(): void;
+/** The same of `ioredis`. */
+interface IoRedisSingle {
+  duplicate(options: { readonly lazyConnect: boolean }): IoRedisConnection;
+  readonly isCluster?: boolean;
 }
 
 /** How long to wait after a failure, and before an unused connection is closed, in milliseconds. */
 const pauseMs = 1_000;
 const unusedMs = 1_000;
-
-/** Whether the store can make a connection for subscribers from it. Pools and clusters have no `unref`. */
-export function isSingleClient(client: object): client is SingleClient {
-  return "duplicate" in client && typeof (client as { unref?: unknown }).unref === "function";
-}
 
 /**
  * `subscribe` of the Redis store, with a channel for each topic. A client subscribes again by itself when its
@@ -96,8 +94,30 @@ interface SubscriberEvents {
   readonly onLost: () => void;
 }
 
+/** Where subscribers hear of notices; `undefined` if there is no connection for them. */
+export function subscriberSource(
+  client: RedisClient | IoRedisClient,
+  given: RedisSubscriber | IoRedisSubscriber | undefined,
+): SubscriberSource | undefined {
+  if (given !== undefined) {
+    return givenSubscriber(
+      isIoRedis(given) ? asSubscriber(given as IoRedisSubscriber) : (given as RedisSubscriber),
+    );
+  }
+  if (isIoRedis(client)) {
+    const { duplicate, isCluster } = client as Partial<IoRedisSingle>;
+    if (duplicate === undefined || isCluster) return undefined;
+    return duplicatedSubscriber(() =>
+      asOwnSubscriber(duplicate.call(client, { lazyConnect: true })),
+    );
+  }
+  const { duplicate, unref } = client as Partial<SingleClient>;
+  // Pools and clusters have no `unref`.
+  return duplicate && unref && duplicatedSubscriber(() => duplicate.call(client));
+}
+
 /** The application's own client for subscribers. */
-export function givenSubscriber(subscriber: RedisSubscriber): SubscriberSource {
+function givenSubscriber(subscriber: RedisSubscriber): SubscriberSource {
   let isWatched = false;
   return {
     async open({ onBack }) {
@@ -110,12 +130,12 @@ export function givenSubscriber(subscriber: RedisSubscriber): SubscriberSource {
 }
 
 /** A duplicate of the client, made when it is needed, and closed when it no longer is. */
-export function duplicatedSubscriber(client: SingleClient): SubscriberSource {
+function duplicatedSubscriber(duplicate: () => OwnSubscriber): SubscriberSource {
   let current: Promise<OwnSubscriber> | undefined;
   let closing: NodeJS.Timeout | undefined;
 
   const start = async ({ onBack, onLost }: SubscriberEvents): Promise<OwnSubscriber> => {
-    const made = client.duplicate();
+    const made = duplicate();
     // It connects again by itself, as the application's client does, which reports the failures.
     made.on("error", () => undefined);
     try {

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
+import { hexDigest } from "../base/hex-digest.ts";
 
 /** A Lua script. Redis runs one at a time, so each is atomic. */
 export interface RedisScript {
   readonly text: string;
-  readonly sha1: string;
+  /** Known from the first use on. */
+  sha1?: string;
 }
 
 /**
@@ -56,10 +57,14 @@ local function forget(key)
 end
 `;
 
-/** ARGV: key. */
+/** ARGV: the keys. Returns value and revision of each, or false. */
 const get = `
-local found = load(ARGV[4])
-return found and { found.value, found.revision }
+local all = {}
+for at = 4, #ARGV do
+  local found = load(ARGV[at])
+  all[at - 3] = found and { found.value, found.revision } or false
+end
+return all
 `;
 
 /**
@@ -190,6 +195,10 @@ export const redisScripts = {
 };
 
 function script(body: string): RedisScript {
-  const text = shared + body;
-  return { text, sha1: createHash("sha1").update(text).digest("hex") };
+  return { text: shared + body };
+}
+
+/** The name by which Redis knows a script. */
+export async function sha1Of(each: RedisScript): Promise<string> {
+  return (each.sha1 ??= await hexDigest("SHA-1", each.text));
 }

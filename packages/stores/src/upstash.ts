@@ -1,0 +1,98 @@
+import type { SessionStore } from "@durable-mcp/core";
+import { checkFunction, checkKnown, checkMs, invalidOption } from "@durable-mcp/core/internal";
+import { createDrivenStore } from "@durable-mcp/core/store-driver";
+import { createRedisDriver, type SendScript } from "./redis/driver.ts";
+
+/** Options of `createUpstashStore`. */
+export interface UpstashStoreOptions {
+  /** The database's REST URL: `UPSTASH_REDIS_REST_URL`. */
+  readonly url: string;
+  /** Its REST token, one that may write: `UPSTASH_REDIS_REST_TOKEN`. */
+  readonly token: string;
+  /** The store's keys start with it, in braces. @default "mcp-sessions" */
+  readonly prefix?: string | undefined;
+  /** How long one operation may take, in milliseconds. @default 10000 */
+  readonly timeoutMs?: number | undefined;
+  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
+  readonly onUnreadable?: (() => void) | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/**
+ * A store in Upstash Redis, over its REST API: one request an operation, and two when the database does not
+ * know a script yet. It needs `fetch` and Web Crypto, and no package. There is nothing to create beforehand.
+ * It has `batch`, but neither `publish` nor `subscribe`. A request of Upstash's holds 10 MB, which a batch of
+ * large values exceeds.
+ *
+ * It reads and writes the same keys as `createRedisStore`, so both can share a database.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ * @see https://upstash.com/docs/redis/features/restapi
+ */
+export function createUpstashStore(options: UpstashStoreOptions): SessionStore {
+  const known = ["url", "token", "prefix", "timeoutMs", "onUnreadable", "now", "fetch"];
+  checkKnown(options, known);
+  const { url, token, prefix, timeoutMs = 10_000, onUnreadable, now } = options;
+  if (typeof url !== "string" || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+    throw invalidOption("url", "must be the database's REST URL, which starts with https://");
+  }
+  // A header holds these alone, and the runtime's own error would repeat the token.
+  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+    throw invalidOption("token", "must be the database's REST token");
+  }
+  checkMs(timeoutMs, "timeoutMs");
+  checkFunction(options.fetch, "fetch");
+  const { fetch = (...args) => globalThis.fetch(...args) } = options;
+  const { driver } = createRedisDriver(sendByFetch(fetch, url, token), prefix);
+  return createDrivenStore({ name: "Upstash", timeoutMs, onUnreadable, ...driver }, now);
+}
+
+function sendByFetch(fetch: typeof globalThis.fetch, url: string, token: string): SendScript {
+  const init = uncached(url);
+  return async (how, script, keys, args, signal) => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify([how, script, keys.length, ...keys, ...args]),
+      // The token is for this address alone.
+      redirect: "manual",
+      signal: signal ?? null,
+      ...init,
+    });
+    const text = await response.text();
+    let answer: { readonly result?: unknown; readonly error?: unknown } | null;
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      answer = null;
+    }
+    if (response.ok && answer?.result !== undefined) return answer.result;
+    throw upstashError(response.status, answer?.error);
+  };
+}
+
+/** Next.js keeps answers of `fetch` unless it is told not to. Older Workers refuse to be told. */
+function uncached(url: string): RequestInit {
+  const init: RequestInit = { cache: "no-store" };
+  try {
+    void new Request(url, init);
+    return init;
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * An error with the code of Redis, such as `OOM`, or one from Upstash's words: `ERR max request size
+ * exceeded` has no code of its own. The rest of the words may repeat what was sent.
+ */
+function upstashError(status: number, said: unknown): Error {
+  const words = typeof said === "string" ? said : "";
+  const [, limit] = /^ERR ((?:max|DB) [\w ]{1,25} exceeded)/.exec(words) ?? [];
+  const [redis] = /^[A-Z]{3,20}\b/.exec(words) ?? [];
+  const code = limit?.toUpperCase().replaceAll(" ", "_") ?? redis ?? `HTTP_${status}`;
+  return Object.assign(new Error(`${code} (HTTP ${status})`), { code });
+}
