@@ -1,11 +1,12 @@
 import { checkKnown, checkMethods, checkMs } from "@durable-mcp/core/internal";
+import type { StoreOptions } from "./base/store-options.ts";
 import {
   createSqliteDialectStore,
   maxRowText,
   type SqliteDialectOptions,
   type SqliteDialectStore,
 } from "./sqlite/dialect-store.ts";
-import type { SqliteStatement } from "./sqlite/dialect.ts";
+import type { SqliteStatement } from "./sqlite/statements.ts";
 import { sqliteTables } from "./sqlite/tables.ts";
 
 export { sqliteTables };
@@ -32,11 +33,9 @@ export interface D1Result {
 }
 
 /** Options of `createD1Store`. */
-export interface D1StoreOptions extends SqliteDialectOptions {
+export interface D1StoreOptions extends SqliteDialectOptions, Pick<StoreOptions, "timeoutMs"> {
   /** A D1 database: a binding of `env`. Not a session of it, which may read what is old from a replica. */
   readonly database: D1Database;
-  /** How long one operation may take, in milliseconds. @default 10000 */
-  readonly timeoutMs?: number | undefined;
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   type SqliteDialectOptions,
   type SqliteDialectStore,
 } from "./sqlite/dialect-store.ts";
-import type { SqliteStatement } from "./sqlite/dialect.ts";
+import type { SqliteStatement } from "./sqlite/statements.ts";
 
 /** The part of a Durable Object's storage that the store needs. */
 export interface DurableObjectStorage {

@@ -13,6 +13,7 @@ import {
   type StoreDriver,
   type StoredText,
 } from "@durable-mcp/core/store-driver";
+import type { StoreOptions } from "./base/store-options.ts";
 import { answered, withSignal } from "./dynamodb/answers.ts";
 import { primaryKey, readItem } from "./dynamodb/item.ts";
 import { listFromDynamoDb } from "./dynamodb/list.ts";
@@ -20,7 +21,7 @@ import { createDynamoDbTable } from "./dynamodb/table.ts";
 import { createDynamoDbWrites } from "./dynamodb/writes.ts";
 
 /** Options of `createDynamoDbStore`. */
-export interface DynamoDbStoreOptions {
+export interface DynamoDbStoreOptions extends StoreOptions {
   /** A `DynamoDBClient` of `@aws-sdk/client-dynamodb`. It stays yours. */
   readonly client: DynamoDBClient;
   /** The name of the table. */
@@ -33,19 +34,13 @@ export interface DynamoDbStoreOptions {
    * number finds no record of before. @default 4
    */
   readonly shards?: number | undefined;
-  /** How long one operation may take, in milliseconds; `createTable` has two minutes. @default 10000 */
-  readonly timeoutMs?: number | undefined;
-  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
-  readonly onUnreadable?: (() => void) | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  readonly now?: (() => number) | undefined;
 }
 
 /** A store in DynamoDB. */
 export interface DynamoDbStore extends SessionStore {
   /**
-   * Creates the table, billed by the request, unless it is there. Waits until it can be used, and turns on the
-   * removal of expired items. Any number of processes may call it at once.
+   * Creates the table, billed by the request, unless it is there. Waits until it can be used, for two minutes at
+   * most, and turns on the removal of expired items. Any number of processes may call it at once.
    *
    * @throws {McpSessionError} `STORE_FAILED`
    */

@@ -82,40 +82,11 @@ describe.skipIf(redisUnavailable !== undefined)("by a client of ioredis", () => 
     client.disconnect();
   });
 
-  test("hears of notices by a client for that, which two stores share", async () => {
+  test("has no notices, and no subscriber", () => {
     const client = connect();
-    const subscriber = connect();
-    await expect.poll(() => subscriber.status).toBe("ready");
-    const calls = [0, 0];
-    const [first, second] = [0, 1].map((n) => {
-      const store = createRedisStore({ client, subscriber });
-      const end = store.subscribe!("topic", () => void (calls[n]! += 1));
-      return { store, end };
-    });
-    await expect.poll(() => calls.every((count) => count === 1)).toBe(true);
-    first!.end();
-    await second!.store.publish!("topic");
-    await expect.poll(() => calls).toEqual([1, 2]);
-    // The connection breaks, and comes back.
-    await client.call("CLIENT", "KILL", "TYPE", "pubsub");
-    await expect.poll(() => calls, { timeout: 10_000 }).toEqual([1, 3]);
-    second!.end();
-    client.disconnect();
-    subscriber.disconnect();
-  });
-
-  test("has a connection for subscribers while there are some", async () => {
-    const client = connect();
-    const connections = async () =>
-      String(await client.client("LIST"))
-        .trim()
-        .split("\n").length;
-    const before = await connections();
     const store = createRedisStore({ client });
-    const ends = ["a", "b", "a"].map((topic) => store.subscribe!(topic, () => undefined));
-    await expect.poll(connections).toBe(before + 1);
-    for (const end of ends) end();
-    await expect.poll(connections, { timeout: 5_000 }).toBe(before);
+    expect("publish" in store || "subscribe" in store).toBe(false);
+    expect(() => createRedisStore({ client, subscriber: client as never })).toThrow("subscriber");
     client.disconnect();
   });
 });

@@ -1,10 +1,11 @@
 import { checkKnown, checkMethods, checkMs } from "@durable-mcp/core/internal";
+import type { StoreOptions } from "./base/store-options.ts";
 import {
   createSqliteDialectStore,
   type SqliteDialectOptions,
   type SqliteDialectStore,
 } from "./sqlite/dialect-store.ts";
-import type { SqliteStatement, SqliteValue } from "./sqlite/dialect.ts";
+import type { SqliteStatement, SqliteValue } from "./sqlite/statements.ts";
 import { sqliteTables } from "./sqlite/tables.ts";
 
 export { sqliteTables };
@@ -29,14 +30,12 @@ export interface LibsqlResult {
 }
 
 /** Options of `createLibsqlStore`. */
-export interface LibsqlStoreOptions extends SqliteDialectOptions {
+export interface LibsqlStoreOptions extends SqliteDialectOptions, Pick<StoreOptions, "timeoutMs"> {
   /**
    * A client of `@libsql/client`, or of its `/web` and `/http`. It stays yours: close it. Not an embedded
    * replica, whose reads are late.
    */
   readonly client: LibsqlClient;
-  /** How long one operation may take, in milliseconds. @default 10000 */
-  readonly timeoutMs?: number | undefined;
 }
 
 /**

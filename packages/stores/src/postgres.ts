@@ -8,6 +8,8 @@ import {
 } from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore, type StoredText } from "@durable-mcp/core/store-driver";
 import { escapeText } from "./base/key-text.ts";
+import { createPurgeTurns } from "./base/purge-turns.ts";
+import type { StoreOptions } from "./base/store-options.ts";
 import { makePostgresBatch } from "./postgres/batch.ts";
 import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
 import {
@@ -26,7 +28,7 @@ import {
   sendThroughQuery,
   withRetries,
 } from "./postgres/send.ts";
-import { postgresStatements, putsPerPurge } from "./postgres/statements.ts";
+import { postgresStatements } from "./postgres/statements.ts";
 import {
   makePostgresTables,
   type PostgresNames,
@@ -39,18 +41,8 @@ export { type PostgresNames, type PostgresPool, postgresTables };
 /** Options of `createPostgresStore`: a `pool` of `pg`, or the `query` of any other driver. */
 export type PostgresStoreOptions = PostgresPoolOptions | PostgresQueryOptions;
 
-/** Options that both kinds have. */
-interface PostgresCommonOptions extends PostgresNames {
-  /** How long one operation may take, connecting included, in milliseconds. @default 10000 */
-  readonly timeoutMs?: number | undefined;
-  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
-  readonly onUnreadable?: (() => void) | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  readonly now?: (() => number) | undefined;
-}
-
 /** Options of `createPostgresStore` with a pool. */
-export interface PostgresPoolOptions extends PostgresCommonOptions {
+export interface PostgresPoolOptions extends PostgresNames, StoreOptions {
   /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. Idle, it keeps a process for 10 s. */
   readonly pool: PostgresPool;
   readonly query?: undefined;
@@ -68,7 +60,7 @@ export interface PostgresPoolOptions extends PostgresCommonOptions {
 }
 
 /** Options of `createPostgresStore` with a function that sends its statements, through any driver. */
-export interface PostgresQueryOptions extends PostgresCommonOptions {
+export interface PostgresQueryOptions extends PostgresNames, StoreOptions {
   /**
    * Runs one statement with values for `$1` and so on, and returns its rows, each an object by column name. Its
    * errors have PostgreSQL's SQLSTATE as their `code`. The driver stays yours, and so do its connections.
@@ -180,16 +172,4 @@ function checkPostgresOptions(options: PostgresStoreOptions): void {
   for (const [option, value] of Object.entries({ listen, prepare })) {
     if (typeof value !== "boolean") throw invalidOption(option, "must be true or false");
   }
-}
-
-/** Says which writes are to delete what has expired, too. */
-function createPurgeTurns() {
-  // Each process begins anywhere, because many live for a few records.
-  let putsUntilPurge = Math.floor(Math.random() * putsPerPurge);
-  return (steps: readonly { readonly ifRevision: string | null | undefined }[]): boolean => {
-    for (const { ifRevision } of steps) if (ifRevision === null) putsUntilPurge -= 1;
-    if (putsUntilPurge > 0) return false;
-    putsUntilPurge = putsPerPurge;
-    return true;
-  };
 }

@@ -1,22 +1,17 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { checkFunction, checkKnown, checkMs, invalidOption } from "@durable-mcp/core/internal";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
+import type { StoreOptions } from "./base/store-options.ts";
 import { createRedisDriver, type SendScript } from "./redis/driver.ts";
 
 /** Options of `createUpstashStore`. */
-export interface UpstashStoreOptions {
+export interface UpstashStoreOptions extends StoreOptions {
   /** The database's REST URL: `UPSTASH_REDIS_REST_URL`. */
   readonly url: string;
   /** Its REST token, one that may write: `UPSTASH_REDIS_REST_TOKEN`. */
   readonly token: string;
   /** The store's keys start with it, in braces. @default "mcp-sessions" */
   readonly prefix?: string | undefined;
-  /** How long one operation may take, in milliseconds. @default 10000 */
-  readonly timeoutMs?: number | undefined;
-  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
-  readonly onUnreadable?: (() => void) | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  readonly now?: (() => number) | undefined;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }

@@ -25,3 +25,8 @@ export function endOfPrefix(prefix: string): string | undefined {
   }
   return undefined;
 }
+
+/** A time with the digits of the largest one, so that bytes sort like numbers. */
+export function printTime(time: number): string {
+  return String(time).padStart(16, "0");
+}

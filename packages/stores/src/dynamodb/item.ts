@@ -1,5 +1,6 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { StoredText, StoredTextRecord, StoreWrite } from "@durable-mcp/core/store-driver";
+import { printTime } from "../base/key-text.ts";
 import { hexDigest } from "../base/hex-digest.ts";
 
 /** An item of the table, or values of an expression. */
@@ -53,10 +54,6 @@ export function usedAt(time: number, key: DynamoDbItem): DynamoDbItem {
     last_used_at: { N: String(time) },
     by_use: { S: printTime(time) + key["sort_key"]!.S! },
   };
-}
-
-export function printTime(time: number): string {
-  return String(time).padStart(16, "0");
 }
 
 /** The attributes that a write sets, but for those of the last use. */

@@ -4,12 +4,12 @@ import type {
   StoreSelected,
   StoreSelection,
 } from "@durable-mcp/core/store-driver";
+import { printTime } from "../base/key-text.ts";
 import { answered, withSignal } from "./answers.ts";
 import {
   type DynamoDbItem,
   type DynamoDbPlaces,
   ownerHash,
-  printTime,
   readRecord,
   shardName,
   startOf,

@@ -1,5 +1,6 @@
 import type { StoreWrite } from "@durable-mcp/core/store-driver";
 import { escapeText } from "../base/key-text.ts";
+import { putsPerPurge } from "../base/purge-turns.ts";
 import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
 
 /** The statements of the PostgreSQL store on one table. Each is atomic by itself. Writes return what they wrote. */
@@ -68,13 +69,7 @@ export function postgresStatements(name: string) {
   };
 }
 
-/** How many new records of one process come between two purges. */
-export const putsPerPurge = 32;
-
-/**
- * Deletes expired records, but none of these keys. They never pile up, because a purge deletes more than came
- * since the last one.
- */
+/** Deletes expired records, but none of these keys. */
 export function expired(name: string, now: string, keyHashes: readonly string[]): string {
   return `DELETE FROM ${name} WHERE key_hash IN (
       SELECT key_hash FROM ${name} WHERE expires_at <= ${now}

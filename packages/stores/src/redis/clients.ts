@@ -1,4 +1,4 @@
-import { checkMethods, invalidOption } from "@durable-mcp/core/internal";
+import { checkMethods, invalidOption, wait } from "@durable-mcp/core/internal";
 import type { SendScript } from "./driver.ts";
 
 /**
@@ -25,13 +25,6 @@ export interface RedisSubscriber {
   unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
   /** Hears of the connection's state. */
   on(event: "ready" | "error" | "end", listener: () => void): unknown;
-}
-
-/** A client of the store's own. */
-export interface OwnSubscriber extends RedisSubscriber {
-  connect(): Promise<unknown>;
-  unref(): void;
-  destroy(): void;
 }
 
 /** The part of an `ioredis` client that the store needs: `Redis`, `Cluster`. */
@@ -110,11 +103,7 @@ function sendWithIoRedis(client: IoRedisClient & IoRedisState): SendScript {
   return async (how, script, keys, args, signal) => {
     if (client.status === "wait") client.connect?.().catch(() => undefined);
     // What waits in the client itself is sent in the end, however late that is.
-    while (waits(signal)) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, lookMs);
-      });
-    }
+    while (waits(signal)) await wait(lookMs);
     signal?.throwIfAborted();
     try {
       const send = how === "EVAL" ? "eval" : "evalsha";

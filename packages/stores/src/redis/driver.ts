@@ -1,6 +1,7 @@
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { StoreDriver } from "@durable-mcp/core/store-driver";
-import { listFromRedis, printTime } from "./list.ts";
+import { printTime } from "../base/key-text.ts";
+import { listFromRedis } from "./list.ts";
 import { redisScripts, sha1Of } from "./scripts.ts";
 import { createRedisWrites, type RunRedisScript } from "./writes.ts";
 
@@ -13,16 +14,12 @@ export type SendScript = (
   signal: AbortSignal | undefined,
 ) => Promise<unknown>;
 
-/** What every store in Redis does, whoever sends its scripts. */
-export interface RedisDriver {
-  readonly driver: Omit<StoreDriver, "name" | "publish" | "subscribe">;
-  readonly publish: NonNullable<StoreDriver["publish"]>;
-  /** The channel of a topic. */
-  readonly channelOf: (topic: string) => string;
-}
-
-/** @throws {McpSessionError} `CONNECTION_INVALID` for a prefix that is none */
-export function createRedisDriver(send: SendScript, prefix = "mcp-sessions"): RedisDriver {
+/**
+ * What every store in Redis does, whoever sends its scripts.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a prefix that is none
+ */
+export function createRedisDriver(send: SendScript, prefix = "mcp-sessions") {
   if (typeof prefix !== "string" || !/^[^{}]+$/.test(prefix)) {
     throw invalidOption("prefix", "must be a text without braces, and not empty");
   }
@@ -48,20 +45,17 @@ export function createRedisDriver(send: SendScript, prefix = "mcp-sessions"): Re
   };
   const channelOf = (topic: string) => name(`notices:${topic}`);
 
-  return {
-    driver: {
-      getMany,
-      get: async (key, time, signal) => (await getMany([key], time, signal))[0],
-      async touch(key, at, time, signal) {
-        await run(redisScripts.touch, time, [key, printTime(at)], signal);
-      },
-      ...createRedisWrites(run),
-      list: (selection, time, signal) =>
-        listFromRedis(selection, (args) => run(redisScripts.list, time, args, signal)),
+  const driver: Omit<StoreDriver, "name"> = {
+    getMany,
+    get: async (key, time, signal) => (await getMany([key], time, signal))[0],
+    async touch(key, at, time, signal) {
+      await run(redisScripts.touch, time, [key, printTime(at)], signal);
     },
-    async publish(topic, signal) {
-      await run(redisScripts.publish, 0, [channelOf(topic)], signal);
-    },
-    channelOf,
+    ...createRedisWrites(run),
+    list: (selection, time, signal) =>
+      listFromRedis(selection, (args) => run(redisScripts.list, time, args, signal)),
   };
+  const publish = async (topic: string, signal?: AbortSignal) =>
+    void (await run(redisScripts.publish, 0, [channelOf(topic)], signal));
+  return { driver, publish, channelOf };
 }

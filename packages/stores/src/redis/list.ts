@@ -3,7 +3,7 @@ import type {
   StoreSelection,
   StoredTextRecord,
 } from "@durable-mcp/core/store-driver";
-import { endOfPrefix } from "../base/key-text.ts";
+import { endOfPrefix, printTime } from "../base/key-text.ts";
 
 /** One script looks at no more members than this, because Redis does nothing else meanwhile. */
 const looksPerScript = 2_000;
@@ -36,11 +36,6 @@ export async function listFromRedis(
   const page = records.slice(0, limit);
   const last = page[limit - 1]!;
   return { records: page, end: [last.lastUsedAt, last.key] };
-}
-
-/** Times in members and in records have the digits of the largest time, so that bytes sort like numbers. */
-export function printTime(time: number): string {
-  return String(time).padStart(16, "0");
 }
 
 const byteLength = (text: string) => new TextEncoder().encode(text).length;

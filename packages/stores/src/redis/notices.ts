@@ -1,17 +1,5 @@
 import { createStoreListeners, type StoreDriver } from "@durable-mcp/core/store-driver";
-import {
-  type IoRedisClient,
-  isIoRedis,
-  type OwnSubscriber,
-  type RedisClient,
-  type RedisSubscriber,
-} from "./clients.ts";
-import {
-  asOwnSubscriber,
-  asSubscriber,
-  type IoRedisConnection,
-  type IoRedisSubscriber,
-} from "./io-redis-subscriber.ts";
+import type { IoRedisClient, RedisClient, RedisSubscriber } from "./clients.ts";
 
 /** A client that can make another one with its options. */
 interface SingleClient {
@@ -19,15 +7,26 @@ interface SingleClient {
   unref(): void;
 }
 
-/** The same of `ioredis`. */
-interface IoRedisSingle {
-  duplicate(options: { readonly lazyConnect: boolean }): IoRedisConnection;
-  readonly isCluster?: boolean;
+interface OwnSubscriber extends RedisSubscriber {
+  connect(): Promise<unknown>;
+  unref(): void;
+  destroy(): void;
 }
 
 /** How long to wait after a failure, and before an unused connection is closed, in milliseconds. */
 const pauseMs = 1_000;
 const unusedMs = 1_000;
+
+/** Where subscribers hear of notices; `undefined` if there is no connection for them. */
+export function subscriberSource(
+  client: RedisClient | IoRedisClient,
+  given: RedisSubscriber | undefined,
+): SubscriberSource | undefined {
+  if (given !== undefined) return givenSubscriber(given);
+  // Pools, clusters and clients of `ioredis` have no `unref`.
+  const { duplicate, unref } = client as Partial<SingleClient>;
+  return duplicate && unref && duplicatedSubscriber(client as unknown as SingleClient);
+}
 
 /**
  * `subscribe` of the Redis store, with a channel for each topic. A client subscribes again by itself when its
@@ -94,28 +93,6 @@ interface SubscriberEvents {
   readonly onLost: () => void;
 }
 
-/** Where subscribers hear of notices; `undefined` if there is no connection for them. */
-export function subscriberSource(
-  client: RedisClient | IoRedisClient,
-  given: RedisSubscriber | IoRedisSubscriber | undefined,
-): SubscriberSource | undefined {
-  if (given !== undefined) {
-    return givenSubscriber(
-      isIoRedis(given) ? asSubscriber(given as IoRedisSubscriber) : (given as RedisSubscriber),
-    );
-  }
-  if (isIoRedis(client)) {
-    const { duplicate, isCluster } = client as Partial<IoRedisSingle>;
-    if (duplicate === undefined || isCluster) return undefined;
-    return duplicatedSubscriber(() =>
-      asOwnSubscriber(duplicate.call(client, { lazyConnect: true })),
-    );
-  }
-  const { duplicate, unref } = client as Partial<SingleClient>;
-  // Pools and clusters have no `unref`.
-  return duplicate && unref && duplicatedSubscriber(() => duplicate.call(client));
-}
-
 /** The application's own client for subscribers. */
 function givenSubscriber(subscriber: RedisSubscriber): SubscriberSource {
   let isWatched = false;
@@ -130,12 +107,12 @@ function givenSubscriber(subscriber: RedisSubscriber): SubscriberSource {
 }
 
 /** A duplicate of the client, made when it is needed, and closed when it no longer is. */
-function duplicatedSubscriber(duplicate: () => OwnSubscriber): SubscriberSource {
+function duplicatedSubscriber(client: SingleClient): SubscriberSource {
   let current: Promise<OwnSubscriber> | undefined;
   let closing: NodeJS.Timeout | undefined;
 
   const start = async ({ onBack, onLost }: SubscriberEvents): Promise<OwnSubscriber> => {
-    const made = duplicate();
+    const made = client.duplicate();
     // It connects again by itself, as the application's client does, which reports the failures.
     made.on("error", () => undefined);
     try {

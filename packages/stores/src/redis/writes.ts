@@ -1,4 +1,5 @@
 import type { StoreBatchStep, StoreDriver } from "@durable-mcp/core/store-driver";
+import { createPurgeTurns, putsPerPurge } from "../base/purge-turns.ts";
 import { type RedisScript, redisScripts } from "./scripts.ts";
 
 /** Runs a script with the arguments that all have, and with its own. */
@@ -9,27 +10,18 @@ export type RunRedisScript = (
   signal: AbortSignal | undefined,
 ) => Promise<unknown>;
 
-/** How many new records come between two purges of one process. */
-const putsPerPurge = 32;
-
 /** The writes of the Redis store: one script makes all of them, or none. */
 export function createRedisWrites(
   run: RunRedisScript,
 ): Required<Pick<StoreDriver, "put" | "delete" | "batch">> {
-  // Each process begins anywhere, because many live for a few records.
-  let putsUntilPurge = Math.floor(Math.random() * putsPerPurge);
-  const purgeCount = (steps: readonly StoreBatchStep[]): string => {
-    for (const { ifRevision } of steps) if (ifRevision === null) putsUntilPurge -= 1;
-    if (putsUntilPurge > 0) return "0";
-    putsUntilPurge = putsPerPurge;
-    return String(2 * putsPerPurge);
-  };
+  const isPurge = createPurgeTurns();
   const write = async (
     steps: readonly StoreBatchStep[],
     time: number,
     signal: AbortSignal | undefined,
   ): Promise<number | undefined> => {
-    const args = [purgeCount(steps), ...steps.flatMap(printStep)];
+    const purged = isPurge(steps) ? 2 * putsPerPurge : 0;
+    const args = [String(purged), ...steps.flatMap(printStep)];
     const conflict = Number(await run(redisScripts.write, time, args, signal));
     return conflict === 0 ? undefined : conflict - 1;
   };

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { SqliteRow, SqliteStatement } from "./dialect.ts";
+import type { SqliteRow, SqliteStatement } from "./statements.ts";
 
 /** An open database. */
 export interface SqliteConnection {

@@ -4,6 +4,7 @@ import {
   createDrivenStore,
   type StoreDriver,
 } from "@durable-mcp/core/store-driver";
+import type { StoreOptions } from "../base/store-options.ts";
 import { createSqliteDialect, type SqliteDatabase } from "./dialect.ts";
 import { sqliteTableList } from "./tables.ts";
 
@@ -15,13 +16,9 @@ import { sqliteTableList } from "./tables.ts";
 export const maxRowText = 1_990_000;
 
 /** Options that all SQLite stores have. */
-export interface SqliteDialectOptions {
+export interface SqliteDialectOptions extends Omit<StoreOptions, "timeoutMs"> {
   /** @default "mcp_sessions" */
   readonly table?: string | undefined;
-  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
-  readonly onUnreadable?: (() => void) | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  readonly now?: (() => number) | undefined;
 }
 
 /** A store in an SQLite database, which can make its tables. */

@@ -1,14 +1,13 @@
 import type { StoreBatchStep, StoreDriver, StoreWrite } from "@durable-mcp/core/store-driver";
 import { escapeText } from "../base/key-text.ts";
 import { readSqlitePage, sqliteList } from "./list.ts";
-import { conflictText, putsPerPurge, sqliteStatements } from "./statements.ts";
-
-export type SqliteValue = string | number | null;
-
-/** A statement, and the values of its parameters `?1`, `?2` and so on. */
-export type SqliteStatement = readonly [sql: string, ...values: SqliteValue[]];
-
-export type SqliteRow = Readonly<Record<string, unknown>>;
+import { createPurgeTurns } from "../base/purge-turns.ts";
+import {
+  conflictText,
+  type SqliteRow,
+  type SqliteStatement,
+  sqliteStatements,
+} from "./statements.ts";
 
 /** An SQLite database, by any driver. */
 export interface SqliteDatabase {
@@ -53,15 +52,9 @@ export function createSqliteDialect(database: SqliteDatabase, table?: string) {
     return (await database.write(statements)).at(-1)!.length === 1;
   };
 
-  // Each process begins anywhere, because many live for a few records.
-  let putsUntilPurge = Math.floor(Math.random() * putsPerPurge);
-  const purgeAfter = (puts: readonly { ifRevision?: unknown }[], now: number) => {
-    const added = puts.filter(({ ifRevision }) => ifRevision === null).length;
-    putsUntilPurge -= added;
-    if (added === 0 || putsUntilPurge > 0) return [];
-    putsUntilPurge = putsPerPurge;
-    return [[sql.purge, now]] as const;
-  };
+  const isPurge = createPurgeTurns();
+  const purgeAfter = (steps: Parameters<typeof isPurge>[0], now: number) =>
+    isPurge(steps) ? ([[sql.purge, now]] as const) : [];
 
   return {
     async get(key, now, signal) {

@@ -1,8 +1,7 @@
 import type { StoreSelected, StoreSelection } from "@durable-mcp/core/store-driver";
 import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
 import { quoteName } from "../base/quote-name.ts";
-import type { SqliteRow, SqliteStatement, SqliteValue } from "./dialect.ts";
-import { live } from "./statements.ts";
+import { live, type SqliteRow, type SqliteStatement, type SqliteValue } from "./statements.ts";
 
 /**
  * The query for one page and one more row, which shows whether the page is the last. By idleness alone

@@ -1,10 +1,15 @@
+import { putsPerPurge } from "../base/purge-turns.ts";
 import { quoteName } from "../base/quote-name.ts";
 
 /** Selects records that have not expired at the time in the parameter with this number. */
 export const live = (now: number) => `(expires_at IS NULL OR expires_at > ?${now})`;
 
-/** How many new records come between two purges of one process. */
-export const putsPerPurge = 32;
+export type SqliteValue = string | number | null;
+
+/** A statement, and the values of its parameters `?1`, `?2` and so on. */
+export type SqliteStatement = readonly [sql: string, ...values: SqliteValue[]];
+
+export type SqliteRow = Readonly<Record<string, unknown>>;
 
 /** How `check` says the index of the write whose condition does not hold. */
 export const conflictText = "conflict at ";
@@ -25,7 +30,6 @@ export function sqliteStatements(table?: string) {
     update: `UPDATE ${name} SET value = ?2, revision = ?3, owner = ?4,
         last_used_at = max(last_used_at, ?5), expires_at = ?6
       WHERE key = ?1 AND revision = ?7 AND ${live(5)} RETURNING 1`,
-    // Expired records never pile up, because a purge deletes more than came since the last one.
     purge: `DELETE FROM ${name} WHERE rowid IN
       (SELECT rowid FROM ${name} WHERE expires_at <= ?1 LIMIT ${2 * putsPerPurge})`,
     touch: `UPDATE ${name} SET last_used_at = ?2 WHERE key = ?1 AND last_used_at < ?2 AND ${live(3)}`,
