@@ -55,7 +55,7 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
     }
   }
 
-  test.each(["guides/choosing-a-store.md", "guides/durable-sessions.md"])(
+  test.each(["reference/stores.md", "guides/durable-sessions.md"])(
     "keeps no process from its end, as docs/%s makes it",
     (page) => {
       const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), "utf8");
