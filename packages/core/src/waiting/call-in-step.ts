@@ -14,7 +14,7 @@ import {
   upToDate,
 } from "./current-call.ts";
 import { cancelHeld, follow, lookAt } from "./held-call.ts";
-import type { LegOptions, LegOutcome } from "./send-leg.ts";
+import { type LegOptions, type LegOutcome, isRefusal } from "./send-leg.ts";
 import { type AskingMethod, placeholderResult, type WaitingCall } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
@@ -76,8 +76,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   const { url, connection, message, headers, leg, notes } = parts;
   const { limits, now, leaveAt = Infinity } = context;
   const { limitMs = Infinity, stop } = notes;
-  const isCall = message.method === "tools/call";
-  const writesFirst = limits.record === "first" && isCall && !notes.claimed;
+  const isNew = message.method === "tools/call" && !notes.claimed;
+  const writesFirst = limits.record === "first" && isNew;
   const identity = identityOf(connection, message, notes, writesFirst);
   const { afterMs = defaultAfterMs } = limits;
   // Its caller shall get the placeholder before it gives the call up.
@@ -164,13 +164,13 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
       try {
         const response = await sending;
         if (!response.ok) stopSigns?.();
-        if (first && !response.ok && response.status < 500) await context.calls.remove(first);
+        if (first && isRefusal(response)) await context.calls.remove(first);
         return response;
       } catch (cause) {
         stopSigns?.();
-        const failure = connectionBroke({ method: message.method, url, cause });
-        if (first && (failure as { code?: unknown }).code === "CONNECTION_UNAVAILABLE")
-          await context.calls.remove(first);
+        const { method } = message;
+        const { code } = connectionBroke({ method, url, cause }) as { code?: unknown };
+        if (first && code === "CONNECTION_UNAVAILABLE") await context.calls.remove(first);
         throw cause;
       }
     },

@@ -161,7 +161,9 @@ async function overdue(
   if (isAlive) return undefined;
   // Its server keeps it: whether it has the answers, a look tells.
   if (call.held) return goesOn(call, { held: call.held, pollMs: 0 }, now());
-  return mayRunTwice(context, call) ? unclaims(call) : over(call, "outcome-unknown");
+  // One whose server might have kept it has nothing to wait for.
+  const mayWait = waitingKinds[call.kind].worker !== "server" && mayRunTwice(context, call);
+  return mayWait ? unclaims(call) : over(call, "outcome-unknown");
 }
 
 export function mayRunTwice(

@@ -171,8 +171,11 @@ export async function hear<T>(
   take: (message: JsonRpcMessage) => T | undefined,
   { signal, onEvent }: HearOptions = {},
 ): Promise<Heard<T>> {
-  const find = (text: string) =>
-    (parseMessages(text)?.messages ?? []).map(take).find((found) => found !== undefined);
+  // What a server asks in an event that is cut off comes again: the event's id does not count.
+  const find = (text: string, isCutOff: boolean) =>
+    (parseMessages(text)?.messages ?? [])
+      .map((message) => (isCutOff && "method" in message ? undefined : take(message)))
+      .find((found) => found !== undefined);
   if (!isEventStream(response)) {
     letGo(response);
     return {};
@@ -187,7 +190,7 @@ export async function hear<T>(
       const events = done ? [splitter.finish()] : splitter.push(value);
       for (const event of events) {
         if (event === undefined || found !== undefined) break;
-        found = find(eventText(event));
+        found = find(eventText(event), done);
         if (!event.id || event.id === eventId) continue;
         eventId = event.id;
         if (found === undefined) await onEvent?.(eventId);

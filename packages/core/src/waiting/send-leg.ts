@@ -116,6 +116,11 @@ export function mayHaveRun(status: number, headers: Headers): boolean {
   return status === 408 || status >= 500;
 }
 
+/** Whether a request was certainly not carried out, as its HTTP answer says. */
+export function isRefusal({ ok, status, headers }: Response): boolean {
+  return !ok && !mayHaveRun(status, headers);
+}
+
 /** `undefined` for what is neither a question nor a complete result nor an error. */
 function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
   if (isRecord(error)) {

@@ -1,25 +1,12 @@
 /** Calls of the session era, and the streams of their answers. */
 
 import { expect, test, vi } from "vitest";
-import { createGate, principal, url, watchStore } from "../../test/asking-server.ts";
-import { createRpcClient } from "../../test/rpc-client.ts";
+import { createGate, url, watchStore } from "../../test/asking-server.ts";
+import { done, event, question, startStream } from "../../test/call-stream.ts";
 import { createMemoryStore } from "../index.ts";
-import {
-  answerWaitingCall,
-  checkWaitingCalls,
-  createWaitingCalls,
-  waitingCallOf,
-  type WaitingLimits,
-} from "./index.ts";
+import { answerWaitingCall, waitingCallOf } from "./index.ts";
 import type { createWaitingFetch } from "./waiting-fetch.ts";
 
-const event = (id: string, message?: object) =>
-  `id: ${id}\ndata: ${message ? JSON.stringify({ jsonrpc: "2.0", ...message }) : ""}\n\n`;
-const question = (id: number) => ({
-  ...{ id, method: "elicitation/create" },
-  params: { message: `Question ${id}?`, requestedSchema: { type: "object", properties: {} } },
-});
-const done = { content: [{ type: "text", text: "Done." }] };
 const task = {
   taskId: "7",
   status: "working",
@@ -27,66 +14,6 @@ const task = {
   pollInterval: 100,
   createdAt: "2026-11-28",
 };
-
-/** A server that answers a call on a stream: each GET has what comes after its event. */
-function startStream({
-  store = createMemoryStore(),
-  ...limits
-}: Partial<WaitingLimits> & { store?: ReturnType<typeof createMemoryStore> } = {}) {
-  let aheadMs = 0;
-  const encoder = new TextEncoder();
-  const sent: { readonly httpMethod: string; readonly body: any; readonly from: string | null }[] =
-    [];
-  const chunks: string[] = [];
-  let writer: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const inStream = (own: readonly string[], isOpen: boolean) =>
-    new Response(
-      new ReadableStream({
-        start(stream) {
-          for (const chunk of own) stream.enqueue(encoder.encode(chunk));
-          if (isOpen) writer = stream;
-          else stream.close();
-        },
-        cancel: () => void (writer = undefined),
-      }),
-      { headers: { "content-type": "text/event-stream" } },
-    );
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    const text = await request.text();
-    const body = text === "" ? undefined : JSON.parse(text);
-    const from = request.headers.get("last-event-id");
-    sent.push({ httpMethod: request.method, body, from });
-    if (body?.method === "tools/call") return inStream(chunks, true);
-    if (request.method === "POST") return new Response(null, { status: 202 });
-    const at = chunks.findIndex((chunk) => chunk.startsWith(`id: ${from}\n`));
-    // What has come since, in one chunk.
-    return inStream([chunks.slice(at + 1).join("")], false);
-  };
-  const waiting = createWaitingCalls({
-    ...{ store, sessionId: "chat", principal, connection: "lab", url, afterMs: 0, ...limits },
-    now: () => Date.now() + aheadMs,
-  });
-  const client = createRpcClient(waiting.wrap(fetch), url, { "mcp-session-id": "secret-session" });
-  return {
-    store,
-    sent,
-    waiting,
-    fetch,
-    call: () => client.request("tools/call", { name: "research", arguments: {} }),
-    /** Says something on the stream of the call, and on those that resume it. */
-    say(...said: string[]) {
-      chunks.push(...said);
-      for (const chunk of said) writer?.enqueue(encoder.encode(chunk));
-    },
-    close: () => writer?.close(),
-    async check(passedMs = 10_000) {
-      aheadMs += passedMs;
-      const [call] = await checkWaitingCalls(waiting, { fetch });
-      return call;
-    },
-  };
-}
 
 test("what comes while a call is left is for whoever looks next, and its client has the placeholder", async () => {
   const gate = createGate();

@@ -11,10 +11,11 @@ import {
   paramsOf,
   parseMessage,
 } from "../wire/json-rpc.ts";
-import { isEventStream } from "../wire/read-answer.ts";
+import { isEventStream, letGo } from "../wire/read-answer.ts";
 import { bodyText, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import { answerWithPlaceholder, complete, print, textFor } from "./answer-edits.ts";
 import type { CallInStep } from "./call-in-step.ts";
+import { type CallUnderWay, nameOf } from "./call-under-way.ts";
 import { askedIn } from "./held-request.ts";
 import { type LegOutcome, openOutcome } from "./send-leg.ts";
 import { streamPauseMs } from "./stream.ts";
@@ -22,30 +23,10 @@ import { waitingCallOf, withoutMarks } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import type { HeldStream, WaitingAnswer } from "./waiting-record.ts";
 
-/** A call under way, whose answer may come on a stream. */
-interface CallUnderWay {
-  readonly call: CallInStep;
-  readonly message: JsonRpcRequest;
-  readonly request: OutgoingRequest;
-  readonly fail: ((error: unknown) => void) | undefined;
-  /** Has its task be left. */
-  readonly leave: () => void;
-  /** The last event of the stream; "" before the first with an id. */
-  eventId: string;
-  /** Whether its answer has come, or nobody waits for it here any more. */
-  isOver: boolean;
-  /** Whether its time in the step is up. */
-  isLate: boolean;
-  /** What takes the place of its answer. What else comes on its stream is for whoever looks next. */
-  taking?: Promise<string> | undefined;
-  /** Ends the stream of its client with an answer; not there between two streams. */
-  end?: ((text: string) => void) | undefined;
-  stop: () => void;
-}
-
-/** Names a session, or a request on it. */
-const nameOf = ({ headers }: Pick<OutgoingRequest, "headers">, id: unknown = null) =>
-  JSON.stringify([headers.get("mcp-session-id"), id]);
+/** How any process finds a call. */
+const held = ({ message, eventId }: CallUnderWay): HeldStream => ({
+  ...{ type: "stream", requestId: message.id, eventId },
+});
 
 /** The calls of one client. What it leaves without an answer goes on at the server, where any process finds it. */
 // oxlint-disable-next-line max-lines-per-function -- a call, its streams and its end share what is known of it
@@ -53,11 +34,12 @@ export function createSessionCalls(context: WaitingContext) {
   const underWay = new Set<CallUnderWay>();
   /** Those of which the server has said something that does not end them. */
   const taken = new Set<CallUnderWay>();
+  /** Those whose clients do not have what takes the place of the answer, for a stream may break. */
+  const untold = new Set<CallUnderWay>();
   /** The sessions of calls that go on without their client, and these calls, which it may not end. */
   const left = new Set<string>();
-  const held = ({ message, eventId }: CallUnderWay): HeldStream => ({
-    ...{ type: "stream", requestId: message.id, eventId },
-  });
+  /** The requests that the server was told to stop: nobody finds their answers. */
+  const cancelled = new Set<string>();
   const canBeLeft = ({ eventId }: CallUnderWay) => eventId !== "" && isFor(context, "stream");
   const finish = (each: CallUnderWay) => {
     each.isOver = true;
@@ -65,14 +47,18 @@ export function createSessionCalls(context: WaitingContext) {
     each.stop();
   };
 
+  const leaves = ({ request, message }: CallUnderWay) =>
+    left.add(nameOf(request, message.id)).add(nameOf(request));
+
   /** @returns what the client gets for a call that is not over, or its end */
   const answerTo = async (each: CallUnderWay, outcome?: LegOutcome): Promise<WaitingAnswer> => {
     finish(each);
-    const { call, request } = each;
+    const { call } = each;
     taken.add(each);
+    untold.add(each);
     const answering = outcome ? call.take(outcome) : call.park(held(each), streamPauseMs);
     const answer = await answering.finally(() => taken.delete(each));
-    if (waitingCallOf(answer.result)) left.add(nameOf(request));
+    if (waitingCallOf(answer.result)) leaves(each);
     return answer;
   };
   const take = async (each: CallUnderWay, outcome?: LegOutcome): Promise<string> =>
@@ -91,7 +77,7 @@ export function createSessionCalls(context: WaitingContext) {
   /** A client has left its call. @returns what it would get */
   const leave = (each: CallUnderWay): Promise<string> => {
     // Before the client says that it has left.
-    left.add(nameOf(each.request, each.message.id)).add(nameOf(each.request));
+    leaves(each);
     const taking = take(each);
     context.track?.(taking);
     return taking;
@@ -128,8 +114,10 @@ export function createSessionCalls(context: WaitingContext) {
 
   /** What a chunk of its stream says of a call. It is noted how another process finds the call. */
   const read = async (each: CallUnderWay, arrived: readonly EventBytes[], lastEventId = "") => {
-    const isFirstId = each.eventId === "" && lastEventId !== "";
-    each.eventId = lastEventId || each.eventId;
+    const isCancelled = cancelled.has(nameOf(each.request, each.message.id));
+    const eventId = isCancelled ? "" : lastEventId;
+    const isFirstId = each.eventId === "" && eventId !== "";
+    each.eventId = eventId || each.eventId;
     const messages = arrived.map((event) => parseMessage(eventText(event)));
     const outcome = outcomeIn(
       each,
@@ -150,6 +138,7 @@ export function createSessionCalls(context: WaitingContext) {
           try {
             own.enqueue(inEvent(text));
             own.terminate();
+            untold.delete(each);
           } catch {
             // Its client has left meanwhile.
           }
@@ -166,6 +155,7 @@ export function createSessionCalls(context: WaitingContext) {
       async flush(own) {
         const text = await each.taking;
         if (text !== undefined && each.end) own.enqueue(inEvent(text));
+        untold.delete(each);
         each.end = undefined;
         if (text !== undefined) return;
         for (const part of splitter.finish()?.parts ?? []) own.enqueue(part);
@@ -186,18 +176,23 @@ export function createSessionCalls(context: WaitingContext) {
       const each = [...underWay, ...taken].find(
         (one) => nameOf(one.request, one.message.id) === name,
       );
-      return left.has(name) || (each && onCancel(each)) ? emptyAnswer(202) : undefined;
+      if (left.has(name) || (each && onCancel(each))) return emptyAnswer(202);
+      cancelled.add(name);
+      return undefined;
     },
     /** Sends what is no request: it may resume the stream of a call. */
     async resume(request: OutgoingRequest, send: () => Promise<Response>): Promise<Response> {
       const eventId = request.method === "GET" && request.headers.get("last-event-id");
-      const each = [...underWay].find((one) => one.eventId !== "" && one.eventId === eventId);
-      if (each?.isLate) {
-        const headers = { "content-type": "text/event-stream" };
-        return new Response(inEvent(await take(each)), { headers });
-      }
+      const each = [...underWay, ...untold].find(
+        (one) => one.eventId !== "" && one.eventId === eventId,
+      );
+      if (each && (each.taking !== undefined || (each.isLate && canBeLeft(each))))
+        return inStream(await (each.taking ?? take(each)));
       const response = await send();
-      return each && isEventStream(response) ? watch(each, response) : response;
+      if (each === undefined || !isEventStream(response)) return response;
+      if (each.taking === undefined) return watch(each, response);
+      letGo(response);
+      return inStream(await each.taking);
     },
     /** Sends a call, and waits for its answer as long as the step does. */
     async call(
@@ -237,4 +232,6 @@ export function createSessionCalls(context: WaitingContext) {
 
 const asJson = { "content-type": "application/json" };
 
+const inStream = (text: string) =>
+  new Response(inEvent(text), { headers: { "content-type": "text/event-stream" } });
 const inEvent = (text: string) => utf8(`event: message\ndata: ${text}\n\n`);

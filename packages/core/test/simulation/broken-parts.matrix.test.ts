@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as broken from "./broken-parts.ts";
+import * as brokenStreams from "./broken-stream-parts.ts";
 import * as brokenWaiting from "./broken-waiting-parts.ts";
 import { type Invariant, invariants, type Violation } from "./invariant-model.ts";
 import type { Parts } from "./parts.ts";
@@ -29,11 +30,17 @@ const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
   ["one-leg", "with optimism about dead processes", brokenWaiting.withOptimism],
   ["same-call", "with the state of the round before", brokenWaiting.withOldState],
   ["same-call", "with a key without the principal", brokenWaiting.withoutPrincipal],
+  ["one-leg", "with answers sent again", brokenStreams.withInsistentAnswers, /a second time/],
+  ["one-leg", "with records written late", brokenStreams.withLateRecords, /stream-. run again/],
   ["look-due", "with looks at any time", brokenWaiting.withEagerLooks],
+  ["look-due", "with looks at streams at any time", brokenWaiting.withEagerLooks, /the stream of/],
+  ["look-claimed", "without a claim", brokenWaiting.withoutClaim],
   ["claim-kept", "with claims that last no time", brokenWaiting.withoutLease],
   ["answer-kept", "with ends that are told before they are written", brokenWaiting.withHastyEnds],
   ["own-result", "with results that lose their content", brokenWaiting.withLostContents],
   ["settleable", "with claims that last for ever", brokenWaiting.withEndlessClaims],
+  ["settleable", "with streams from nowhere", brokenStreams.withoutLastEventId, /server had it/],
+  ["settleable", "with the goodbyes of clients", brokenStreams.withGoodbyes, /stopped stream/],
   ["state-secret", "with the whole record told", brokenWaiting.withTheWholeRecord],
 ];
 

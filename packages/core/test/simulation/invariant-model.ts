@@ -22,7 +22,8 @@ export const invariants = {
     "No answer to a question is sent twice, and no call that waits runs twice, unless the tool may.",
   "same-call":
     "Each leg is the call that waits: its name, arguments, headers and principal, its last state and the answer to its own question.",
-  "look-due": "No task is looked at before its interval is over.",
+  "look-due": "No task or stream is looked at before its interval is over.",
+  "look-claimed": "No stream is looked at without a claim, except by the client of its call.",
   "claim-kept": "No call is taken from a process that gives signs of life.",
   "answer-kept":
     "What was told of a call stays: its result, its rounds, its end. There is one result at most.",

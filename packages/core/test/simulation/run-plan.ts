@@ -9,6 +9,8 @@ const ofWaiting: ReadonlySet<Invariant> = new Set([
   "question-kept",
   "one-leg",
   "same-call",
+  "look-due",
+  "look-claimed",
   "claim-kept",
   "answer-kept",
   "own-result",

@@ -28,13 +28,14 @@ export async function runWaiting(seed: number, plan: WaitingPlan, parts: Parts =
       return true;
     },
   };
-  const { storeOf, records } = createSimulatedStore(world);
-  const server = createWaitingServer(world);
+  const allStores = createSimulatedStore(world);
+  const { storeOf, records, deleted } = allStores;
+  const server = createWaitingServer(world, allStores);
   const told: Told = { settled: new Map(), rounds: new Map(), ended: new Map() };
   const actorOf = (process: WaitingProcess) =>
     createWaitingActor(process, {
-      ...{ world, server, records, told },
-      parts: parts.waiting,
+      ...{ world, server, records, deleted, told },
+      parts,
       store: storeOf(process),
     });
 
@@ -42,6 +43,12 @@ export async function runWaiting(seed: number, plan: WaitingPlan, parts: Parts =
     const process = createWaitingProcess(own, world);
     await scheduler.turns(own.startsAfter);
     await Promise.race([actorOf(process).act(own), process.died]);
+  };
+
+  const forget = async () => {
+    if (plan.forgetsAfter === undefined) return;
+    await scheduler.turns(plan.forgetsAfter);
+    server.streams.forget();
   };
 
   /** From every state some action leads to an end. */
@@ -63,28 +70,46 @@ export async function runWaiting(seed: number, plan: WaitingPlan, parts: Parts =
     );
     const actor = actorOf(process);
     const left = new Set<string>(records().map(({ id }) => id as string));
+    /** What waits for a server that still has it can have no other end than the server's. */
+    const kept = new Set<string>();
     for (let look = 0; look < maxLooks && left.size > 0; look += 1) {
       for (const id of left) {
         const found = await actor.waiting.find(id);
-        if (found === undefined) left.delete(id); // another principal's
-        else if (found.call.state === "waiting" && found.call.type === "task") {
-          await process.sleep(Math.max(0, found.call.pollAfter! - scheduler.now()));
+        if (found && isKept(id)) kept.add(id);
+        if (found?.call.state === "waiting" && found.call.type !== "question") {
+          await process.sleep(Math.max(0, (found.call.pollAfter ?? 0) - scheduler.now()));
           await actor.look();
-        } else if (found.call.state === "waiting") await actor.answer(id, found.call);
+          // The server may wait for an answer that is lost.
+          await process.sleep(look * 1_000);
+        } else if (found === undefined) left.delete(id); // another principal's
+        else if (found.call.state === "waiting") await actor.answer(id, found.call);
         else if (found.call.state === "answering") await process.sleep(claimMs + 5_000);
         else {
           left.delete(id);
           actor.hear(found);
+          if (kept.has(id) && found.call.state !== "settled")
+            world.violate(
+              "settleable",
+              `${found.call.toolCallId} is ${found.call.state}, and its server had it`,
+            );
         }
       }
     }
     for (const id of left) world.violate("settleable", `nobody can settle ${id}`);
   };
 
+  const isKept = (id: string) => {
+    const { state, held, expiresAt } = records().find((record) => record.id === id);
+    const isOpen = state === "waiting" && held?.type === "stream" && plan.maxAgeMs > 50_000;
+    return isOpen && expiresAt > scheduler.now() && server.streams.has(held.eventId);
+  };
+
   const checkTold = () => {
     for (const record of records()) {
       const { id, state, round, answer, toolCallId } = record;
       const settled = told.settled.get(id);
+      if (state === "expired" && server.streams.wasMade(toolCallId))
+        world.violate("honest-failure", `${toolCallId} is expired, and a server took it`);
       if (settled !== undefined && (state !== "settled" || JSON.stringify(answer) !== settled)) {
         world.violate("answer-kept", `the settled result of ${toolCallId} is gone: ${state}`);
       }
@@ -101,7 +126,7 @@ export async function runWaiting(seed: number, plan: WaitingPlan, parts: Parts =
   await withVirtualGlobals(scheduler, random, async () => {
     let isOver = false;
     const all = (async () => {
-      await Promise.all(plan.actors.map(live));
+      await Promise.all([...plan.actors.map(live), forget()]);
       // What the dead have begun ends.
       await scheduler.turns(50);
       const people = new Map(

@@ -50,8 +50,11 @@ const exercisedWaiting = [
   ...["state expired", "store conflict", "claim given up", "told settled", "told waiting"],
   ...["told expired", "told outcome-unknown", "told withdrawn", "told NOT_WAITING"],
   ...["told STORE_FAILED", "told CONNECTION_UNAVAILABLE"],
+  ...["call with a stream", "stream looked at", "stream resumed in its step"],
+  ...["question on a stream answered", "question given up", "sessions forgotten"],
+  ...["session unknown", "client leaves", "answer in step", "client told OUTCOME_UNKNOWN"],
 ].map((name) => `waiting: ${name}`);
-const waitingFaults = ["refusedLeg", "brokenLeg", "failedStore", "failedWrite"].map(
+const waitingFaults = ["refusedLeg", "brokenLeg", "brokenStream", "failedStore", "failedWrite"].map(
   (name) => `waiting fault: ${name}`,
 );
 

@@ -48,6 +48,7 @@ function* smallerWaiting(waiting: WaitingPlan): Generator<WaitingPlan> {
   for (const name of Object.keys(waiting.faults) as (keyof WaitingPlan["faults"])[]) {
     if (waiting.faults[name] > 0) yield { ...waiting, faults: { ...waiting.faults, [name]: 0 } };
   }
+  if (waiting.forgetsAfter !== undefined) yield { ...waiting, forgetsAfter: undefined };
   for (const actors of withOneSmaller(waiting.actors, smallerActors)) yield { ...waiting, actors };
   for (const calls of withOneSmaller(waiting.calls, ({ rounds, ...call }) =>
     [...withoutOne(rounds)].map((fewer) => ({ ...call, rounds: fewer })),

@@ -2,6 +2,7 @@ import { McpSessionError, type SessionStore } from "../../src/index.ts";
 import type { WaitingCall } from "../../src/waiting/index.ts";
 import type { Parts } from "./parts.ts";
 import type { ActorPlan, WaitingCallPlan } from "./waiting-plan.ts";
+import { createStreamClient } from "./waiting-stream-client.ts";
 import { stateMarker, waitingUrl } from "./waiting-server.ts";
 import type { createWaitingServer } from "./waiting-server.ts";
 import type { WaitingProcess, WaitingWorld } from "./waiting-world.ts";
@@ -18,10 +19,12 @@ export interface Told {
 
 interface ActorContext {
   readonly world: WaitingWorld;
-  readonly parts: Parts["waiting"];
+  readonly parts: Parts;
   readonly server: ReturnType<typeof createWaitingServer>;
   readonly store: SessionStore;
   readonly records: () => any[];
+  /** The ids of records that were deleted. */
+  readonly deleted: ReadonlySet<string>;
   readonly told: Told;
 }
 
@@ -38,7 +41,8 @@ const answerOf = (call: WaitingCall) =>
 
 /** What one process does with waiting calls. */
 export function createWaitingActor(process: WaitingProcess, context: ActorContext) {
-  const { world, parts, server, store, records, told } = context;
+  const { world, server, store, records, deleted, told } = context;
+  const parts = context.parts.waiting;
   const { plan, scheduler, violate, count, random } = world;
   const { name, principal } = process;
   const now = () => scheduler.now() + process.clockAheadMs;
@@ -78,12 +82,23 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
     told.settled.set(id, text);
   };
 
-  /** Makes a call as a client does. */
-  const makeCall = async ({ nonce, isSafe }: WaitingCallPlan) => {
+  const contextOf = (own: object) => {
     const owner = { agent: "default", sessionId: "chat", principal };
-    const own = parts.createWaitingContext(parts.createWaitingStore(store, owner), options);
+    const calls = parts.createWaitingStore(store, owner);
+    return parts.createWaitingContext(calls, { ...options, ...own });
+  };
+  const clientContext = contextOf({});
+  const streamClient = createStreamClient({
+    ...{ world, server, process, now, parts: context.parts },
+    context: contextOf({ record: plan.record }),
+  });
+
+  /** Makes a call as a client does. */
+  const makeCall = async (call: WaitingCallPlan, signal?: AbortSignal) => {
+    if (call.stream) return hearPlaceholder(await streamClient.call(call, signal));
+    const { nonce, isSafe } = call;
     const where = { url: new URL(waitingUrl), connection: "shop" };
-    const clientFetch = parts.createWaitingFetch(own, fetch, where);
+    const clientFetch = parts.createWaitingFetch(clientContext, fetch, where);
     const tool = isSafe ? "safe" : "order";
     const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
     const params = { name: tool, arguments: { nonce }, _meta: meta };
@@ -93,13 +108,17 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
     };
     const response = await clientFetch(waitingUrl, request, { toolCallId: nonce });
-    const text = await response.text();
+    hearPlaceholder(await response.text());
+  };
+
+  const hearPlaceholder = (text: string) => {
     say(text);
     const data = /^data: (.*)$/m.exec(text)?.[1] ?? text;
     const call = data.startsWith("{") && parts.waitingCallOf(JSON.parse(data).result);
     if (!call) return;
     count("waiting: placeholder");
-    if (!records().some(({ id }) => id === call.id)) {
+    // Another step may have made the call, and been refused since.
+    if (!records().some(({ id }) => id === call.id) && !deleted.has(call.id)) {
       violate("question-kept", `${name} got a placeholder for a call that is in no store`);
     }
   };
@@ -125,9 +144,16 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
   const look = async () => await parts.checkWaitingCalls(waiting, { fetch });
 
   const tasks: Record<ActorPlan["kind"], (plan: ActorPlan) => Promise<void>> = {
-    async step() {
-      const own = plan.calls.filter((call) => ownerOf(call) === ownerOf({ principal }));
-      await Promise.all(own.map(async (call) => await makeCall(call).catch(say)));
+    async step({ leavesAfterMs }) {
+      const leaving = new AbortController();
+      if (leavesAfterMs) scheduler.setTimer(() => leaving.abort(left), leavesAfterMs);
+      const calls = plan.calls.filter((call) => ownerOf(call) === ownerOf({ principal }));
+      await Promise.all(
+        calls.map(
+          async (call) =>
+            await makeCall(call, leavesAfterMs ? leaving.signal : undefined).catch(say),
+        ),
+      );
     },
     async person({ leavesAfterMs }) {
       const open = (await waiting.list()).filter(

@@ -1,6 +1,8 @@
 import { abortable } from "../../src/base/bounded-wait.ts";
 import { ownerName } from "./simulated-process.ts";
+import { createStreams } from "./waiting-streams.ts";
 import { createTasks } from "./waiting-tasks.ts";
+import type { createSimulatedStore } from "./waiting-store.ts";
 import type { WaitingCallPlan } from "./waiting-plan.ts";
 import type { WaitingProcess, WaitingWorld } from "./waiting-world.ts";
 
@@ -18,7 +20,10 @@ interface Asked {
 }
 
 /** A server without memory, as far as its clients can tell. It carries out whatever it is sent, as real ones do. */
-export function createWaitingServer(world: WaitingWorld) {
+export function createWaitingServer(
+  world: WaitingWorld,
+  store: ReturnType<typeof createSimulatedStore>,
+) {
   const { plan, scheduler, random, strikes, count, violate } = world;
   const asked = new Map<string, Asked>();
   /** The final answers to each call. */
@@ -47,19 +52,21 @@ export function createWaitingServer(world: WaitingWorld) {
     const times = (runs.get(call.nonce) ?? 0) + 1;
     runs.set(call.nonce, times);
     count("waiting: tool run");
-    // Two steps may make the same call at once: each of their tasks runs.
-    if (times > 1 && !call.isSafe && call.taskMs === undefined) {
+    // Two steps may make the same call at once: each of their tasks and streams runs.
+    const isKept = call.taskMs !== undefined || call.stream !== undefined;
+    if (times > 1 && !call.isSafe && !isKept) {
       violate("one-leg", `${process.name} made ${call.nonce} run ${times} times`);
     }
     const content = [{ type: "text", text: `${call.nonce} run ${times}` }];
     const answer = random.chance(0.1)
       ? { error: { code: -32_000, message: `${call.nonce} failed ${times}` } }
       : { result: { resultType: "complete", content } };
-    answers.set(call.nonce, (answers.get(call.nonce) ?? new Set()).add(JSON.stringify(answer)));
+    answers.set(call.nonce, (answers.get(call.nonce) ?? new Set()).add(textOf(answer)));
     return answer;
   };
 
   const tasks = createTasks(world, finish);
+  const streams = createStreams(world, finish, store);
 
   /** Takes a leg, and checks that it is the same call, with the answer to its own question. */
   const take = (process: WaitingProcess, headers: Headers, { method, params }: any) => {
@@ -113,32 +120,46 @@ export function createWaitingServer(world: WaitingWorld) {
     return isLast ? finish(call, process) : { result: ask(call, question.round + 1) };
   };
 
-  const handle = async (process: WaitingProcess, input: RequestInfo | URL, init?: RequestInit) => {
-    await process.turn("sends a leg");
-    tasks.sending(process, init?.body as string);
-    if (input !== waitingUrl) violate("same-call", `${process.name} sent to another URL`);
+  /** The way to the server and back. */
+  const withFaults = async (process: WaitingProcess, work: () => Promise<Response>) => {
     const refused = strikes(process, "refusedLeg");
     if (refused && random.chance(0.3)) throw broken("ECONNREFUSED");
     if (refused) return new Response("No.", { status: random.pick([401, 403, 404, 429, 503]) });
     if (strikes(process, "brokenLeg")) throw broken("ECONNRESET");
-    const message = JSON.parse(init?.body as string);
-    const headers = new Headers(init?.headers);
+    const response = await work();
+    await process.turn("gets an answer");
+    if (!strikes(process, "brokenLeg")) return response;
+    if (random.chance(0.5)) throw broken("ECONNRESET");
+    return new Response("Bad gateway", { status: random.pick([502, 408]) });
+  };
+
+  const answerTo = async (process: WaitingProcess, headers: Headers, message: any) => {
     const call = plan.calls.find(({ nonce }) => nonce === message.params.arguments?.nonce);
     // A task is made at once.
     const workMs = call?.taskMs === undefined ? (call?.workMs ?? 0) : 0;
-    const answer = { jsonrpc: "2.0", id: message.id, ...take(process, headers, message) };
+    const own = { jsonrpc: "2.0", id: message.id, ...take(process, headers, message) };
     if (!process.isSafe) await process.sleep(workMs);
-    await process.turn("gets the answer to a leg");
-    if (strikes(process, "brokenLeg")) {
-      if (random.chance(0.5)) throw broken("ECONNRESET");
-      return new Response("Bad gateway", { status: 502 });
-    }
-    if (random.chance(0.5)) return Response.json(answer);
+    if (random.chance(0.5)) return Response.json(own);
     const headersOfEvents = { "content-type": "text/event-stream" };
-    return new Response(`data: ${JSON.stringify(answer)}\n\n`, { headers: headersOfEvents });
+    return new Response(`data: ${JSON.stringify(own)}\n\n`, { headers: headersOfEvents });
+  };
+
+  const handle = async (process: WaitingProcess, input: RequestInfo | URL, init?: RequestInit) => {
+    const message = init?.body ? JSON.parse(init.body as string) : undefined;
+    await process.turn(`sends ${message?.method ?? (message ? "an answer" : "a GET")}`);
+    if (input !== waitingUrl) violate("same-call", `${process.name} sent to another URL`);
+    const headers = new Headers(init?.headers);
+    const isStream = streams.isFor(headers, message);
+    (isStream ? streams : tasks).sending(process, message);
+    return await withFaults(process, async () =>
+      isStream
+        ? await streams.take(process, headers, message, init?.signal)
+        : await answerTo(process, headers, message),
+    );
   };
 
   return {
+    streams,
     fetchOf:
       (process: WaitingProcess): typeof fetch =>
       async (input, init) => {
@@ -149,10 +170,13 @@ export function createWaitingServer(world: WaitingWorld) {
           init?.signal ?? undefined,
         );
       },
-    isAnswerTo: (nonce: string, answer: object) =>
-      answers.get(nonce)?.has(JSON.stringify(answer)) ?? false,
+    isAnswerTo: (nonce: string, answer: object) => answers.get(nonce)?.has(textOf(answer)) ?? false,
   };
 }
+
+/** An answer as JSON. That it is complete may be said or not. */
+const textOf = ({ result, ...answer }: any) =>
+  JSON.stringify({ ...answer, result: { ...result, resultType: "complete" } });
 
 /** What `fetch` throws for a connection that breaks. */
 function broken(code: string): TypeError {

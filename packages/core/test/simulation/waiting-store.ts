@@ -23,6 +23,8 @@ export function createSimulatedStore(world: WaitingWorld) {
   const stored = (entry: Entry | undefined) =>
     entry && { value: JSON.parse(entry.text), revision: entry.revision };
 
+  /** The ids of records that are there no more: their calls were refused. */
+  const deleted = new Set<string>();
   /** The process of each claim. */
   const owners = new Map<string, string>();
 
@@ -72,6 +74,8 @@ export function createSimulatedStore(world: WaitingWorld) {
       },
       async delete(key) {
         await begin("delete");
+        const entry = entries.get(key);
+        if (entry) deleted.add(JSON.parse(entry.text).id);
         entries.delete(key);
         return { ok: true };
       },
@@ -91,6 +95,9 @@ export function createSimulatedStore(world: WaitingWorld) {
   };
   return {
     storeOf,
+    deleted,
+    /** The process of a record's claim. */
+    claimantOf: ({ claim }: any): string | undefined => owners.get(claim?.token),
     /** The records as they are, whoever owns them. */
     records: () => [...entries.values()].map(({ text }) => JSON.parse(text)),
   };

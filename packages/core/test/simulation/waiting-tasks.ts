@@ -68,8 +68,7 @@ export function createTasks(
   return {
     answerTo,
     /** Notes that an answer is on its way: whoever does not hear that it came may look at once. */
-    sending({ name }: WaitingProcess, body: string) {
-      const { method, params } = JSON.parse(body);
+    sending({ name }: WaitingProcess, { method, params }: any) {
       const task = method === "tasks/update" ? tasks.get(params.taskId) : undefined;
       if (task) task.mayLookAtOnce = name;
     },
