@@ -2,7 +2,8 @@
 // measure that, and with `--million` for a million. Half of them are kept by their server, and a hundredth of those are
 // due.
 import { cpus } from "node:os";
-import type { Principal, SessionStore } from "@durable-mcp/core";
+import { setTimeout } from "node:timers/promises";
+import type { Principal, SessionStore, StoreBatchWrite } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import type { StoreSelection } from "@durable-mcp/core/store-driver";
 import {
@@ -56,6 +57,31 @@ async function medianMs(run: () => Promise<unknown>): Promise<string> {
   return times.toSorted((a, b) => a - b)[rounds / 2]!.toPrecision(2);
 }
 
+const perBatch = 200;
+
+/** The store, where what is put within some milliseconds is one batch. */
+function inBatches(store: SessionStore): SessionStore {
+  let writes: StoreBatchWrite[] = [];
+  let writing: ReturnType<NonNullable<SessionStore["batch"]>> | undefined;
+  const write = async () => {
+    await setTimeout(5);
+    const all = writes;
+    [writes, writing] = [[], undefined];
+    return await store.batch!(all);
+  };
+  return {
+    ...store,
+    async put(name, value, ifRevision, { owner, expiresAt, at }) {
+      const place =
+        writes.push({ type: "put", key: name, value, ifRevision, owner, expiresAt }) - 1;
+      const answer = await (writing ??= write());
+      if (!answer.ok) throw new Error("The store was not empty.");
+      if (at !== undefined && at > now) await store.touch(name, at);
+      return { ok: true, revision: answer.revisions[place]! };
+    },
+  };
+}
+
 /** The store, with a count of its operations. */
 function counting(store: SessionStore) {
   const count = { operations: 0 };
@@ -79,12 +105,14 @@ console.log(`${cpus().length} cores, ${process.platform} ${process.arch}, Node $
 const benched = await open(() => now);
 try {
   const { counted, count } = counting(benched.store);
-  const store = encryptStore(counted, { keys: { current: key }, fingerprintKey: key });
+  const keys = { keys: { current: key }, fingerprintKey: key };
+  const store = encryptStore(counted, keys);
+  const filling = encryptStore(inBatches(benched.store), keys);
   benched.beginFilling?.();
-  for (let n = 0; n < calls; n += benched.concurrency) {
+  for (let n = 0; n < calls; n += perBatch) {
     await Promise.all(
-      Array.from({ length: benched.concurrency }, async (_, index) =>
-        createWaitingStore(store, ownerOf(n + index), () => now).create(recordOf(n + index)),
+      Array.from({ length: perBatch }, async (_, index) =>
+        createWaitingStore(filling, ownerOf(n + index), () => now).create(recordOf(n + index)),
       ),
     );
   }
