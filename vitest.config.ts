@@ -15,7 +15,7 @@ type TestOptions = NonNullable<TestProjectInlineConfiguration["test"]>;
  * workers and what they import: a file that replaces a module or a global puts it back.
  */
 function project(name: string, options: TestOptions = {}): TestProjectInlineConfiguration {
-  const conditions = name === "stores" ? withoutModules : allConditions;
+  const conditions = ["stores", "e2e"].includes(name) ? withoutModules : allConditions;
   return {
     root: `packages/${name}`,
     resolve: { conditions },
