@@ -36,7 +36,7 @@ export interface WaitingCallPlan {
   readonly stream: StreamPlan | undefined;
 }
 
-export interface StreamPlan {
+interface StreamPlan {
   /** How long the server works before it asks or answers, in virtual milliseconds. */
   readonly workMs: number;
   /** Whether an event id comes at once. */

@@ -10,7 +10,7 @@ import { startNeonProxy } from "../../../stores/test/neon-proxy.ts";
 import openDynamoDb from "../../../stores/test/open-dynamodb.ts";
 import openIoRedis from "../../../stores/test/open-ioredis.ts";
 import openLibsql from "../../../stores/test/open-libsql.ts";
-import openBy from "../../../stores/test/open-postgres-by.ts";
+import openWithTable from "../../../stores/test/open-postgres-by.ts";
 import openPostgres from "../../../stores/test/open-postgres.ts";
 import openRedis from "../../../stores/test/open-redis.ts";
 import openSqlite from "../../../stores/test/open-sqlite.ts";
@@ -59,9 +59,11 @@ const stores: Readonly<Record<string, () => Promise<OpenedStore> | OpenedStore>>
   DynamoDB: async () => openDynamoDb((await dynamoDb()).port),
   ...(postgresUnavailable === undefined && {
     pg: async () => openPostgres((await postgres()).port),
-    "postgres.js": async () => openBy({ driver: "postgres.js", port: (await postgres()).port }),
-    "Neon over HTTP": async () => openBy({ driver: "Neon over HTTP", port: (await neon()).port }),
-    "Neon's pool": async () => openBy({ driver: "Neon's pool", port: (await neon()).port }),
+    "postgres.js": async () =>
+      openWithTable({ driver: "postgres.js", port: (await postgres()).port }),
+    "Neon over HTTP": async () =>
+      openWithTable({ driver: "Neon over HTTP", port: (await neon()).port }),
+    "Neon's pool": async () => openWithTable({ driver: "Neon's pool", port: (await neon()).port }),
   }),
   ...(redisUnavailable === undefined && {
     redis: async () => openRedis((await redis()).port),

@@ -165,8 +165,14 @@ export const labParts: readonly LabPart[] = [
     program: "stores/bench/measure-stores.ts",
   },
   {
+    name: "connections",
+    about: "Measures a step of a hundred connections in a PostgreSQL store.",
+    lasts: "1 min",
+    program: "stores/bench/measure-connections.ts",
+  },
+  {
     name: "waiting",
-    about: "Measures a PostgreSQL store in which 100,000 calls wait.",
+    about: "Measures a PostgreSQL store in which 100,000 calls wait; `--million`.",
     lasts: "2 min",
     program: "stores/bench/measure-waiting.ts",
   },
