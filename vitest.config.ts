@@ -112,6 +112,7 @@ const atNight = [
   "src/sub-agents/three-processes.matrix.test.ts",
   "src/run/{calls-that-last,killed-sign-ins,losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
   "src/{soak,compatibility}/**",
+  "src/{dynamodb,postgres-drivers}.matrix.test.ts",
   "src/sessions/{browser.matrix,server-dies-midway}.test.ts",
   `src/sessions/{${promises.join(",")}}.test.ts`,
   "src/stdio/*.matrix.test.ts",
@@ -126,7 +127,7 @@ const matrix = (isShare: boolean) => {
     project("oauth", { include: inMatrix, exclude: [] }),
     project("langchain", { ...realServers, globalSetup: [], include: inMatrix, exclude }),
     project("cli", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
-    project("stores", { ...realServers, include: inMatrix, exclude: [] }),
+    project("stores", { ...realServers, include: inMatrix, exclude }),
     project("benchmarks", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
     ...withProcesses(
       { include: inMatrix, exclude },

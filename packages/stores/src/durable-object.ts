@@ -11,8 +11,8 @@ import type { SqliteStatement } from "./sqlite/statements.ts";
 /** The part of a Durable Object's storage that the store needs. */
 export interface DurableObjectStorage {
   readonly sql: {
-    /** Runs one statement. */
-    exec(sql: string, ...values: unknown[]): { toArray(): object[] };
+    /** Runs one statement, whose rows can be walked through. */
+    exec(sql: string, ...values: unknown[]): Iterable<object>;
   };
   /** Runs a function in one transaction. */
   transactionSync<T>(run: () => T): T;
@@ -36,7 +36,7 @@ export function createDurableObjectStore(options: DurableObjectStoreOptions): Sq
   checkMethods(storage, "storage", ["transactionSync"], "ctx.storage of a Durable Object");
   checkMethods(storage.sql, "storage", ["exec"], "ctx.storage of a Durable Object with SQLite");
   const read = (statement: SqliteStatement) =>
-    storage.sql.exec(...statement).toArray() as Record<string, unknown>[];
+    [...storage.sql.exec(...statement)] as Record<string, unknown>[];
   const listeners = listenersOf(storage);
   return createSqliteDialectStore(
     { read, write: (statements) => storage.transactionSync(() => statements.map(read)) },

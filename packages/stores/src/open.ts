@@ -1,4 +1,4 @@
-import type { SessionStore } from "@durable-mcp/core";
+import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { checkKnown, invalidOption } from "@durable-mcp/core/internal";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
 import type * as Libsql from "@libsql/client";
@@ -62,8 +62,8 @@ const openRedis: Opener = async (url, { prefix, onError, loadDriver }) => {
   const socket = { connectTimeout: connectMs, reconnectStrategy };
   const client = createClient({ url, socket, disableOfflineQueue: true });
   client.on("error", onError);
-  const opened = { store: createRedisStore({ client, prefix }), close: () => client.close() };
-  return await made({ ...opened, fail: () => client.destroy() }, async () => {
+  const close = async () => (isConnected ? client.close() : client.destroy());
+  return await made({ store: createRedisStore({ client, prefix }), close }, async () => {
     await attemptInStore("Redis", "connect", () => client.connect(), connectMs);
     isConnected = true;
   });
@@ -80,15 +80,14 @@ const openLibsql: Opener = async (url, { table, createTables, loadDriver }) => {
 
 /** What is opened, after it was made ready; closed if that failed. */
 async function made(
-  { fail, ...opened }: OpenedStore & { readonly fail?: () => void },
+  opened: OpenedStore,
   makeReady: false | undefined | (() => Promise<unknown>),
 ): Promise<OpenedStore> {
   try {
     if (makeReady) await makeReady();
     return opened;
   } catch (error) {
-    if (fail) fail();
-    else await opened.close();
+    await opened.close();
     throw error;
   }
 }
@@ -98,9 +97,16 @@ const openers: Readonly<Record<string, Opener>> = {
   ...{ postgres: openPostgres, postgresql: openPostgres, redis: openRedis, rediss: openRedis },
 };
 
-/** Bundlers leave it as it is: only what an address needs has to be installed. */
-const importDriver = (name: string): Promise<unknown> =>
-  import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name);
+/** In a `try`, so that bundlers take what is installed, and nothing else. */
+async function importDriver(name: string): Promise<unknown> {
+  try {
+    if (name === "pg") return await import("pg");
+    return await (name === "redis" ? import("redis") : import("@libsql/client"));
+  } catch (cause) {
+    const message = `The address needs the package ${name}, which cannot be loaded. Install it.`;
+    throw new McpSessionError("CONNECTION_INVALID", message, { data: { field: "address" }, cause });
+  }
+}
 
 /**
  * Opens the store of an address: `file:sessions.db` (SQLite, by `node:sqlite`), `postgres://…` (by `pg`), `redis://…`

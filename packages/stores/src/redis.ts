@@ -45,9 +45,9 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const { client, subscriber, prefix, timeoutMs = 10_000, onUnreadable, now } = options;
   checkRedisClient(client);
   if (subscriber !== undefined) {
-    if (isIoRedis(subscriber)) throw invalidOption("subscriber", "must be a client of redis");
     const methods = ["subscribe", "unsubscribe", "on"];
     checkMethods(subscriber, "subscriber", methods, "a client of redis");
+    if (isIoRedis(subscriber)) throw invalidOption("subscriber", "must be a client of redis");
   }
   checkMs(timeoutMs, "timeoutMs");
   const { driver, publish, channelOf } = createRedisDriver(sendWith(client), prefix);

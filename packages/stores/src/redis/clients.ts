@@ -43,12 +43,8 @@ export function isIoRedis(client: object): client is IoRedisClient {
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function checkRedisClient(client: unknown): void {
   const isOther = typeof client === "object" && client !== null && isIoRedis(client);
-  checkMethods(
-    client,
-    "client",
-    ["eval", isOther ? "evalsha" : "evalSha"],
-    "a client of redis or of ioredis",
-  );
+  const methods = ["eval", isOther ? "evalsha" : "evalSha"];
+  checkMethods(client, "client", methods, "a client of redis or of ioredis");
   const { keyPrefix } = (client as IoRedisState).options ?? {};
   // It would stand before the store's indexes, and not before the records.
   if (keyPrefix) throw invalidOption("client", "must have no keyPrefix: give the store a prefix");
@@ -78,11 +74,8 @@ interface WithCommandOptions {
  */
 function withSignal(client: RedisClient, abortSignal: AbortSignal | undefined): RedisClient {
   if (!abortSignal || !("withCommandOptions" in client)) return client;
-  return (client as RedisClient & WithCommandOptions).withCommandOptions({
-    abortSignal,
-    timeout: 0,
-    typeMapping: {},
-  });
+  const options = { abortSignal, timeout: 0, typeMapping: {} };
+  return (client as RedisClient & WithCommandOptions).withCommandOptions(options);
 }
 
 /** The part of an `ioredis` client that says whether it is connected. */
