@@ -63,6 +63,7 @@ export type ServerSessionEvent =
         | "too-many-streams"
         | "too-many-sessions"
         | "too-many-messages"
+        | "too-many-tasks"
         | "duplicate-request"
         | "event-id"
         | "draining";

@@ -38,6 +38,8 @@ export function createTaskStore(context: TaskContext): TaskStore {
     createTask: async ({ ttl, pollInterval }) => {
       if (closed.aborted) throw new Error("This session's server was closed. Call again.");
       if (running.count >= limits.tasksPerSession) {
+        // SDK v1 tells the client that no task was made, and not why.
+        emit({ type: "refused", reason: "too-many-tasks" });
         const most = `limits.tasksPerSession: ${limits.tasksPerSession}`;
         throw new Error(`Too many tasks of this session run (${most}). Wait for one.`);
       }
