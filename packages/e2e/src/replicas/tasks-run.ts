@@ -61,7 +61,12 @@ const sessions = 4;
 const atOnce = 6;
 
 /** Clients of SDK v1 make tasks, half of which ask, while replicas end at random. */
-export async function runTasks({ store, calls, seed, how = "kill" }: TasksRunOptions) {
+export async function runTasks({
+  store,
+  calls,
+  seed,
+  how = "kill",
+}: TasksRunOptions): Promise<TasksRun> {
   const random = randomFromSeed(seed);
   const tally = emptyTally();
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-tasks-"));
@@ -85,7 +90,7 @@ export async function runTasks({ store, calls, seed, how = "kill" }: TasksRunOpt
       const done = new Set(lines);
       tally.lost = completed.filter((line) => !done.has(line)).length;
       tally.doubled = lines.length - done.size;
-      return tally as TasksRun;
+      return tally;
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -188,6 +193,7 @@ async function untilOver(client: Client, taskId: string): Promise<TaskEnd> {
         timeout,
       });
       if (status === "failed") {
+        if (process.env["SAY"]) console.error(new Date().toISOString(), statusMessage);
         if (statusMessage?.includes("may have been done")) return "unknown";
         return { status, text: statusMessage };
       }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createMemoryStore, type Principal } from "@durable-mcp/core";
+import { createMemoryStore, type Principal, type SessionStore } from "@durable-mcp/core";
 import { createRawClient, readMessages, takeEvents } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import { createTaskJournal, createTasksServer } from "../../test/tasks-server.ts";
@@ -14,7 +14,9 @@ beforeEach(() => {
 
 const rejections: unknown[] = [];
 process.on("unhandledRejection", (error) => rejections.push(error));
-afterEach(() => expect(rejections.splice(0)).toEqual([]));
+afterEach(() => {
+  if (rejections.length > 0) throw new AggregateError(rejections.splice(0), "unhandled");
+});
 
 type Options = Partial<SessionHandlerOptions<never>>;
 const own = {
@@ -212,12 +214,12 @@ test("a ttl ends a task, aborts its work, and is bounded", async () => {
   await vi.waitFor(() => expect(lines).toContain("stored brief"));
 });
 
+const principal = (sent: Request): Principal => ({
+  ...{ type: "user", issuer: "test" },
+  id: sent.headers.get("x-user") ?? "nobody",
+});
+
 test("a task belongs to its principal, in each of its sessions", async () => {
-  const principal = (sent: Request): Principal => ({
-    type: "user",
-    issuer: "test",
-    id: sent.headers.get("x-user") ?? "nobody",
-  });
   const { one, two } = await startTwo({ principal });
   const [ada, again, eve] = ["ada", "ada", "eve"].map((user, index) =>
     createRawClient(index === 0 ? one.handler : two.handler, { "x-user": user }),
@@ -256,7 +258,8 @@ test("a list has pages, and refuses a cursor that is none", async () => {
   const cursor = first["nextCursor"];
   const rest = await request(one.client, id, "tasks/list", { cursor });
   const listed = [...first["tasks"], ...rest["tasks"]].map(({ taskId }) => taskId);
-  expect(listed.toSorted()).toEqual(made.toSorted());
+  expect(listed).toHaveLength(made.length);
+  expect(new Set(listed)).toEqual(new Set(made));
   expect(rest["nextCursor"]).toBeUndefined();
   for (const wrong of ["x", "00", "5b22225d", `${cursor}00`]) {
     const { error } = await request(one.client, id, "tasks/list", { cursor: wrong });
@@ -311,9 +314,9 @@ test("a result too long to store fails the task, and says so", async () => {
 test("a client's request that names a task is answered, and answers no question", async () => {
   const { one, id } = await startTwo();
   const { taskId } = await begin(one.client, id, "confirm_delete", { filename: "c.txt" });
-  const _meta = { "io.modelcontextprotocol/related-task": { taskId } };
+  const named = { _meta: { "io.modelcontextprotocol/related-task": { taskId } } };
   // The question is the server's request 0.
-  const response = await one.client.post(id, { id: 0, method: "ping", params: { _meta } });
+  const response = await one.client.post(id, { id: 0, method: "ping", params: named });
   expect((await readMessages(response)).at(-1)?.message).toMatchObject({ id: 0, result: {} });
   const result = await openResult(one.client, id, taskId);
   const { id: asked } = await result.question();
@@ -329,7 +332,8 @@ test("a tool with optional tasks answers an ordinary call", async () => {
 });
 
 test("tasks need no more of a store than every store has", async () => {
-  const { batch: _, publish: _p, subscribe: _s, getMany: _g, ...store } = createMemoryStore();
+  const store: SessionStore = { ...createMemoryStore() };
+  for (const method of ["batch", "publish", "subscribe", "getMany"] as const) delete store[method];
   const { one, two, id } = await startTwo({ store });
   held.add("bare");
   const { taskId } = await begin(one.client, id, "research", { topic: "bare" });

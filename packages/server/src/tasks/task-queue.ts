@@ -110,13 +110,14 @@ export function createTaskQueue(context: TaskContext) {
       const taskId = running.questions.get(question);
       if (taskId === undefined) return;
       running.questions.delete(question);
-      const isOpen = ({ type }: StoredMessage) => type === "request";
       // The store has emitted its failure. Who is asked again gives an answer that is ignored.
       tasks
         .edit(taskId, (record) => {
           const messages = record.messages.filter(({ name }) => name !== question);
           if (messages.length === record.messages.length) return undefined;
-          const isAsking = messages.some(isOpen) || record.task.status !== "input_required";
+          const isAsking =
+            messages.some(({ type }) => type === "request") ||
+            record.task.status !== "input_required";
           const task = isAsking ? record.task : { ...record.task, status: "working" as const };
           return { ...record, messages, task };
         })
