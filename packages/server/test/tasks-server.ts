@@ -72,8 +72,9 @@ export function createTasksServer(
             { relatedTask: { taskId } },
           );
           const text = answer.content?.["confirm"] ? `Deleted '${filename}'` : "Kept";
-          await taskStore.storeTaskResult(taskId, "completed", textOf(text));
+          // The work is done, and then said to be.
           lines.push(text);
+          await taskStore.storeTaskResult(taskId, "completed", textOf(text));
         };
         ask().catch((error: Error) => lines.push(`${filename}: ${error.message}`));
         return { task };

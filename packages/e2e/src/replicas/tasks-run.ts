@@ -193,7 +193,6 @@ async function untilOver(client: Client, taskId: string): Promise<TaskEnd> {
         timeout,
       });
       if (status === "failed") {
-        if (process.env["SAY"]) console.error(new Date().toISOString(), statusMessage);
         if (statusMessage?.includes("may have been done")) return "unknown";
         return { status, text: statusMessage };
       }

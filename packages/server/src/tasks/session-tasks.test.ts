@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createMemoryStore, type Principal, type SessionStore } from "@durable-mcp/core";
 import { createRawClient, readMessages, takeEvents } from "../../test/raw-client.ts";
@@ -128,9 +129,7 @@ test("a question is asked again when nobody can have answered it, and not otherw
   const { id: asked } = await first.question();
   const second = await openResult(one.client, id, taskId);
   const asks = second.question();
-  await expect(
-    Promise.race([asks, new Promise((resolve) => setTimeout(resolve, 150, "nothing"))]),
-  ).resolves.toBe("nothing");
+  await expect(Promise.race([asks, setTimeout(150, "nothing")])).resolves.toBe("nothing");
   const params = { requestId: first.requestId };
   await two.client.post(id, { method: "notifications/cancelled", params });
   expect((await asks).id).toBe(asked);
@@ -245,6 +244,24 @@ test("anonymous clients have tasks in their own session, until it ends", async (
   await one.client.end(id);
   const { records } = await store.list({ limit: 1_000 });
   expect(records.filter(({ key }) => key.includes("task"))).toEqual([]);
+});
+
+test("who looks at running tasks does not end one that is being stored", async () => {
+  const { one, two, id } = await startTwo();
+  held.add("early").add("new");
+  // From then on its replica looks at what runs, every 20 ms.
+  await begin(one.client, id, "research", { topic: "early" });
+  one.control.interfere = async (operation, run, key) => {
+    if (operation === "put" && key.includes('"task"')) await setTimeout(100);
+    return await run();
+  };
+  const { taskId } = await begin(one.client, id, "research", { topic: "new" });
+  one.control.interfere = undefined;
+  expect(await request(one.client, id, "tasks/get", { taskId })).toMatchObject({
+    status: "working",
+  });
+  held.clear();
+  expect(await (await openResult(two.client, id, taskId)).text()).toBe("about new");
 });
 
 test("a list has pages, and refuses a cursor that is none", async () => {

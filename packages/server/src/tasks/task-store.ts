@@ -16,6 +16,8 @@ export function createTaskStore(context: TaskContext): TaskStore {
   /** After each write the SDK reads the task, to tell its client; then it gets what was written. */
   const written = new WeakMap<TaskCall, { readonly taskId: string; readonly task: Task | null }>();
 
+  let creating = 0;
+
   function note(taskId: string, record: TaskRecord | undefined): void {
     const call = callOf();
     // A closed server cannot tell its client, and the SDK would reject in the author's code.
@@ -36,8 +38,8 @@ export function createTaskStore(context: TaskContext): TaskStore {
 
   return {
     createTask: async ({ ttl, pollInterval }) => {
-      if (closed.aborted) throw new Error("This session's server was closed. Call again.");
-      if (running.count >= limits.tasksPerSession) {
+      if (closed.aborted) throw closedMeanwhile();
+      if (running.count + creating >= limits.tasksPerSession) {
         // SDK v1 tells the client that no task was made, and not why.
         emit({ type: "refused", reason: "too-many-tasks" });
         const most = `limits.tasksPerSession: ${limits.tasksPerSession}`;
@@ -53,13 +55,19 @@ export function createTaskStore(context: TaskContext): TaskStore {
       const hold = await replica.hold(taskId);
       const { token, owner } = { token: replica.token, owner: context.owner };
       const worker = { replica: token, name: taskId, renewals: hold.renewals };
-      running.begin(taskId, hold, task.ttl);
+      creating += 1;
       try {
         const record = { version: 1 as const, owner, task, worker, session: hash, messages: [] };
         await tasks.create(record);
+        // What runs nowhere fails at the next look.
+        if (closed.aborted) throw closedMeanwhile();
+        // Not before it is stored: who looks at what runs here would miss it.
+        running.begin(taskId, hold, task.ttl);
       } catch (error) {
-        running.end(taskId, "The task could not be stored.");
+        hold.release();
         throw error;
+      } finally {
+        creating -= 1;
       }
       return { ...task };
     },
@@ -127,6 +135,10 @@ export function createTaskStore(context: TaskContext): TaskStore {
 
     listTasks: (cursor) => tasks.list(cursor),
   };
+}
+
+function closedMeanwhile(): Error {
+  return new Error("This session's server was closed. Send the request again.");
 }
 
 function notFound(): Error {
