@@ -1,5 +1,4 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import type { ServerSession } from "../src/index.ts";
 
@@ -54,21 +53,15 @@ export function createTasksServer(
     "confirm_delete",
     { inputSchema: { filename: z.string() } },
     {
-      createTask: async ({ filename }, extra) => {
-        const { taskStore, sendRequest } = extra;
+      createTask: async ({ filename }, { taskStore }) => {
         const task = await taskStore.createTask({ ttl: 60_000, pollInterval: 20 });
         const { taskId } = task;
         const ask = async () => {
-          const params = {
-            message: `Delete ${filename}?`,
-            requestedSchema: {
-              type: "object" as const,
-              properties: { confirm: { type: "boolean" as const } },
-            },
-          };
-          const answer = await sendRequest(
-            { method: "elicitation/create", params },
-            ElicitResultSchema,
+          await taskStore.updateTaskStatus(taskId, "input_required");
+          const properties = { confirm: { type: "boolean" as const } };
+          const requestedSchema = { type: "object" as const, properties };
+          const answer = await mcp.server.elicitInput(
+            { message: `Delete ${filename}?`, requestedSchema },
             { relatedTask: { taskId } },
           );
           const text = answer.content?.["confirm"] ? `Deleted '${filename}'` : "Kept";

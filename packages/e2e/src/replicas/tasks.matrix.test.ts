@@ -158,7 +158,7 @@ test.each(["kill", "drain"] as const)("tasks end as they say, at replicas that %
     expect(run).toMatchObject({ ...clean, calls });
     expect(run.completed + run.unknown + run.broken).toBe(calls);
     expect(run.kills).toBeGreaterThan(0);
-    if (how === "drain") expect(run).toMatchObject({ completed: calls, askedAgain: 0 });
+    expect(run.completed).toBeGreaterThan(how === "drain" ? calls - 1 : 0);
   } finally {
     await store.close();
   }

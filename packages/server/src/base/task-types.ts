@@ -3,8 +3,6 @@
  * own. What the SDK types more narrowly, in types of its schemas, is `any`.
  */
 
-import type { RequestId } from "./mcp-types.ts";
-
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
@@ -31,39 +29,19 @@ export type QueuedMessage =
   | Queued<"response">
   | Queued<"error">;
 
-/** `TaskStore` of `@modelcontextprotocol/sdk` 1. */
+/** `TaskStore` of `@modelcontextprotocol/sdk` 1. It is one session's, and needs no session id. */
 export interface TaskStore {
-  createTask(
-    taskParams: { ttl?: number | null | undefined; pollInterval?: number | undefined },
-    requestId: RequestId,
-    request: object,
-    sessionId?: string,
-  ): Promise<Task>;
-  getTask(taskId: string, sessionId?: string): Promise<Task | null>;
-  storeTaskResult(
-    taskId: string,
-    status: "completed" | "failed",
-    result: object,
-    sessionId?: string,
-  ): Promise<void>;
-  getTaskResult(taskId: string, sessionId?: string): Promise<{ [field: string]: any }>;
-  updateTaskStatus(
-    taskId: string,
-    status: TaskStatus,
-    statusMessage?: string,
-    sessionId?: string,
-  ): Promise<void>;
-  listTasks(cursor?: string, sessionId?: string): Promise<{ tasks: Task[]; nextCursor?: string }>;
+  createTask(params: { ttl?: number | null; pollInterval?: number }): Promise<Task>;
+  getTask(taskId: string): Promise<Task | null>;
+  storeTaskResult(taskId: string, status: "completed" | "failed", result: object): Promise<void>;
+  getTaskResult(taskId: string): Promise<{ [field: string]: any }>;
+  updateTaskStatus(taskId: string, status: TaskStatus, statusMessage?: string): Promise<void>;
+  listTasks(cursor?: string): Promise<{ tasks: Task[]; nextCursor?: string }>;
 }
 
 /** `TaskMessageQueue` of `@modelcontextprotocol/sdk` 1. */
 export interface TaskMessageQueue {
-  enqueue(
-    taskId: string,
-    message: QueuedMessage,
-    sessionId?: string,
-    maxSize?: number,
-  ): Promise<void>;
-  dequeue(taskId: string, sessionId?: string): Promise<QueuedMessage | undefined>;
-  dequeueAll(taskId: string, sessionId?: string): Promise<QueuedMessage[]>;
+  enqueue(taskId: string, queued: QueuedMessage, session?: string, maxSize?: number): Promise<void>;
+  dequeue(taskId: string): Promise<QueuedMessage | undefined>;
+  dequeueAll(taskId: string): Promise<QueuedMessage[]>;
 }

@@ -20,12 +20,12 @@ afterEach(() => {
 });
 
 type Options = Partial<SessionHandlerOptions<never>>;
-const own = {
+const serving = {
   createServer: ({ session }: { session: never }) => createTasksServer(session, journal),
 } as object;
 
 function startReplicas(options: Options = {}) {
-  return createReplicas({ ...own, ...(options as object) });
+  return createReplicas({ ...serving, ...(options as object) });
 }
 
 type Client = ReturnType<typeof createRawClient>;
@@ -63,12 +63,18 @@ async function openResult(client: Client, id: string, taskId: string) {
   };
 }
 
+const principal = (sent: Request): Principal => ({
+  ...{ type: "user", issuer: "test" },
+  id: sent.headers.get("x-user") ?? "nobody",
+});
+
+const asker = { elicitation: { form: {} } };
 const confirmed = { result: { action: "accept", content: { confirm: true } } };
 
 async function startTwo(options: Options = {}) {
   const replicas = startReplicas(options);
   const [one, two] = [replicas.start(), replicas.start()];
-  const id = await one.client.initialize({ elicitation: { form: {} } });
+  const id = await one.client.initialize(asker);
   return { ...replicas, one, two, id };
 }
 
@@ -152,6 +158,32 @@ test("a task is working again after its question, and takes no second answer", a
   expect(lines).toHaveLength(1);
 });
 
+test("who cancels at another replica rejects the open question, and its answer does nothing", async () => {
+  const { one, two, id } = await startTwo();
+  const { taskId } = await begin(one.client, id, "confirm_delete", { filename: "d.txt" });
+  const result = await openResult(two.client, id, taskId);
+  const { id: asked } = await result.question();
+  await request(two.client, id, "tasks/cancel", { taskId });
+  await vi.waitFor(() => expect(lines).toEqual([expect.stringMatching(/^d.txt: .*cancelled/)]));
+  expect((await two.client.post(id, { id: asked, ...confirmed })).status).toBe(202);
+  expect(await result.text()).toMatch(/cancelled/);
+  await setTimeout(100);
+  expect(lines).toHaveLength(1);
+});
+
+test("a session passes on no question of another one", async () => {
+  const { one, two } = await startTwo({ principal });
+  const [first, second] = [await one.client.initialize(asker), await two.client.initialize(asker)];
+  const { taskId } = await begin(one.client, first, "confirm_delete", { filename: "e.txt" });
+  const other = await openResult(two.client, second, taskId);
+  const own = await openResult(two.client, first, taskId);
+  const { id: asked } = await own.question();
+  await two.client.post(first, { id: asked, ...confirmed });
+  expect(await own.text()).toBe("Deleted 'e.txt'");
+  // The first message on its stream is its answer.
+  expect((await other.question()).result?.content?.[0]?.text).toBe("Deleted 'e.txt'");
+});
+
 test.each(["research", "confirm_delete"])(
   "when its process dies, a task has failed within a lease (%s)",
   async (name) => {
@@ -211,11 +243,6 @@ test("a ttl ends a task, aborts its work, and is bounded", async () => {
   expect(error).toMatchObject({ code: -32602 });
   held.clear();
   await vi.waitFor(() => expect(lines).toContain("stored brief"));
-});
-
-const principal = (sent: Request): Principal => ({
-  ...{ type: "user", issuer: "test" },
-  id: sent.headers.get("x-user") ?? "nobody",
 });
 
 test("a task belongs to its principal, in each of its sessions", async () => {
@@ -278,7 +305,7 @@ test("a list has pages, and refuses a cursor that is none", async () => {
   expect(listed).toHaveLength(made.length);
   expect(new Set(listed)).toEqual(new Set(made));
   expect(rest["nextCursor"]).toBeUndefined();
-  for (const wrong of ["x", "00", "5b22225d", `${cursor}00`]) {
+  for (const wrong of ["", "x", btoa("%"), btoa("[]"), `${cursor}00`]) {
     const { error } = await request(one.client, id, "tasks/list", { cursor: wrong });
     expect(error).toMatchObject({ code: -32602 });
     expect(error.message).toMatch(/cursor/);

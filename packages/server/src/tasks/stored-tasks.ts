@@ -130,19 +130,17 @@ export function createStoredTasks(
       result === undefined ? undefined : (await store.get(resultKeyOf(result)))?.value,
     /** @throws {Error} for a cursor that is none of ours */
     list: async (cursor: string | undefined): Promise<{ tasks: Task[]; nextCursor?: string }> => {
-      const page = await store
-        .list({
-          ...{ prefix: storeKeyPrefix(name, "task", scope), owner, limit: pageSize },
-          cursor: cursor === undefined ? undefined : decodeCursor(cursor),
-        })
-        .catch((error: unknown) => {
-          if (isFailure(error) || cursor === undefined) throw error;
-          throw invalidCursor();
-        });
+      const prefix = storeKeyPrefix(name, "task", scope);
+      const after = cursor === undefined ? undefined : decodeCursor(cursor);
+      const query = { prefix, owner, limit: pageSize, cursor: after };
+      const page = await store.list(query).catch((error: unknown) => {
+        throw isFailure(error) || cursor === undefined ? error : invalidCursor();
+      });
       const found = page.records.flatMap(({ value }) => read(value) ?? []);
       const settled = await Promise.all(found.map(settle));
       const tasks = settled.flatMap((record) => (record ? [taskOf(record)] : []));
-      return page.cursor === undefined ? { tasks } : { tasks, nextCursor: toHex(page.cursor) };
+      if (page.cursor === undefined) return { tasks };
+      return { tasks, nextCursor: btoa(encodeURIComponent(page.cursor)) };
     },
   };
 }
@@ -154,16 +152,12 @@ export function taskOf({ task }: TaskRecord): Task {
   return task as Task;
 }
 
-function toHex(text: string): string {
-  return Array.from(new TextEncoder().encode(text), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
-}
-
 function decodeCursor(cursor: string): string {
-  if (!/^([0-9a-f]{2}){1,4000}$/.test(cursor)) throw invalidCursor();
-  const bytes = cursor.match(/../g)!.map((byte) => Number.parseInt(byte, 16));
-  return new TextDecoder().decode(new Uint8Array(bytes));
+  try {
+    return decodeURIComponent(atob(cursor));
+  } catch {
+    throw invalidCursor();
+  }
 }
 
 function invalidCursor(): Error {
