@@ -176,6 +176,8 @@ test("a session passes on no question of another one", async () => {
   const [first, second] = [await one.client.initialize(asker), await two.client.initialize(asker)];
   const { taskId } = await begin(one.client, first, "confirm_delete", { filename: "e.txt" });
   const other = await openResult(two.client, second, taskId);
+  // It looks several times.
+  await setTimeout(150);
   const own = await openResult(two.client, first, taskId);
   const { id: asked } = await own.question();
   await two.client.post(first, { id: asked, ...confirmed });
