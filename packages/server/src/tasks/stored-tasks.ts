@@ -16,7 +16,7 @@ const idPattern = /^[\w-]{43}$/;
 /** Stands for a record that is not there. */
 const absent = {} as TaskRecord;
 
-export const diedMessage =
+const diedMessage =
   "The process that ran this task has died, or could not store the result. Its work may have been done: check before you start it again.";
 
 /** A task's change: the record as it is stored now, and whether it was changed. */
