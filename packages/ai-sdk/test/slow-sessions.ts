@@ -69,7 +69,8 @@ function createEventStore(): EventStore {
   };
 }
 
-function registerTask(mcp: McpServer, { begin, ttlMs }: SlowParts): void {
+/** The tool `research`, whose calls are tasks of 2025-11-25. */
+export function registerTask(mcp: McpServer, { begin, ttlMs }: SlowParts): void {
   const execution = { taskSupport: "required" } as const;
   const handler: ToolTaskHandler<typeof research.inputSchema> = {
     async createTask({ topic }, { taskStore }) {

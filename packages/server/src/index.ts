@@ -8,6 +8,14 @@ export type {
 } from "./live/session-handler-options.ts";
 export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
 export type { CreateStatelessHandler, StatelessHandler } from "./live/stateless-handler.ts";
+export type { SessionTasks } from "./tasks/session-tasks.ts";
+export type {
+  QueuedMessage,
+  Task,
+  TaskMessageQueue,
+  TaskStatus,
+  TaskStore,
+} from "./base/task-types.ts";
 export type { ServerSessionEvent } from "./base/server-event.ts";
 export type { EventBounds, SessionLimits, SessionTimeouts } from "./base/settings.ts";
 export type { OnStateConflict, StateConflict } from "./state/combine-states.ts";

@@ -9,6 +9,7 @@ import { runCallsInFlight } from "../replicas/calls-in-flight-run.ts";
 import { type ReplicaEnd, replicaEnds } from "../replicas/ending-replicas.ts";
 import { runWithKilledReplicas } from "../replicas/killed-replicas-run.ts";
 import { notesServer, sdkExample } from "../replicas/notes-replicas.ts";
+import { runTasks } from "../replicas/tasks-run.ts";
 import { killAll, type KillTimes, type KillSubject, killTable } from "./harness.ts";
 
 /** Reads `--store sqlite|postgres|redis --times 1000 --freeze`, and further numbers with their defaults. */
@@ -92,6 +93,16 @@ export async function killCalls(): Promise<void> {
     printColumns({ calls: run });
     const { hung, other, foreign, disordered, lost, doubled } = run;
     return hung + other + foreign + disordered + lost + doubled === 0;
+  });
+}
+
+/** Tasks of SDK v1 at two replicas that end at random. */
+export async function killServerTasks(): Promise<void> {
+  await withReplicaOptions(async ({ location, ...options }) => {
+    const run = await runTasks({ store: location, ...options });
+    printColumns({ tasks: run });
+    const { hung, other, foreign, lost, doubled } = run;
+    return hung + other + foreign + lost + doubled === 0;
   });
 }
 

@@ -13,7 +13,10 @@ import type { McpSessionError } from "@durable-mcp/core";
  * - `unknown`: a request carried an id that no stored session of its principal has.
  * - `adopted`: such a request got a session of its own. `again` says that the same unknown id was
  *   adopted before: the client does not take the new id from the answer, so use `reject` for it.
- * - `outcome-unknown`: the answer to a request was lost or is no longer kept; its client was told.
+ * - `outcome-unknown`: the answer to a request was lost or is no longer kept; its client was told. Or the
+ *   process of a task has died, and the task has failed.
+ * - `task-late`: a result or status of a task came after its end (cancelled, failed, its ttl over), and is
+ *   not kept.
  * - `state-conflict`: two calls changed the state at once; `resolved` says whether your
  *   `onStateConflict` merged them.
  * - `state-invalid`: a call left a state that cannot be stored; its client was told, and the stored
@@ -37,6 +40,7 @@ export type ServerSessionEvent =
       readonly again: boolean;
     }
   | { readonly type: "outcome-unknown"; readonly session: string }
+  | { readonly type: "task-late"; readonly session: string }
   | {
       readonly type: "state-conflict";
       readonly session: string | undefined;
@@ -59,6 +63,7 @@ export type ServerSessionEvent =
         | "too-many-streams"
         | "too-many-sessions"
         | "too-many-messages"
+        | "too-many-tasks"
         | "duplicate-request"
         | "event-id"
         | "draining";

@@ -42,6 +42,11 @@ export interface SessionTimeouts {
    * request fails, and nobody waits for the close. @default 15000
    */
   readonly serverMs?: number | undefined;
+  /**
+   * The longest ttl of a task (revision 2025-11-25), from its creation, and that of a task for which none is
+   * asked. @default 86400000 (1 day)
+   */
+  readonly taskMs?: number | undefined;
   /** How long a client can come back for an answer or a message. @default 300000 (5 minutes) */
   readonly resumeMs?: number | undefined;
 }
@@ -77,6 +82,8 @@ export interface SessionLimits {
    * through some more. @default 1000
    */
   readonly sessionsPerPrincipal?: number | undefined;
+  /** Tasks of one session that run in this process; a further one is refused. @default 100 */
+  readonly tasksPerSession?: number | undefined;
   /** Streams (GET) of one session in this process; a further one gets 429. @default 8 */
   readonly streamsPerSession?: number | undefined;
 }
@@ -116,6 +123,7 @@ const defaults = {
     storeMs: 15_000,
     serverMs: 15_000,
     resumeMs: 5 * 60_000,
+    taskMs: 24 * 60 * 60_000,
   },
   limits: {
     bodyBytes: 4 * 1024 * 1024,
@@ -126,6 +134,7 @@ const defaults = {
     requestsPerPrincipal: 100,
     requestsPerSession: 100,
     streamsPerSession: 8,
+    tasksPerSession: 100,
   },
   events: {
     maxEvents: 100,

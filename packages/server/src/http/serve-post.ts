@@ -8,7 +8,7 @@ import {
   cancelledRequest,
   instanceOf,
   maxRequestIdLength,
-} from "../live/instance-ids.ts";
+} from "../base/instance-ids.ts";
 import type { LiveSession } from "../live/live-session.ts";
 import { createMessageExtra } from "../live/message-extra.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";

@@ -10,6 +10,8 @@ export interface CallWatchOptions {
   readonly cancelledElsewhere: (
     cancelled: NonNullable<SessionRecord["cancelled"]>,
   ) => readonly RequestId[];
+  /** Looks at the tasks that run in the session's server. */
+  readonly lookAtTasks: () => Promise<void>;
   /** The session has ended elsewhere. */
   readonly onGone: () => void;
 }
@@ -22,7 +24,7 @@ export interface CallWatchOptions {
  */
 export function createCallWatch(
   { stored, instance, mailbox, signals, topic, settings, closed }: LiveContext,
-  { receive, cancelledElsewhere, onGone }: CallWatchOptions,
+  { receive, cancelledElsewhere, lookAtTasks, onGone }: CallWatchOptions,
 ): (isBusy: boolean) => void {
   const { timeouts } = settings;
   let starting: ReturnType<typeof setTimeout> | undefined;
@@ -36,6 +38,7 @@ export function createCallWatch(
       const params = { requestId };
       receive({ jsonrpc: "2.0", method: "notifications/cancelled", params });
     }
+    await lookAtTasks();
     await stored.renew();
   }
 
@@ -71,5 +74,16 @@ export function createCallWatch(
     clearTimeout(starting);
     stopping?.abort();
     stopping = undefined;
+  };
+}
+
+/** Tells whether a session is busy, for one of several reasons. */
+export function createBusy(onChange: (isBusy: boolean) => void) {
+  const reasons = new Set<string>();
+  return (reason: "calls" | "tasks", isBusy: boolean): void => {
+    const wasBusy = reasons.size > 0;
+    if (isBusy) reasons.add(reason);
+    else reasons.delete(reason);
+    if (reasons.size > 0 !== wasBusy) onChange(!wasBusy);
   };
 }

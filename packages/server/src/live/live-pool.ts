@@ -17,7 +17,7 @@ export interface LivePool {
   find(hash: string): LiveSession | undefined;
   readonly hashes: string[];
   readonly size: number;
-  /** Calls and listening streams of all sessions. */
+  /** Calls, running tasks and listening streams of all sessions. */
   readonly uses: number;
 }
 
@@ -40,7 +40,8 @@ interface Entry {
 }
 
 function usesOf(entry: Entry): number {
-  return entry.uses + (entry.current?.messagesInFlight ?? 0);
+  const { current } = entry;
+  return entry.uses + (current ? current.messagesInFlight + current.runningTasks : 0);
 }
 
 /**

@@ -11,7 +11,7 @@ import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
 import { type Admission, createRoom } from "./admission.ts";
-import { createCallWatch } from "./call-watch.ts";
+import { createBusy, createCallWatch } from "./call-watch.ts";
 import { createCloseCallbacks } from "./close-callbacks.ts";
 import type { HandlerContext, LiveContext } from "./handler-context.ts";
 import { createMessageExtra } from "./message-extra.ts";
@@ -23,6 +23,8 @@ import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-op
 import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
 import { createSessionStates } from "./session-state.ts";
 import { createToldSettings } from "./told-settings.ts";
+import { createSessionTasks } from "../tasks/session-tasks.ts";
+import { scopeOf } from "./task-scope.ts";
 
 /** Cancellations that a session's record keeps, and their JSON characters; older ones have met their calls, or none. */
 const maxCancelled = 100;
@@ -55,6 +57,8 @@ export interface LiveSession {
   readonly listening: AbortSignal;
   /** Requests until their answer, other messages until they are handed on. */
   readonly messagesInFlight: number;
+  /** Tasks whose work runs in the server. */
+  readonly runningTasks: number;
   /** `undefined` when so many more would be too many. */
   admit(messages: number): Admission | undefined;
   isServing(requestId: RequestId): boolean;
@@ -100,9 +104,19 @@ export async function createLiveSession<State extends object>(
   };
   const callbacks = createCloseCallbacks(handler.emit);
   const states = await createSessionStates(context, options, principal);
+  const onBusy = createBusy((isBusy) => watch(isBusy));
   const calls = createSessionCalls(context, {
     editOf: (...args) => told.editOf(...args),
-    onBusy: (isBusy) => watch(isBusy),
+    onBusy: (isBusy) => onBusy("calls", isBusy),
+  });
+  const tasks = createSessionTasks({
+    ...context,
+    ...{ hash: found.hash, owner: found.record.owner },
+    scope: await scopeOf(found, principal),
+    callOf: () => runningCall.getStore()?.state,
+    answer: calls.answer,
+    receive: (message) => link.receive(message),
+    onBusy: (isBusy) => onBusy("tasks", isBusy),
   });
   const { serverMs } = handler.settings.timeouts;
   const link: ServerLink = createServerLink(context, serverMs, {
@@ -111,6 +125,7 @@ export async function createLiveSession<State extends object>(
     onAnswer: calls.answer,
     onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
+    onSettled: tasks.settled,
     onCancelled: calls.cancel,
     onClosed: () => {
       if (!closing.signal.aborted) onGone();
@@ -120,9 +135,11 @@ export async function createLiveSession<State extends object>(
   const watch = createCallWatch(context, {
     receive: link.receive,
     cancelledElsewhere: calls.cancelledElsewhere,
+    lookAtTasks: tasks.look,
     onGone,
   });
-  const session = createServerSession(clientOfSession(stored), states.access);
+
+  const session = createServerSession(clientOfSession(stored), states.access, tasks.access);
   const build = async () => {
     const built = await options.createServer({ session, principal, onClose: callbacks.add });
     await connect(built, link);
@@ -170,6 +187,9 @@ export async function createLiveSession<State extends object>(
     get messagesInFlight() {
       return room.taken;
     },
+    get runningTasks() {
+      return tasks.count;
+    },
     admit: room.admit,
     isServing: calls.has,
     cancelElsewhere: async (requestIds) => {
@@ -193,7 +213,7 @@ export async function createLiveSession<State extends object>(
       closing.abort();
       watch(false);
       context.mailbox.forget(found.hash, context.instance);
-      await calls.close();
+      await Promise.all([calls.close(), tasks.close()]);
       const late = `The server took longer than timeouts.serverMs (${serverMs}) to close.`;
       const closed = server
         .close()

@@ -10,7 +10,7 @@ import type {
   ServerTransport,
 } from "../base/mcp-types.ts";
 import { randomName } from "../base/session-id.ts";
-import { cancelledRequest, withInstanceIds, withServerIds } from "./instance-ids.ts";
+import { cancelledRequest, withInstanceIds, withServerIds } from "../base/instance-ids.ts";
 
 export interface LinkHooks {
   /** Runs `dispatch`, which hands a request of the client to the server. */
@@ -21,6 +21,8 @@ export interface LinkHooks {
   readonly onRelated: (requestId: RequestId, message: JSONRPCMessage) => boolean;
   /** A message that belongs to no request, or cannot be sent on its answer stream. */
   readonly onStandalone: (message: JSONRPCMessage) => Promise<void>;
+  /** The client has answered a request of the server, or the server has given it up. */
+  readonly onSettled: (question: RequestId) => void;
   /** The client no longer wants an answer. */
   readonly onCancelled: (requestId: RequestId) => void;
   /** The server was closed, perhaps by its author's code. */
@@ -77,6 +79,8 @@ export function createServerLink(
         return await hooks.onAnswer(answered, message as Answer);
       }
       const outgoing = withInstanceIds(message, instance);
+      const givenUp = cancelledRequest(outgoing);
+      if (givenUp !== undefined) hooks.onSettled(givenUp);
       const related = options?.relatedRequestId;
       if (related !== undefined && hooks.onRelated(related, outgoing)) return;
       const sending = hooks.onStandalone(outgoing);
@@ -96,6 +100,8 @@ export function createServerLink(
     };
     if (isRequest(message)) hooks.onRequest(message, dispatch);
     else dispatch();
+    const settled = answeredId(message);
+    if (settled !== undefined) hooks.onSettled(settled);
     const cancelled = cancelledRequest(message);
     if (cancelled !== undefined) hooks.onCancelled(cancelled);
   }

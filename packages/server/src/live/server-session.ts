@@ -1,6 +1,7 @@
-import type { Principal } from "@durable-mcp/core";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
+import type { SessionTasks } from "../tasks/session-tasks.ts";
 
 /** A session as the author's server sees it; for a client of 2026-07-28, one request. */
 export interface ServerSession<State extends object> {
@@ -33,6 +34,11 @@ export interface ServerSession<State extends object> {
   readonly clientCapabilities: ClientCapabilities;
   /** As the client calls itself: unverified. */
   readonly clientInfo: Implementation | undefined;
+  /**
+   * Tasks of `@modelcontextprotocol/sdk` 1: spread it into the options of `new McpServer`.
+   * @throws {McpSessionError} `STATE_INVALID` for a client of 2026-07-28, which has no such tasks
+   */
+  readonly tasks: SessionTasks;
 }
 
 /** The state of one session, or of one request without a session, for its author's code. */
@@ -66,11 +72,24 @@ export type ClientSide = Pick<
   "protocolVersion" | "clientCapabilities" | "clientInfo"
 >;
 
+function noTasks(): McpSessionError {
+  return new McpSessionError(
+    "STATE_INVALID",
+    "session.tasks is for clients with sessions. A client of 2026-07-28 has none.",
+    { data: { field: "tasks" } },
+  );
+}
+
 export function createServerSession<State extends object>(
   client: ClientSide,
   state: StateAccess<State>,
+  tasks?: SessionTasks,
 ): ServerSession<State> {
   return {
+    get tasks() {
+      if (!tasks) throw noTasks();
+      return tasks;
+    },
     get state() {
       return state.current;
     },

@@ -50,6 +50,7 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
   function remove({ request, state }: OpenRequest): void {
     if (!open.delete(request.id)) return;
     state.isOver = true;
+    state.onOver?.();
     state.call?.close();
     if (open.size === 0) onBusy(false);
   }

@@ -4,6 +4,7 @@ import type { MessageExtra } from "../base/mcp-types.ts";
 import { newSessionRecord, type SessionRecord } from "../records/session-record.ts";
 import { removeAllUnder, storeKeyPrefix } from "../records/store-key.ts";
 import type { FoundRow } from "../records/stored-session.ts";
+import { removeTasks } from "../tasks/stored-tasks.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import { createLivePool, type LivePool, type UsedSession } from "./live-pool.ts";
 import { createLiveSession, type LiveSession } from "./live-session.ts";
@@ -135,6 +136,8 @@ export function createSessionDirectory<State extends object>(
       await pool.close(hash);
       await context.standalone.remove(hash);
       await context.mailbox.removeAll(hash);
+      // Those of an anonymous client.
+      await removeTasks(context, hash);
       for (const kind of ["answer", "messages"] as const) {
         await removeAllUnder(context.store, storeKeyPrefix(settings.name, kind, hash));
       }

@@ -1,5 +1,5 @@
-import { answeredId } from "../base/json-rpc.ts";
-import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
+import { answeredId } from "./json-rpc.ts";
+import type { JSONRPCMessage, RequestId } from "./mcp-types.ts";
 
 /*
  * Requests of the server carry the name of their live session in their ids and progress tokens: its
@@ -66,6 +66,8 @@ export function withInstanceIds(message: JSONRPCMessage, instance: string): JSON
     return { ...message, params: { ...params, requestId } };
   }
   const meta = params?.["_meta"] as { progressToken?: RequestId } | undefined;
+  // A question of a task, which has waited in its queue under the name of who asked.
+  if (instanceOf(id) !== undefined) return message;
   const renamed = { ...message, id: `${instance}.${id}` } as JSONRPCMessage;
   if (meta?.progressToken === undefined) return renamed;
   const progressToken = `${instance}.${meta.progressToken}`;

@@ -1,0 +1,127 @@
+import { randomName } from "../base/session-id.ts";
+import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
+import type { QueuedMessage, TaskMessageQueue } from "../base/task-types.ts";
+import { withInstanceIds } from "../base/instance-ids.ts";
+import type { TaskCall, TaskContext } from "./task-context.ts";
+import { type Held, isOver, type StoredMessage, type TaskRecord } from "./task-record.ts";
+
+/** Messages that wait for one task at most. */
+const maxMessages = 100;
+
+/**
+ * A `TaskMessageQueue` of SDK v1 in the tasks' records. A question stays there until it is answered, and
+ * names the live session that asked: its answer finds it from any replica, and no other takes it.
+ */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
+export function createTaskQueue(context: TaskContext) {
+  const { tasks, running, settings, replica, hash, instance, callOf } = context;
+  const holds = new WeakMap<TaskCall, Promise<Held>>();
+
+  /** Says that a call is in flight, until it is over. */
+  async function hold(call: TaskCall): Promise<Held> {
+    const name = randomName();
+    const { renewals, release } = await replica.hold(name);
+    call.onOver = release;
+    if (call.isOver) release();
+    return { replica: replica.token, name, renewals };
+  }
+
+  function holdOf(call: TaskCall): Promise<Held> {
+    const known = holds.get(call);
+    if (known) return known;
+    const holding = hold(call);
+    holds.set(call, holding);
+    holding.catch(() => holds.delete(call));
+    return holding;
+  }
+
+  /** Whether a message waits for a `tasks/result`: nobody has sent it, or who did is gone without an answer. */
+  async function isWaiting({ type, session, sent }: StoredMessage): Promise<boolean> {
+    if (type === "request" && session !== hash) return false;
+    if (!sent) return true;
+    return (await replica.look(sent.replica, sent.name, sent.renewals)) !== "in-flight";
+  }
+
+  async function firstWaiting({ messages }: TaskRecord): Promise<StoredMessage | undefined> {
+    for (const message of messages) if (await isWaiting(message)) return message;
+    return undefined;
+  }
+
+  /** @returns whether nobody else took it meanwhile */
+  async function take(taskId: string, taken: StoredMessage, sent: Held): Promise<boolean> {
+    const { isChanged } = await tasks.edit(taskId, (record) => {
+      const index = record.messages.findIndex(
+        (each) => each.name === taken.name && each.sent?.name === taken.sent?.name,
+      );
+      if (index === -1) return undefined;
+      const kept = taken.type === "request" ? [{ ...taken, sent }] : [];
+      return { ...record, messages: record.messages.toSpliced(index, 1, ...kept) };
+    });
+    return isChanged;
+  }
+
+  const queue: TaskMessageQueue = {
+    enqueue: async (taskId, queued, _sessionId, maxSize = maxMessages) => {
+      const { type, message, timestamp } = queued;
+      // A client's request that named a task. SDK v1 would take it for the answer to a question of ours.
+      if (type === "response" || type === "error") {
+        return await context.answer(message.id as RequestId, message);
+      }
+      const named = withInstanceIds(message as JSONRPCMessage, instance);
+      const name = type === "request" ? String((named as { id: RequestId }).id) : randomName();
+      if (type === "request") running.questions.set(name, taskId);
+      const added = { name, type, message: named, timestamp, session: hash };
+      try {
+        const { isChanged } = await tasks.edit(taskId, (record) => {
+          if (isOver(record)) return undefined;
+          const messages = [...record.messages, added];
+          const isFull = messages.length > Math.min(maxSize, maxMessages);
+          if (isFull || JSON.stringify(messages).length > settings.events.maxLength) {
+            throw new Error("Too many messages wait for a tasks/result of this task's client.");
+          }
+          return { ...record, messages };
+        });
+        if (!isChanged) throw new Error("The task is over; no message can go to its client.");
+      } catch (error) {
+        running.questions.delete(name);
+        throw error;
+      }
+    },
+
+    dequeue: async (taskId): Promise<QueuedMessage | undefined> => {
+      const call = callOf();
+      for (;;) {
+        const record = call?.isOver ? undefined : await tasks.find(taskId);
+        const waiting = record && (await firstWaiting(record));
+        if (!waiting || !call) return undefined;
+        const { type, message, timestamp } = waiting;
+        if (await take(taskId, waiting, await holdOf(call))) return { type, message, timestamp };
+      }
+    },
+
+    // The end of a task removes them, and rejects its questions where they were asked.
+    dequeueAll: async () => [],
+  };
+
+  return {
+    queue,
+    /** A question was answered, or given up: it is removed, and nobody is asked any more. */
+    settled: (question: RequestId): void => {
+      const taskId = running.questions.get(question);
+      if (taskId === undefined) return;
+      running.questions.delete(question);
+      // The store has emitted its failure. Who is asked again gives an answer that is ignored.
+      tasks
+        .edit(taskId, (record) => {
+          const messages = record.messages.filter(({ name }) => name !== question);
+          if (messages.length === record.messages.length) return undefined;
+          const isAsking =
+            messages.some(({ type }) => type === "request") ||
+            record.task.status !== "input_required";
+          const task = isAsking ? record.task : { ...record.task, status: "working" as const };
+          return { ...record, messages, task };
+        })
+        .catch(() => {});
+    },
+  };
+}
