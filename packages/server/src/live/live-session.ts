@@ -124,7 +124,10 @@ export async function createLiveSession<State extends object>(
   });
   const session = createServerSession(clientOfSession(stored), states.access);
   const build = async () => {
-    const built = await options.createServer({ session, principal, onClose: callbacks.add });
+    const built = await options.createServer({
+      ...{ session, principal, onClose: callbacks.add },
+      tasks: {},
+    });
     await connect(built, link);
     return built;
   };

@@ -1,6 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
+import type { RequestTasks } from "../tasks/task-host.ts";
 
 /** A session as the author's server sees it; for a client of 2026-07-28, one request. */
 export interface ServerSession<State extends object> {
@@ -51,6 +52,12 @@ export interface ConnectableServer {
   close(): Promise<void>;
 }
 
+/** The tasks that a server can begin, for `serveTasks` of `@durable-mcp/server/tasks`. */
+export interface ServerTasks {
+  /** Not for applications: it may change with every release. `undefined` in sessions, which have no tasks. */
+  readonly ofRequest?: RequestTasks | undefined;
+}
+
 /** Builds the MCP server of one session. */
 export type CreateServer<State extends object> = (context: {
   readonly session: ServerSession<State>;
@@ -58,6 +65,8 @@ export type CreateServer<State extends object> = (context: {
   readonly principal: Principal;
   /** Registers what is to be done when the server in this process has closed. */
   readonly onClose: (callback: () => void | Promise<void>) => void;
+  /** The tasks of the principal, for `serveTasks`. */
+  readonly tasks: ServerTasks;
 }) => ConnectableServer | Promise<ConnectableServer>;
 
 /** The client's side of a session. */
