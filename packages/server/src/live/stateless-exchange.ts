@@ -28,6 +28,7 @@ export interface StatelessExchange {
 }
 
 /** @param onAnswer gets the answer as it is sent */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createStatelessExchange(
   state: RequestState,
   emit: EmitServerEvent,

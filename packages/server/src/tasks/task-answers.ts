@@ -1,4 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
+import { isRecord } from "@durable-mcp/core/internal";
 import { checkInputResponses, type InputRequests } from "@durable-mcp/core/waiting";
 import { rpcError } from "../base/json-rpc.ts";
 import type { TaskRecord } from "../records/task-record.ts";
@@ -13,7 +14,9 @@ export function checkedAnswers({ asked = [] }: TaskRecord, responses: Record<str
     ({ key, response }) => response === undefined && Object.hasOwn(responses, key),
   );
   const requests = Object.fromEntries(open.map(({ key, request }) => [key, request]));
-  const given = Object.fromEntries(open.map(({ key }) => [key, responses[key]]));
+  const given = Object.fromEntries(
+    open.map(({ key, request }) => [key, withFieldsOf(request, responses[key])]),
+  );
   try {
     return checkInputResponses(requests as unknown as InputRequests, given as never);
   } catch (error) {
@@ -24,6 +27,15 @@ export function checkedAnswers({ asked = [] }: TaskRecord, responses: Record<str
       field: error.data.field,
     });
   }
+}
+
+/** An answer with the fields of its form. JSON Schema allows others, which no handler has asked for. */
+function withFieldsOf({ params }: Record<string, unknown>, answer: unknown): unknown {
+  const schema = isRecord(params) ? params["requestedSchema"] : undefined;
+  const fields = isRecord(schema) ? schema["properties"] : undefined;
+  if (!isRecord(fields) || !isRecord(answer) || !isRecord(answer["content"])) return answer;
+  const content = Object.entries(answer["content"]).filter(([name]) => Object.hasOwn(fields, name));
+  return { ...answer, content: Object.fromEntries(content) };
 }
 
 /** The task with the answers; with the last one its next leg begins. */

@@ -1,6 +1,7 @@
 import { wait } from "@durable-mcp/core/internal";
 import type { Answer, AuthInfo, JSONRPCRequest } from "../base/mcp-types.ts";
 import { randomName } from "../base/session-id.ts";
+import type { CallHold } from "../records/replica.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import type { StoredTasks } from "../records/stored-tasks.ts";
 import type { TaskRecord } from "../records/task-record.ts";
@@ -65,7 +66,7 @@ export function createTaskLegs<Caller>(
   /** Aborts a leg whose task has ended, is gone or is another process's. */
   async function follow(key: string, call: string, abort: AbortController, done: AbortSignal) {
     // Most legs are over by then, and read nothing.
-    await wait(timeouts.pollIntervalMs, done);
+    await wait(timeouts.pollIntervalMs, done).catch(() => {});
     if (done.aborted) return;
     const watching = signals.watch(key);
     try {
@@ -135,14 +136,13 @@ export function createTaskLegs<Caller>(
     ): Promise<TaskRecord | undefined> {
       const call = randomName();
       const leave = server.enter(sender.caller);
-      let release = () => {};
+      let hold: CallHold | undefined;
       const end = () => {
-        release();
+        hold?.release();
         leave();
       };
       try {
-        const hold = await replica.hold(call);
-        release = hold.release;
+        hold = await replica.hold(call);
         const record = await claim({ replica: replica.token, call, renewals: hold.renewals });
         if (record?.worker?.call !== call) {
           end();
