@@ -6,12 +6,8 @@ export type {
   SessionHandlerOptions,
   StateScope,
 } from "./live/session-handler-options.ts";
-export type {
-  ConnectableServer,
-  CreateServer,
-  ServerSession,
-  ServerTasks,
-} from "./live/server-session.ts";
+export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
+export type { ServerTasks } from "./tasks/task-host.ts";
 export type { CreateStatelessHandler, StatelessHandler } from "./live/stateless-handler.ts";
 export type { ServerSessionEvent } from "./base/server-event.ts";
 export type { EventBounds, SessionLimits, SessionTimeouts } from "./base/settings.ts";

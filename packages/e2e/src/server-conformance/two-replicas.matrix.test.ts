@@ -48,9 +48,10 @@ test.each([
   },
 );
 
+const ofTasks = (names: readonly string[]) => names.filter((name) => name.startsWith("tasks-"));
+
 test("the scenarios of the extension for tasks against two replicas, request by request", async () => {
   const { passed, failed, printed } = await runServerSuite(roundRobin.url);
-  const ofTasks = (names: readonly string[]) => names.filter((name) => name.startsWith("tasks-"));
   if (ofTasks(failed).length > 1) console.error(printed);
   expect(ofTasks(passed)).toHaveLength(9);
   // The suite skips it, because its harness does not listen yet.

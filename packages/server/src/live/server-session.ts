@@ -1,7 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import type { RequestTasks } from "../tasks/task-host.ts";
+import type { ServerTasks } from "../tasks/task-host.ts";
 
 /** A session as the author's server sees it; for a client of 2026-07-28, one request. */
 export interface ServerSession<State extends object> {
@@ -50,12 +50,6 @@ export interface ConnectableServer {
   connect(transport: ServerTransport): Promise<void>;
   /** Stops serving. */
   close(): Promise<void>;
-}
-
-/** The tasks that a server can begin, for `serveTasks` of `@durable-mcp/server/tasks`. */
-export interface ServerTasks {
-  /** Not for applications: it may change with every release. `undefined` in sessions, which have no tasks. */
-  readonly ofRequest?: RequestTasks | undefined;
 }
 
 /** Builds the MCP server of one session. */

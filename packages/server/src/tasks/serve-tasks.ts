@@ -12,8 +12,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { rpcError } from "../base/json-rpc.ts";
-import type { ServerTasks } from "../live/server-session.ts";
-import { type RequestTasks, tasksExtension } from "./task-host.ts";
+import { type RequestTasks, type ServerTasks, tasksExtension } from "./task-host.ts";
 import type { RunningTask } from "./task-legs.ts";
 
 /** What the handler of a task's tool gets besides its arguments: the SDK's context, and the task. */

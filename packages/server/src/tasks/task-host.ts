@@ -54,6 +54,12 @@ export interface RequestTasks {
   cancel(taskId: string): Promise<void>;
 }
 
+/** The tasks that a server can begin, for `serveTasks` of `@durable-mcp/server/tasks`. */
+export interface ServerTasks {
+  /** Not for applications: it may change with every release. `undefined` in sessions, which have no tasks. */
+  readonly ofRequest?: RequestTasks | undefined;
+}
+
 /** A request, as far as tasks are concerned. */
 export interface TaskRequest<Caller> extends LegSender<Caller> {
   readonly message: JSONRPCRequest | undefined;
