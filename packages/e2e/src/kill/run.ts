@@ -11,8 +11,16 @@
  *
  *     npm run lab -- kill-replicas [--store …] [--calls 1000] [--seed 7] [--how kill|drain]   beside the SDK's example
  *     npm run lab -- kill-calls    [--store …] [--calls 1000] [--seed 7] [--how kill|drain|none]   calls in flight
+ *     npm run lab -- kill-server-tasks [--store …] [--calls 1000] [--seed 7] [--how kill|drain|none]   tasks, and questions
  */
-import { killAndPrint, killCalls, killReplicas, printFaults, readKillOptions } from "./command.ts";
+import {
+  killAndPrint,
+  killCalls,
+  killReplicas,
+  killServerTasks,
+  printFaults,
+  readKillOptions,
+} from "./command.ts";
 
 const what = process.argv[2];
 process.argv.splice(2, 1);
@@ -62,6 +70,9 @@ switch (what) {
     break;
   case "calls":
     await killCalls();
+    break;
+  case "server-tasks":
+    await killServerTasks();
     break;
   default:
     throw new RangeError(`Nothing named ${what} is killed here.`);

@@ -89,6 +89,14 @@ export const labParts: readonly LabPart[] = [
     share: ["--calls", "64"],
   },
   {
+    name: "kill-server-tasks",
+    about: "Kills or drains replicas of a server while its tasks work and ask.",
+    lasts: "2 min",
+    program: kill,
+    args: ["server-tasks"],
+    share: ["--calls", "64"],
+  },
+  {
     name: "race-sign-in",
     about: "Has 20 living processes meet an expired token, or a new authorization server, at once.",
     lasts: "4 min",
