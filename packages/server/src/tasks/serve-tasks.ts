@@ -1,4 +1,4 @@
-import { checkKnown, checkMs, checkWhole } from "@durable-mcp/core/internal";
+import { checkKnown, checkWhole } from "@durable-mcp/core/internal";
 import {
   type BaseToolCallback,
   type CallToolResult,
@@ -55,8 +55,8 @@ export interface TaskToolConfig<Input extends StandardSchemaWithJSON | undefined
   /** A client that takes no tasks gets an error, −32021, in place of a plain call. @default false */
   readonly required?: boolean;
   /**
-   * Runs before a task begins, while the client waits: what it returns is the answer, and there is no task. It may
-   * ask with `inputRequired(…)`; the handler gets the answers too. @default every call is a task
+   * Runs before the handler, in plain calls too, while the client waits: what it returns is the answer, and there is
+   * no task. It may ask with `inputRequired(…)`; the handler gets the answers too. @default every call is a task
    */
   readonly before?: (...args: Parameters<TaskToolCallback<Input>>) => Early | Promise<Early>;
 }
@@ -113,22 +113,23 @@ export function taskTool<Input extends StandardSchemaWithJSON | undefined = unde
   const { required = false, before, ...tool } = others;
   checkKnown(config, [...ofTools, ...own]);
   checkWhole(ttlMs, "ttlMs", 1);
-  checkMs(pollIntervalMs, "pollIntervalMs");
+  checkWhole(pollIntervalMs, "pollIntervalMs", 1);
   const call = handler as (...args: unknown[]) => unknown;
   const early = before as ((...args: unknown[]) => unknown) | undefined;
 
   async function run(...all: unknown[]): Promise<unknown> {
     if (ofRequest?.running) return await runLeg(ofRequest, ofRequest.running, all);
-    if (ofRequest?.isDeclared) {
-      const answer = await early?.(...all);
-      if (answer !== undefined) return answer;
-      await ofRequest.begin({ ttlMs, pollIntervalMs, runAgain });
-      return { content: [] };
+    if (required && !ofRequest?.isDeclared) {
+      const [code, message, data] = notDeclared(`the tool ${JSON.stringify(name)}`);
+      ofRequest?.answerInstead({ error: { code, message, data } });
+      throw new Error(message);
     }
-    if (!required) return await call(...all);
-    const [code, message, data] = notDeclared(`the tool ${JSON.stringify(name)}`);
-    ofRequest?.answerInstead({ error: { code, message, data } });
-    throw new Error(message);
+    const answer = await early?.(...all);
+    if (answer !== undefined) return answer;
+    if (!ofRequest?.isDeclared) return await call(...all);
+    await ofRequest.begin({ ttlMs, pollIntervalMs, runAgain });
+    // The client gets the task instead.
+    return { content: [] };
   }
 
   async function runLeg(tasks: RequestTasks, task: RunningTask, all: unknown[]) {

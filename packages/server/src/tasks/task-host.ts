@@ -189,7 +189,7 @@ export function createTaskHost<Caller extends Owner>(
       get: async (taskId) => describeTask(taskId, (await look(taskId, request)).record),
       update: (taskId) => update(request, taskId),
       cancel: async (taskId) => {
-        const { place, record } = await look(taskId, request);
+        const { place, record } = await find(taskId, request.caller);
         await tasks.change(place.key, record, (current) =>
           isOver(current) ? undefined : { ...idle(current), status: "cancelled", updatedAt: now() },
         );

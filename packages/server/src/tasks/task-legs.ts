@@ -1,6 +1,7 @@
 import { wait } from "@durable-mcp/core/internal";
 import type { Answer, AuthInfo, JSONRPCRequest } from "../base/mcp-types.ts";
 import { randomName } from "../base/session-id.ts";
+import { isFailure } from "../records/commit-rows.ts";
 import type { CallHold } from "../records/replica.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import type { StoredTasks } from "../records/stored-tasks.ts";
@@ -148,9 +149,12 @@ export function createTaskLegs<Caller>(
           end();
           return record;
         }
-        // The store has emitted its failure. The task counts as lost when it is looked at.
+        // The task counts as lost when it is looked at.
         const work: Promise<void> = carryOut(place, record, sender)
-          .catch(() => {})
+          .catch((error: unknown) => {
+            // The store has emitted its own failures.
+            if (!isFailure(error)) emit({ type: "failed", error });
+          })
           .finally(() => {
             end();
             running.delete(work);

@@ -206,6 +206,17 @@ test("a process that is taken for dead has its result refused, with an event", a
   over.resolve();
 });
 
+test("a lost task that is cancelled is not begun again", async () => {
+  await using tasks = startTasks();
+  const [one, two] = [await tasks.replica(), await tasks.replica()];
+  const taskId = await one.begin("work_again");
+  await expect.poll(() => one.work.runs).toEqual(["tea"]);
+  await one.handler.drain({ timeoutMs: 20 });
+  await two.cancel(taskId);
+  expect((await two.get(taskId))?.["status"]).toBe("cancelled");
+  expect(two.work.runs).toEqual([]);
+});
+
 test("limits: tasks that are kept, and tasks at work", async () => {
   await using tasks = startTasks({ limits: { tasksPerPrincipal: 3, requestsPerPrincipal: 2 } });
   const { begin, call: callTool, work, get, until } = await tasks.replica();
