@@ -60,6 +60,14 @@ function createTaskServer({ tasks, session }: Server, work: TaskWork): McpServer
     const size = inputRequired.elicit({ message: `Which size, ${round}?`, requestedSchema: sized });
     return inputRequired({ inputRequests: { size }, requestState: String(round + 1) });
   });
+  taskTool(mcp, "both", config, (_args, { mcpReq }) => {
+    work.runs.push("both");
+    const sizeOf = (key: string) => acceptedContent(mcpReq.inputResponses, key, sized)?.size;
+    const [left, right] = [sizeOf("left"), sizeOf("right")];
+    if (left !== undefined && right !== undefined) return text(`${left} and ${right}`);
+    const size = inputRequired.elicit({ message: "Which size?", requestedSchema: sized });
+    return inputRequired({ inputRequests: { left: size, right: size } });
+  });
   taskTool(mcp, "break", config, ({ item }) => {
     if (item === "protocol") throw new ProtocolError(-32_000, "It broke.", { part: "axle" });
     if (item === "long") return text("x".repeat(1_000_000));

@@ -101,6 +101,11 @@ async function makeTask({ url, topic, random, tally }: Call): Promise<boolean> {
     tally.broken += 1;
     return false;
   }
+  if (begun.taskId === undefined) {
+    tally.other += 1;
+    console.error(begun);
+    return false;
+  }
   const end = await follow(url, begun.taskId, year, tally);
   if (!end) tally.hung += 1;
   else if (end.status === "completed") {

@@ -95,6 +95,21 @@ test("a question waits without a process, and whoever gets the answer goes on", 
   expect(two.work.runs).toEqual(["tea", "tea"]);
 });
 
+test("questions are answered one by one, each once", async () => {
+  await using tasks = startTasks();
+  const [one, two] = [await tasks.replica(), await tasks.replica()];
+  const taskId = await one.begin("both");
+  await one.until(taskId, "input_required");
+  await two.update(taskId, { left: accept(1) });
+  const { status, inputRequests } = (await one.get(taskId))!;
+  expect([status, Object.keys(inputRequests)]).toEqual(["input_required", ["right"]]);
+  await one.update(taskId, { left: accept(7), right: { action: "decline", content: {} } });
+  expect((await one.get(taskId))?.["status"]).toBe("input_required");
+  await one.update(taskId, { left: accept(7), right: accept(2) });
+  expect(text(await two.until(taskId, "completed"))).toBe("1 and 2");
+  expect([...one.work.runs, ...two.work.runs]).toEqual(["both", "both"]);
+});
+
 test("a cancel from another replica aborts the handler, and its result is refused", async () => {
   await using tasks = startTasks();
   const [one, two] = [await tasks.replica(), await tasks.replica()];
@@ -123,6 +138,19 @@ test("a task that is removed is aborted, and does not come back", async () => {
   await pause(50);
   expect(await ofTasks()).toEqual([]);
   expect(await one.get(taskId)).toBeUndefined();
+});
+
+test("a result for a task that was removed is refused, with an event", async () => {
+  await using tasks = startTasks({ timeouts: { pollIntervalMs: 5_000 } });
+  const one = await tasks.replica();
+  await one.begin("work");
+  await expect.poll(() => one.work.runs).toEqual(["tea"]);
+  const { records } = await tasks.store.list({ limit: 100 });
+  const [{ key } = { key: "" }] = records.filter((each) => each.key.includes('"task"'));
+  await tasks.store.delete(key);
+  one.work.open();
+  await expect.poll(() => tasks.events).toContainEqual({ type: "task-late" });
+  expect(await tasks.store.get(key)).toBeUndefined();
 });
 
 test("errors: a protocol error fails the task, others are results; what is too long is not kept", async () => {
@@ -166,13 +194,21 @@ test("a drain waits for tasks at work", async () => {
 });
 
 test("a drain without time fails a task, or leaves it to the next replica", async () => {
-  await using tasks = startTasks();
-  const [one, two] = [await tasks.replica(), await tasks.replica()];
+  const store = createMemoryStore();
+  await using tasks = startTasks({ store });
+  const slow = createFragileStore(store);
+  slow.control.interfere = async (operation, run, keys) => {
+    if (operation === "put" && keys.includes('"task"')) await pause(50);
+    return await run();
+  };
+  const [one, two] = [await tasks.replica({ store: slow.store }), await tasks.replica()];
   const [lost, again] = [await one.begin("work"), await one.begin("work_again", "jam")];
   await expect.poll(() => one.work.runs).toEqual(["tea", "jam"]);
   await one.handler.drain({ timeoutMs: 20 });
   const { status, error } = (await two.get(lost))!;
   expect([status, error.data.code]).toEqual(["failed", "OUTCOME_UNKNOWN"]);
+  // The drain has stored it: nobody had to find out.
+  expect(tasks.events).not.toContainEqual({ type: "task-lost", runsAgain: false });
   two.work.open();
   expect(text(await two.until(again, "completed"))).toBe("worked on jam");
   expect(two.work.runs).toEqual(["jam"]);
