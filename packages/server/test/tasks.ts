@@ -23,7 +23,7 @@ export interface TaskWork {
   readonly whenOpen: Promise<void>;
 }
 
-export function createWork(): TaskWork {
+function createWork(): TaskWork {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { runs: [], aborted: [], open: resolve, whenOpen: promise };
 }

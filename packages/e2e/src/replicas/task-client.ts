@@ -18,7 +18,7 @@ export interface Task {
 }
 
 /** @throws {Error} the JSON-RPC error, or why the connection broke */
-export async function request(
+async function request(
   url: string,
   method: string,
   params: Readonly<Record<string, unknown>>,

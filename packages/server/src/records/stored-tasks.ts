@@ -7,7 +7,7 @@ import { storeKey } from "./store-key.ts";
 import { parseTaskRecord, type TaskRecord } from "./task-record.ts";
 
 /** What a change of a task makes of it; `undefined` leaves it as it is. */
-export type TaskChange = (record: TaskRecord) => TaskRecord | undefined;
+type TaskChange = (record: TaskRecord) => TaskRecord | undefined;
 
 /** The share of a bounded store that new tasks leave to the results of those that exist. */
 const freeForOthers = 0.2;
