@@ -7,8 +7,9 @@ export type {
   StateScope,
 } from "./live/session-handler-options.ts";
 export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
+export type { ServerTasks } from "./tasks/task-host.ts";
 export type { CreateStatelessHandler, StatelessHandler } from "./live/stateless-handler.ts";
-export type { SessionTasks } from "./tasks/session-tasks.ts";
+export type { SessionTasks } from "./session-tasks/session-tasks.ts";
 export type {
   QueuedMessage,
   Task,

@@ -7,6 +7,7 @@ import {
 } from "../durable/store-place.ts";
 import { runCallsInFlight } from "../replicas/calls-in-flight-run.ts";
 import { type ReplicaEnd, replicaEnds } from "../replicas/ending-replicas.ts";
+import { runEndingTasks } from "../replicas/ending-tasks-run.ts";
 import { runWithKilledReplicas } from "../replicas/killed-replicas-run.ts";
 import { notesServer, sdkExample } from "../replicas/notes-replicas.ts";
 import { runTasks } from "../replicas/tasks-run.ts";
@@ -96,8 +97,18 @@ export async function killCalls(): Promise<void> {
   });
 }
 
-/** Tasks of SDK v1 at two replicas that end at random. */
+/** Tasks of 2026-07-28 at two replicas that end at random, half of which ask. */
 export async function killServerTasks(): Promise<void> {
+  await withReplicaOptions(async ({ location, ...options }) => {
+    const run = await runEndingTasks({ store: location, ...options });
+    printColumns({ tasks: run });
+    const { hung, other, foreign, lost, doubled, askedTwice, givenUp } = run;
+    return hung + other + foreign + lost + doubled + askedTwice + givenUp === 0;
+  });
+}
+
+/** Tasks of SDK v1 at two replicas that end at random. */
+export async function killSessionTasks(): Promise<void> {
   await withReplicaOptions(async ({ location, ...options }) => {
     const run = await runTasks({ store: location, ...options });
     printColumns({ tasks: run });

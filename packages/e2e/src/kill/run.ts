@@ -11,13 +11,15 @@
  *
  *     npm run lab -- kill-replicas [--store …] [--calls 1000] [--seed 7] [--how kill|drain]   beside the SDK's example
  *     npm run lab -- kill-calls    [--store …] [--calls 1000] [--seed 7] [--how kill|drain|none]   calls in flight
- *     npm run lab -- kill-server-tasks [--store …] [--calls 500] [--seed 7] [--how kill|drain|none]   tasks of SDK v1
+ *     npm run lab -- kill-session-tasks [--store …] [--calls 500] [--seed 7] [--how kill|drain|none]   tasks of SDK v1
+ *     npm run lab -- kill-server-tasks [--store …] [--calls 1000] [--seed 7] [--how kill|drain|none]   tasks, and questions
  */
 import {
   killAndPrint,
   killCalls,
   killReplicas,
   killServerTasks,
+  killSessionTasks,
   printFaults,
   readKillOptions,
 } from "./command.ts";
@@ -70,6 +72,9 @@ switch (what) {
     break;
   case "calls":
     await killCalls();
+    break;
+  case "session-tasks":
+    await killSessionTasks();
     break;
   case "server-tasks":
     await killServerTasks();

@@ -90,10 +90,18 @@ export const labParts: readonly LabPart[] = [
   },
   {
     name: "kill-server-tasks",
+    about: "Kills or drains replicas of a server while its tasks of 2026-07-28 work and ask.",
+    lasts: "2 min",
+    program: kill,
+    args: ["server-tasks"],
+    share: ["--calls", "64"],
+  },
+  {
+    name: "kill-session-tasks",
     about: "Kills or drains replicas of a server while its tasks of SDK v1 run, and ask.",
     lasts: "3 min",
     program: kill,
-    args: ["server-tasks"],
+    args: ["session-tasks"],
     share: ["--calls", "48"],
   },
   {

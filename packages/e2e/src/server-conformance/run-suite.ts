@@ -14,11 +14,15 @@ export interface SuiteSummary {
   readonly printed: string;
 }
 
-/** Runs the suite's scenarios of one protocol revision, pending ones too, against a server. */
+/**
+ * Runs the suite's scenarios of one protocol revision, pending ones too, against a server; without a revision all,
+ * those of extensions too.
+ */
 export async function runServerSuite(
   url: string,
-  { revision }: { revision: string },
+  { revision }: { revision?: string } = {},
 ): Promise<SuiteSummary> {
+  const ofRevision = revision === undefined ? [] : ["--spec-version", revision];
   // Outside of the repository, and gone at the end: the suite's logs hold session ids.
   const directory = await mkdtemp(join(tmpdir(), "durable-mcp-conformance-"));
   try {
@@ -26,7 +30,7 @@ export async function runServerSuite(
       process.execPath,
       [
         packageBin("@modelcontextprotocol/conformance"),
-        ...["server", "--url", url, "--suite", "all", "--spec-version", revision, "-o", directory],
+        ...["server", "--url", url, "--suite", "all", ...ofRevision, "-o", directory],
       ],
       { stdio: ["ignore", "pipe", "inherit"] },
     );

@@ -71,3 +71,8 @@ export function outcomeUnknown(requestId: RequestId): Answer {
     },
   };
 }
+
+/** A JSON-RPC error, as the SDK sends one that a handler throws. */
+export function rpcError(code: number, message: string, data?: Record<string, unknown>): Error {
+  return Object.assign(new Error(message), { code, ...(data && { data }) });
+}

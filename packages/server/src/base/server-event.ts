@@ -21,6 +21,10 @@ import type { McpSessionError } from "@durable-mcp/core";
  *   `onStateConflict` merged them.
  * - `state-invalid`: a call left a state that cannot be stored; its client was told, and the stored
  *   state stays.
+ * - `task-lost`: the process that worked on a task died, or could not store how the work ended. `runsAgain` says
+ *   whether it was begun again; otherwise the task has failed, and its work may have been done.
+ * - `task-late`: the work on a task ended after the task had, which was cancelled, removed or lost; its result was
+ *   refused.
  * - `store-failed`: the store could not be reached or failed.
  * - `refused`: a request was refused before it reached a session, and why.
  * - `failed`: an error that no client could be told, or that was answered with 500.
@@ -51,6 +55,8 @@ export type ServerSessionEvent =
       readonly session: string | undefined;
       readonly error: unknown;
     }
+  | { readonly type: "task-lost"; readonly runsAgain: boolean }
+  | { readonly type: "task-late" }
   | { readonly type: "store-failed"; readonly error: McpSessionError }
   | {
       readonly type: "refused";

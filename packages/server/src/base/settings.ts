@@ -73,7 +73,8 @@ export interface SessionLimits {
   readonly requestsPerSession?: number | undefined;
   /**
    * Requests of revision 2026-07-28 that one principal has at once in this process, listening streams
-   * among them; a further one gets 429. Anonymous clients are not counted. @default 100
+   * among them; a further one gets 429. Tasks at work are counted apart, against the same limit. Anonymous clients
+   * are not counted. @default 100
    */
   readonly requestsPerPrincipal?: number | undefined;
   /**
@@ -84,6 +85,11 @@ export interface SessionLimits {
   readonly sessionsPerPrincipal?: number | undefined;
   /** Tasks of one session that run in this process; a further one is refused. @default 100 */
   readonly tasksPerSession?: number | undefined;
+  /**
+   * Tasks of one principal that are kept, finished ones until their time is over; a further call that would begin
+   * one is refused. Counted as `sessionsPerPrincipal` is. @default 1000
+   */
+  readonly tasksPerPrincipal?: number | undefined;
   /** Streams (GET) of one session in this process; a further one gets 429. @default 8 */
   readonly streamsPerSession?: number | undefined;
 }
@@ -135,6 +141,7 @@ const defaults = {
     requestsPerSession: 100,
     streamsPerSession: 8,
     tasksPerSession: 100,
+    tasksPerPrincipal: 1_000,
   },
   events: {
     maxEvents: 100,

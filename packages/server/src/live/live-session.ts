@@ -23,7 +23,7 @@ import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-op
 import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
 import { createSessionStates } from "./session-state.ts";
 import { createToldSettings } from "./told-settings.ts";
-import { createSessionTasks } from "../tasks/session-tasks.ts";
+import { createSessionTasks } from "../session-tasks/session-tasks.ts";
 import { scopeOf } from "./task-scope.ts";
 
 /** Cancellations that a session's record keeps, and their JSON characters; older ones have met their calls, or none. */
@@ -141,7 +141,10 @@ export async function createLiveSession<State extends object>(
 
   const session = createServerSession(clientOfSession(stored), states.access, tasks.access);
   const build = async () => {
-    const built = await options.createServer({ session, principal, onClose: callbacks.add });
+    const built = await options.createServer({
+      ...{ session, principal, onClose: callbacks.add },
+      tasks: {},
+    });
     await connect(built, link);
     return built;
   };

@@ -1,7 +1,8 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import type { SessionTasks } from "../tasks/session-tasks.ts";
+import type { SessionTasks } from "../session-tasks/session-tasks.ts";
+import type { ServerTasks } from "../tasks/task-host.ts";
 
 /** A session as the author's server sees it; for a client of 2026-07-28, one request. */
 export interface ServerSession<State extends object> {
@@ -64,6 +65,8 @@ export type CreateServer<State extends object> = (context: {
   readonly principal: Principal;
   /** Registers what is to be done when the server in this process has closed. */
   readonly onClose: (callback: () => void | Promise<void>) => void;
+  /** The tasks of the principal, for `serveTasks`. */
+  readonly tasks: ServerTasks;
 }) => ConnectableServer | Promise<ConnectableServer>;
 
 /** The client's side of a session. */

@@ -4,7 +4,7 @@ import type { MessageExtra } from "../base/mcp-types.ts";
 import { newSessionRecord, type SessionRecord } from "../records/session-record.ts";
 import { removeAllUnder, storeKeyPrefix } from "../records/store-key.ts";
 import type { FoundRow } from "../records/stored-session.ts";
-import { removeTasks } from "../tasks/stored-tasks.ts";
+import { removeTasks } from "../session-tasks/stored-tasks.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import { createLivePool, type LivePool, type UsedSession } from "./live-pool.ts";
 import { createLiveSession, type LiveSession } from "./live-session.ts";

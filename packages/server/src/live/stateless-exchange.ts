@@ -11,6 +11,7 @@ import {
 } from "../base/mcp-types.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
 import { changeOf, type RequestState } from "./request-state.ts";
+import type { AnswerInstead } from "../tasks/task-host.ts";
 import type { ClientSide, ConnectableServer } from "./server-session.ts";
 import { failure, printAnswer } from "./settle-call.ts";
 
@@ -22,12 +23,18 @@ export interface StatelessExchange {
   attach(server: ConnectableServer): void;
   /** Answers the request, with an unknown outcome, unless its server has. */
   giveUp(): Promise<void>;
+  /** What the client gets when the server answers. */
+  answerInstead(answer: AnswerInstead): void;
 }
 
+/** @param onAnswer gets the answer as it is sent */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createStatelessExchange(
   state: RequestState,
   emit: EmitServerEvent,
+  onAnswer: (answer: Answer) => void = () => {},
 ): StatelessExchange {
+  let instead: AnswerInstead | undefined;
   let running: RequestState | undefined;
   /** The answer, on its way. */
   let answering: Promise<void> | undefined;
@@ -63,13 +70,17 @@ export function createStatelessExchange(
   }
 
   function watch(transport: ServerTransport): void {
-    const send = transport.send.bind(transport);
+    const sendMessage = transport.send.bind(transport);
+    const send = (message: Answer) => {
+      onAnswer(message);
+      return sendMessage(message);
+    };
     async function answer(message: Answer): Promise<void> {
-      const settled = settle(message);
+      const settled = settle(replaced(message, instead));
       await send(settled instanceof Promise ? await settled : settled);
     }
     transport.send = async (message, options) => {
-      if (answeredId(message) === undefined) return await send(message, options);
+      if (answeredId(message) === undefined) return await sendMessage(message, options);
       await (answering ??= answer(message as Answer));
     };
     const receive = transport.onmessage;
@@ -98,7 +109,20 @@ export function createStatelessExchange(
       };
     },
     giveUp: async () => await giveUp?.(),
+    answerInstead: (answer) => {
+      instead = answer;
+    },
   };
+}
+
+/** The server's own answer says who the server is. */
+function replaced(message: Answer, instead: AnswerInstead | undefined): Answer {
+  if (!instead) return message;
+  const { id } = message;
+  if ("error" in instead) return { jsonrpc: "2.0", ...(id !== undefined && { id }), ...instead };
+  const meta = "result" in message ? message.result["_meta"] : undefined;
+  const result = { ...instead.result, ...(meta !== undefined && { _meta: meta }) };
+  return { jsonrpc: "2.0", id: id!, result };
 }
 
 /** The client of a request without a session, as its envelope says. */

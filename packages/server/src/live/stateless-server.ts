@@ -2,10 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { inTime } from "../base/in-time.ts";
 import type { AuthInfo, JSONRPCRequest } from "../base/mcp-types.ts";
-import type { ServedRequest } from "../base/served-request.ts";
+import { type ServedRequest, servedFromWeb } from "../base/served-request.ts";
 import { createCloseCallbacks } from "./close-callbacks.ts";
+import { createEntrance } from "./entrance.ts";
 import type { HandlerContext } from "./handler-context.ts";
-import { PoolClosed, PoolFull } from "./live-pool.ts";
+import { PoolClosed } from "./live-pool.ts";
 import type { RequestState } from "./request-state.ts";
 import { type ConnectableServer, createServerSession } from "./server-session.ts";
 import type { Caller } from "./session-directory.ts";
@@ -14,6 +15,8 @@ import { createStateAccess, stateOptionsOf } from "./state-access.ts";
 import { createStateFinder, type OwnState } from "./state-scope.ts";
 import { clientOfRequest, createStatelessExchange } from "./stateless-exchange.ts";
 import type { StatelessHandler } from "./stateless-handler.ts";
+import { createTaskHost, NoRoom } from "../tasks/task-host.ts";
+import type { Leg } from "../tasks/task-legs.ts";
 import { whenRead } from "./when-read.ts";
 
 /** A POST without a session, or a GET or DELETE, which has no body. */
@@ -25,23 +28,22 @@ interface StatelessPost {
   readonly message: JSONRPCRequest | undefined;
   readonly caller: Caller;
   readonly authInfo: AuthInfo | undefined;
+  /** The leg of a task that it is. */
+  readonly leg?: Pick<Leg<Caller>, "task" | "onAnswer">;
 }
 
 /** Serves clients of 2026-07-28, each request with a server of `createServer`. */
 export interface StatelessServer {
   /**
-   * @throws {PoolClosed} after `close`; {@link PoolFull} when there is no room,
-   *   {@link TooManyOfPrincipal} when its principal has none, {@link SessionsOnly}
+   * @throws {PoolClosed} after `close`; `PoolFull` when there is no room,
+   *   `TooManyOfPrincipal` when its principal has none, {@link SessionsOnly}
    */
   serve(post: StatelessPost): Promise<Response>;
-  /** Requests in flight, without listening streams. */
+  /** Requests in flight and tasks at work, without listening streams. */
   readonly uses: number;
   /** Answers those that are in flight with an unknown outcome, and takes no others. */
   close(): Promise<void>;
 }
-
-/** The principal has too many requests in flight. */
-export class TooManyOfPrincipal extends Error {}
 
 /** The author's server knows the revisions with sessions only. */
 export class SessionsOnly extends Error {
@@ -65,6 +67,7 @@ export function createStatelessServer<State extends object>(
   const finder = createStateFinder(context, options.stateScope ?? "session");
   const stateOptions = stateOptionsOf(context, options, undefined);
   const enter = createEntrance(settings.limits);
+  const enterLeg = createEntrance(settings.limits);
   const exchanges = new AsyncLocalStorage<RunningExchange>();
   const open = new Set<RunningExchange>();
   const used = new WeakSet<ConnectableServer>();
@@ -97,18 +100,26 @@ export function createStatelessServer<State extends object>(
 
   async function begin(post: StatelessPost) {
     const [own, state] = await stateOf(post);
-    const exchange = createStatelessExchange(state, emit);
+    const { request, message, caller, authInfo, leg } = post;
+    const exchange = createStatelessExchange(state, emit, leg?.onAnswer);
+    const tasks = {
+      ofRequest: taskHost.of({
+        ...{ request, message, caller, authInfo, running: leg?.task },
+        answerInstead: (answer) => exchange.answerInstead(answer),
+      }),
+    };
     // In `createServer` the state can be read already.
     const place = state.row ? state : own;
     const access = createStateAccess(stateOptions, place, () => exchange.running);
     const session = createServerSession(clientOfRequest(post.value as object), access);
     const callbacks = createCloseCallbacks(emit);
     const servers: ConnectableServer[] = [];
-    const running: RunningExchange = {
+    const exchanging: RunningExchange = {
       giveUp: () => exchange.giveUp(),
       build: async () => {
-        const { principal } = post.caller;
-        const building = options.createServer({ session, principal, onClose: callbacks.add });
+        const { principal } = caller;
+        const onClose = callbacks.add;
+        const building = options.createServer({ session, principal, onClose, tasks });
         const late = `createServer took longer than timeouts.serverMs (${serverMs}).`;
         const server = await inTime(Promise.resolve(building), serverMs, late, (built) =>
           built.close(),
@@ -128,8 +139,24 @@ export function createStatelessServer<State extends object>(
       }
       await callbacks.run();
     };
-    return { running, close };
+    return { running: exchanging, close };
   }
+
+  const taskHost = createTaskHost<Caller>(context, {
+    enter: (caller) => {
+      if (isClosed) throw new NoRoom("This server has shut down. Try again.");
+      try {
+        return enterLeg(caller);
+      } catch {
+        throw new NoRoom("Too many tasks at work (limits.requestsPerPrincipal). Try again later.");
+      }
+    },
+    serve: async ({ request, message, caller, authInfo, ...leg }) => {
+      const served = servedFromWeb(request);
+      const post = { request: served, value: message, message, caller, authInfo, leg };
+      await (await serveOne(post, () => {})).text();
+    },
+  });
 
   async function serveOne(post: StatelessPost, leave: () => void): Promise<Response> {
     const { request, value, message, authInfo } = post;
@@ -159,7 +186,7 @@ export function createStatelessServer<State extends object>(
 
   return {
     get uses() {
-      return open.size;
+      return open.size + taskHost.uses;
     },
     serve: async (post) => {
       if (isClosed) throw new PoolClosed("The handler was closed.");
@@ -175,34 +202,8 @@ export function createStatelessServer<State extends object>(
       isClosed = true;
       await Promise.all([...open].map((exchange) => exchange.giveUp()));
       await handler.close();
+      await taskHost.whenEnded();
     },
-  };
-}
-
-/** Counts the requests in flight. @returns counts one less, once */
-function createEntrance({
-  requestsPerPrincipal,
-  liveSessions,
-}: HandlerContext["settings"]["limits"]): (caller: Caller) => () => void {
-  const counts = new Map<string, number>();
-  let all = 0;
-  return ({ owner, principal }) => {
-    if (all >= liveSessions) throw new PoolFull("No room for another request.");
-    const count = counts.get(owner) ?? 0;
-    if (principal.type !== "anonymous" && count >= requestsPerPrincipal) {
-      throw new TooManyOfPrincipal();
-    }
-    all += 1;
-    counts.set(owner, count + 1);
-    let isIn = true;
-    return () => {
-      if (!isIn) return;
-      isIn = false;
-      all -= 1;
-      const left = counts.get(owner)! - 1;
-      if (left > 0) counts.set(owner, left);
-      else counts.delete(owner);
-    };
   };
 }
 

@@ -2,7 +2,7 @@ import type { SessionStore } from "@durable-mcp/core";
 import type { HandlerSettings } from "../base/settings.ts";
 import { storeKeyPrefix } from "./store-key.ts";
 
-/** Counts the sessions of each owner against `limits.sessionsPerPrincipal`. */
+/** Counts the sessions, or the tasks, of each owner against a limit. */
 export interface SessionCount {
   /** Whether the owner may start no further session. */
   readonly isFull: (owner: string) => Promise<boolean>;
@@ -27,10 +27,13 @@ const maxOwners = 10_000;
  * that other processes start meanwhile are missing in it, so that each process may let through as many
  * as the limit allows, until it counts again.
  */
-export function createSessionCount(store: SessionStore, settings: HandlerSettings): SessionCount {
-  const { name, now, limits } = settings;
-  const limit = limits.sessionsPerPrincipal;
-  const prefix = storeKeyPrefix(name, "session");
+export function createSessionCount(
+  store: SessionStore,
+  { name, now, limits }: HandlerSettings,
+  kind: "session" | "task" = "session",
+): SessionCount {
+  const limit = kind === "task" ? limits.tasksPerPrincipal : limits.sessionsPerPrincipal;
+  const prefix = storeKeyPrefix(name, kind);
   const owners = new Map<string, Known>();
 
   async function countStored(owner: string): Promise<number> {

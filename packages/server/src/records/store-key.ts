@@ -10,8 +10,9 @@ type KeyKind =
   | "mail"
   | "replica"
   | "state"
-  | "task"
-  | "task-result";
+  | "session-task"
+  | "session-task-result"
+  | "task";
 
 /** The most writes that a store takes in one batch. */
 export const maxBatch = 250;

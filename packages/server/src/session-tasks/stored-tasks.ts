@@ -34,7 +34,7 @@ export interface TaskOwner {
 
 /** Removes all tasks of a scope. */
 export async function removeTasks({ store, settings }: StoreContext, scope: string): Promise<void> {
-  for (const kind of ["task", "task-result"] as const) {
+  for (const kind of ["session-task", "session-task-result"] as const) {
     await removeAllUnder(store, storeKeyPrefix(settings.name, kind, scope));
   }
 }
@@ -45,8 +45,8 @@ export function createStoredTasks(
   { store, settings: { name, now }, replica, emit }: StoreContext,
   { scope, owner }: TaskOwner,
 ) {
-  const keyOf = (taskId: string) => storeKey(name, "task", scope, taskId);
-  const resultKeyOf = (result: string) => storeKey(name, "task-result", scope, result);
+  const keyOf = (taskId: string) => storeKey(name, "session-task", scope, taskId);
+  const resultKeyOf = (result: string) => storeKey(name, "session-task-result", scope, result);
 
   function read(value: unknown): TaskRecord | undefined {
     const record = parseTask(value);
@@ -130,7 +130,7 @@ export function createStoredTasks(
       result === undefined ? undefined : (await store.get(resultKeyOf(result)))?.value,
     /** @throws {Error} for a cursor that is none of ours */
     list: async (cursor: string | undefined): Promise<{ tasks: Task[]; nextCursor?: string }> => {
-      const prefix = storeKeyPrefix(name, "task", scope);
+      const prefix = storeKeyPrefix(name, "session-task", scope);
       const after = cursor === undefined ? undefined : decodeCursor(cursor);
       const query = { prefix, owner, limit: pageSize, cursor: after };
       const page = await store.list(query).catch((error: unknown) => {

@@ -281,7 +281,7 @@ test("who looks at running tasks does not end one that is being stored", async (
   // From then on its replica looks at what runs, every 20 ms.
   await begin(one.client, id, "research", { topic: "early" });
   one.control.interfere = async (operation, run, key) => {
-    if (operation === "put" && key.includes('"task"')) await setTimeout(100);
+    if (operation === "put" && key.includes('"session-task"')) await setTimeout(100);
     return await run();
   };
   const { taskId } = await begin(one.client, id, "research", { topic: "new" });

@@ -1,0 +1,74 @@
+import type { JsonValue } from "@durable-mcp/core";
+import { hashSessionId } from "../base/session-id.ts";
+import { isFailure } from "./commit-rows.ts";
+import { editValue } from "./edit-value.ts";
+import type { StoreContext } from "./store-context.ts";
+import { storeKey } from "./store-key.ts";
+import { parseTaskRecord, type TaskRecord } from "./task-record.ts";
+
+/** What a change of a task makes of it; `undefined` leaves it as it is. */
+type TaskChange = (record: TaskRecord) => TaskRecord | undefined;
+
+/** The share of a bounded store that new tasks leave to the results of those that exist. */
+const freeForOthers = 0.2;
+
+/** The tasks of one handler in its store. The store has only hashes of their ids. */
+export interface StoredTasks {
+  /** Names the task in the store; also the topic of its signals. `undefined` for a text that is no id. */
+  keyOf(taskId: string): Promise<string | undefined>;
+  /** @throws {McpSessionError} `STORE_FAILED` */
+  create(key: string, record: TaskRecord): Promise<void>;
+  /** `undefined` when it is gone. */
+  find(key: string): Promise<TaskRecord | undefined>;
+  /**
+   * @param known the task as it was found
+   * @returns the task after the change; `undefined` when it is gone or the change left it as it is
+   * @throws {McpSessionError} `STORE_FAILED`, after which it may have been changed
+   */
+  change(key: string, known: TaskRecord, change: TaskChange): Promise<TaskRecord | undefined>;
+}
+
+export function createStoredTasks({ store, settings, signals }: StoreContext): StoredTasks {
+  const { name, now } = settings;
+  const read = (value: unknown) => {
+    const record = parseTaskRecord(value);
+    // The stores' clocks differ from ours.
+    return record && record.createdAt + record.ttlMs > now() ? record : undefined;
+  };
+  return {
+    keyOf: async (taskId) => {
+      const hash = await hashSessionId(taskId);
+      return hash === undefined ? undefined : storeKey(name, "task", hash);
+    },
+    create: async (key, record) => {
+      const put = () =>
+        store.put(key, record as unknown as JsonValue, null, {
+          ...putOf(record),
+          leaveFree: freeForOthers,
+        });
+      // Ids are random: whoever is met there is the try before.
+      await put().catch(async (error: unknown) => {
+        if (!isFailure(error)) throw error;
+        await put();
+      });
+    },
+    find: async (key) => read((await store.get(key))?.value),
+    change: async (key, known, change) => {
+      const { value, outcome } = await editValue<Partial<TaskRecord>>(store, key, {
+        read: (stored) => read(stored) ?? {},
+        // A task that was ended meanwhile is not brought back.
+        change: (record) =>
+          record.version === undefined ? undefined : change(record as TaskRecord),
+        put: putOf(known),
+      });
+      if (outcome === "unchanged") return undefined;
+      signals.send(key);
+      return value as TaskRecord;
+    },
+  };
+}
+
+const putOf = ({ owner, createdAt, ttlMs }: TaskRecord) => ({
+  owner,
+  expiresAt: createdAt + ttlMs,
+});
