@@ -14,6 +14,8 @@ import type { McpSessionError } from "@durable-mcp/core";
  * - `adopted`: such a request got a session of its own. `again` says that the same unknown id was
  *   adopted before: the client does not take the new id from the answer, so use `reject` for it.
  * - `outcome-unknown`: the answer to a request was lost or is no longer kept; its client was told.
+ * - `questions-not-stored`: the server's release of SDK v2 has no place to take its questions from. They wait
+ *   in the process that asks, and end with it. Emitted once.
  * - `state-conflict`: two calls changed the state at once; `resolved` says whether your
  *   `onStateConflict` merged them.
  * - `state-invalid`: a call left a state that cannot be stored; its client was told, and the stored
@@ -37,6 +39,7 @@ export type ServerSessionEvent =
       readonly again: boolean;
     }
   | { readonly type: "outcome-unknown"; readonly session: string }
+  | { readonly type: "questions-not-stored" }
   | {
       readonly type: "state-conflict";
       readonly session: string | undefined;

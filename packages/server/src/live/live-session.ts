@@ -3,7 +3,13 @@ import { inTime } from "../base/in-time.ts";
 import { createQueue } from "../base/queue.ts";
 import { randomName } from "../base/session-id.ts";
 import { isRequest } from "../base/json-rpc.ts";
-import type { AuthInfo, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
+import type {
+  Answer,
+  AuthInfo,
+  JSONRPCMessage,
+  JSONRPCRequest,
+  RequestId,
+} from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
 import type { ServedRequest } from "../base/served-request.ts";
 import type { SessionRecord } from "../records/session-record.ts";
@@ -14,7 +20,9 @@ import { type Admission, createRoom } from "./admission.ts";
 import { createCallWatch } from "./call-watch.ts";
 import { createCloseCallbacks } from "./close-callbacks.ts";
 import type { HandlerContext, LiveContext } from "./handler-context.ts";
+import { type CheckContent, mayAsk, replaceLegacyShim } from "./legacy-shim.ts";
 import { createMessageExtra } from "./message-extra.ts";
+import { createTakeAnswer, type TakeAnswer } from "./take-answer.ts";
 import { runningCall } from "./running-call.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
 import { clientOfSession, type ConnectableServer, createServerSession } from "./server-session.ts";
@@ -65,6 +73,7 @@ export interface LiveSession {
   follow(found: FoundRow): Promise<void> | undefined;
   /** `undefined` when it is closed, or a request with one of the ids is in flight. */
   post(post: ClientPost): Promise<Reply | undefined>;
+  readonly takeAnswer: TakeAnswer;
   close(): Promise<void>;
 }
 
@@ -123,8 +132,11 @@ export async function createLiveSession<State extends object>(
     onGone,
   });
   const session = createServerSession(clientOfSession(stored), states.access);
+  let check: CheckContent | undefined;
   const build = async () => {
     const built = await options.createServer({ session, principal, onClose: callbacks.add });
+    check = replaceLegacyShim(built, { roundsOf: calls.roundsOf, onRaised: calls.raise });
+    if (!check && mayAsk(built)) handler.tellNotStored();
     await connect(built, link);
     return built;
   };
@@ -162,6 +174,11 @@ export async function createLiveSession<State extends object>(
     return call ? await call.reply : { status: 202, headers: {} };
   }
 
+  const takeAnswer = createTakeAnswer(context, {
+    ...{ calls, receive: link.receive, check: () => check },
+    begin: (requests) => states.begin(requests),
+  });
+
   return {
     ...{ instance: context.instance, stored, format: context.format, closed: closing.signal },
     get listening() {
@@ -189,6 +206,7 @@ export async function createLiveSession<State extends object>(
       return inTurn(() => told.tell(stored.record));
     },
     post,
+    takeAnswer,
     close: async () => {
       closing.abort();
       watch(false);

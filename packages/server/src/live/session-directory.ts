@@ -135,7 +135,7 @@ export function createSessionDirectory<State extends object>(
       await pool.close(hash);
       await context.standalone.remove(hash);
       await context.mailbox.removeAll(hash);
-      for (const kind of ["answer", "messages"] as const) {
+      for (const kind of ["question", "answer", "messages"] as const) {
         await removeAllUnder(context.store, storeKeyPrefix(settings.name, kind, hash));
       }
     },

@@ -2,7 +2,15 @@ import type { SessionStore } from "@durable-mcp/core";
 import { writeBatch } from "@durable-mcp/core/internal";
 
 /** The kinds of values; the decision record of a server session has a table of them. */
-type KeyKind = "session" | "answer" | "messages" | "standalone" | "mail" | "replica" | "state";
+type KeyKind =
+  | "session"
+  | "answer"
+  | "messages"
+  | "standalone"
+  | "mail"
+  | "replica"
+  | "state"
+  | "question";
 
 /** The most writes that a store takes in one batch. */
 export const maxBatch = 250;
