@@ -7,6 +7,7 @@ export type {
   StateScope,
 } from "./live/session-handler-options.ts";
 export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
+export type { RequestStateCodec } from "./live/request-state-codec.ts";
 export type { CreateStatelessHandler, StatelessHandler } from "./live/stateless-handler.ts";
 export type { ServerSessionEvent } from "./base/server-event.ts";
 export type { EventBounds, SessionLimits, SessionTimeouts } from "./base/settings.ts";

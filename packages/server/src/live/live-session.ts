@@ -3,13 +3,7 @@ import { inTime } from "../base/in-time.ts";
 import { createQueue } from "../base/queue.ts";
 import { randomName } from "../base/session-id.ts";
 import { isRequest } from "../base/json-rpc.ts";
-import type {
-  Answer,
-  AuthInfo,
-  JSONRPCMessage,
-  JSONRPCRequest,
-  RequestId,
-} from "../base/mcp-types.ts";
+import type { AuthInfo, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
 import type { ServedRequest } from "../base/served-request.ts";
 import type { SessionRecord } from "../records/session-record.ts";
@@ -23,6 +17,7 @@ import type { HandlerContext, LiveContext } from "./handler-context.ts";
 import { type CheckContent, mayAsk, replaceLegacyShim } from "./legacy-shim.ts";
 import { createMessageExtra } from "./message-extra.ts";
 import { createTakeAnswer, type TakeAnswer } from "./take-answer.ts";
+import { withRequestState } from "./request-state-codec.ts";
 import { runningCall } from "./running-call.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
 import { clientOfSession, type ConnectableServer, createServerSession } from "./server-session.ts";
@@ -115,8 +110,10 @@ export async function createLiveSession<State extends object>(
   });
   const { serverMs } = handler.settings.timeouts;
   const link: ServerLink = createServerLink(context, serverMs, {
-    onRequest: ({ id }, dispatch) =>
-      runningCall.run({ session: states.access, state: calls.of(id)?.state }, dispatch),
+    onRequest: (request, dispatch) => {
+      const state = calls.of(request.id)?.state;
+      runningCall.run({ session: states.access, state, request }, dispatch);
+    },
     onAnswer: calls.answer,
     onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
@@ -134,7 +131,14 @@ export async function createLiveSession<State extends object>(
   const session = createServerSession(clientOfSession(stored), states.access);
   let check: CheckContent | undefined;
   const build = async () => {
-    const built = await options.createServer({ session, principal, onClose: callbacks.add });
+    const given = { session, principal, onClose: callbacks.add };
+    const { settings } = handler;
+    const built = await options.createServer(
+      withRequestState(given, {
+        ...{ settings, keys: options.keys, principal },
+        running: () => states.running()?.request,
+      }),
+    );
     check = replaceLegacyShim(built, { roundsOf: calls.roundsOf, onRaised: calls.raise });
     if (!check && mayAsk(built)) handler.tellNotStored();
     await connect(built, link);

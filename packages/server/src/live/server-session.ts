@@ -1,5 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
+import type { RequestStateCodec } from "./request-state-codec.ts";
 import type { StoredSession } from "../records/stored-session.ts";
 
 /** A session as the author's server sees it; for a client of 2026-07-28, one request. */
@@ -58,6 +59,11 @@ export type CreateServer<State extends object> = (context: {
   readonly principal: Principal;
   /** Registers what is to be done when the server in this process has closed. */
   readonly onClose: (callback: () => void | Promise<void>) => void;
+  /**
+   * For `new McpServer(about, { requestState })` of SDK v2, and for `inputRequired` in its handlers.
+   * @throws {McpSessionError} `CONNECTION_INVALID` when it is read and the handler has no `keys`
+   */
+  readonly requestState: RequestStateCodec;
 }) => ConnectableServer | Promise<ConnectableServer>;
 
 /** The client's side of a session. */

@@ -6,6 +6,7 @@ import type { ServedRequest } from "../base/served-request.ts";
 import { createCloseCallbacks } from "./close-callbacks.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import { PoolClosed, PoolFull } from "./live-pool.ts";
+import { withRequestState } from "./request-state-codec.ts";
 import type { RequestState } from "./request-state.ts";
 import { type ConnectableServer, createServerSession } from "./server-session.ts";
 import type { Caller } from "./session-directory.ts";
@@ -108,7 +109,14 @@ export function createStatelessServer<State extends object>(
       giveUp: () => exchange.giveUp(),
       build: async () => {
         const { principal } = post.caller;
-        const building = options.createServer({ session, principal, onClose: callbacks.add });
+        const given = { session, principal, onClose: callbacks.add };
+        const { message } = post;
+        const building = options.createServer(
+          withRequestState(given, {
+            ...{ settings, keys: options.keys, principal },
+            running: () => message,
+          }),
+        );
         const late = `createServer took longer than timeouts.serverMs (${serverMs}).`;
         const server = await inTime(Promise.resolve(building), serverMs, late, (built) =>
           built.close(),
