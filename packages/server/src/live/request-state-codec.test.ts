@@ -89,7 +89,7 @@ test("a client with a session answers, and its call gets the state", async () =>
 async function answerWith(
   handler: (request: Request) => Promise<Response>,
   state: string,
-  { name = "order", args = { item: "tea" }, user = "ada" } = {},
+  { name = "order", args, user = "ada" }: { name?: string; args?: object; user?: string } = {},
 ) {
   const client = await connectModern(handler, user);
   const inputResponses = { ok: { action: "accept" as const, content: { ok: true } } };
