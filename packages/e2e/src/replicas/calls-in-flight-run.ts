@@ -106,7 +106,7 @@ function insistOnAnswers(fetch: typeof globalThis.fetch): typeof globalThis.fetc
   };
 }
 
-function startTellingServer(store: string, asks: boolean): Promise<TestServer> {
+export function startTellingServer(store: string, asks: boolean): Promise<TestServer> {
   return startServerProcess({
     name: "telling server",
     args: (port) => [
