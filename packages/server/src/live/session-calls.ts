@@ -99,7 +99,8 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
       const post = { requests: [request], isBatch: false, claimed };
       const call = createPostCall(context, { ...post, number: begun++, keep, spare });
       if (open.has(request.id)) {
-        const message = "Another request has this id, so the call was not carried out.";
+        const message =
+          "A request with this id is in flight. The call was not made again with its answers.";
         const error = { code: -32600, message };
         void call.answer(request, { jsonrpc: "2.0", id: request.id, error }, () => ({}));
         return false;
