@@ -128,6 +128,28 @@ test("an answer that is sent again is ignored", async () => {
   expect(told).toEqual(["ask tea", "order tea"]);
 });
 
+test("of two last answers at once, on two replicas, one makes the call again", async () => {
+  const { start, told } = createAsking();
+  const [one, two] = [start(), start()];
+  const id = await one.client.initialize(capabilities);
+  const call = toolCall(7, "order_slowly", { item: "tea" });
+  const { questions } = await ask(one.client, id, call);
+  const answer = { id: questions[0]!.message.id, ...yes };
+  const { promise: isClaimed, resolve: claimed } = Promise.withResolvers<void>();
+  two.control.interfere = async (operation, run, keys) => {
+    if (operation === "get" && keys.includes('"question"')) await isClaimed;
+    return await run();
+  };
+  const late = two.client.post(id, answer);
+  await one.client.post(id, answer);
+  await expect.poll(() => told).toEqual(["order tea"]);
+  claimed();
+  expect((await late).status).toBe(202);
+  // Long enough for a second leg to begin.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(told).toEqual(["order tea"]);
+});
+
 test.each([
   ["text for a boolean", accept({ ok: "yes" }), "does not match requested schema"],
   ["no content", { result: { action: "accept" } }, "does not match requested schema"],
