@@ -136,11 +136,16 @@ test("of two last answers at once, on two replicas, one makes the call again", a
   const { questions } = await ask(one.client, id, call);
   const answer = { id: questions[0]!.message.id, ...yes };
   const { promise: isClaimed, resolve: claimed } = Promise.withResolvers<void>();
+  const { promise: hasCome, resolve: comes } = Promise.withResolvers<void>();
   two.control.interfere = async (operation, run, keys) => {
-    if (operation === "get" && keys.includes('"question"')) await isClaimed;
+    if (operation === "get" && keys.includes('"question"')) {
+      comes();
+      await isClaimed;
+    }
     return await run();
   };
   const late = two.client.post(id, answer);
+  await hasCome;
   await one.client.post(id, answer);
   await expect.poll(() => told).toEqual(["order tea"]);
   claimed();
