@@ -35,6 +35,7 @@ export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
+export { checkKeys } from "./sealing/sealed-text.ts";
 export { checkStore } from "./stores/store-arguments.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";

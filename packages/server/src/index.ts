@@ -8,6 +8,7 @@ export type {
 } from "./live/session-handler-options.ts";
 export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
 export type { ServerTasks } from "./tasks/task-host.ts";
+export type { RequestStateCodec } from "./live/request-state-codec.ts";
 export type { CreateStatelessHandler, StatelessHandler } from "./live/stateless-handler.ts";
 export type { SessionTasks } from "./session-tasks/session-tasks.ts";
 export type {

@@ -92,8 +92,8 @@ export async function killCalls(): Promise<void> {
   await withReplicaOptions(async ({ location, ...options }) => {
     const run = await runCallsInFlight({ store: location, ...options });
     printColumns({ calls: run });
-    const { hung, other, foreign, disordered, lost, doubled } = run;
-    return hung + other + foreign + disordered + lost + doubled === 0;
+    const { hung, other, foreign, disordered, lost, doubled, askedTwice } = run;
+    return hung + other + foreign + disordered + lost + doubled + askedTwice === 0;
   });
 }
 
@@ -122,6 +122,7 @@ interface ReplicaOptions {
   readonly calls: number;
   readonly seed: number;
   readonly how: ReplicaEnd;
+  readonly asks: boolean;
 }
 
 async function withReplicaOptions(
@@ -131,6 +132,7 @@ async function withReplicaOptions(
     options: {
       store: option("sqlite"),
       how: option("kill"),
+      ask: { type: "boolean", default: false },
       calls: option("1000"),
       seed: option(String(Math.floor(Math.random() * 1e6))),
     },
@@ -141,7 +143,7 @@ async function withReplicaOptions(
   const { location, close } = await openTestStore(storeNamed(values.store));
   console.log(`store ${values.store}, ${calls} calls, ${how}, seed ${seed}`);
   try {
-    if (!(await run({ location, calls, seed, how }))) process.exitCode = 1;
+    if (!(await run({ location, calls, seed, how, asks: values.ask }))) process.exitCode = 1;
   } finally {
     await close();
   }

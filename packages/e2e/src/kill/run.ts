@@ -10,7 +10,7 @@
  * With `--freeze` a process is stopped at its point instead, and goes on after the others. Replicas end at random:
  *
  *     npm run lab -- kill-replicas [--store …] [--calls 1000] [--seed 7] [--how kill|drain]   beside the SDK's example
- *     npm run lab -- kill-calls    [--store …] [--calls 1000] [--seed 7] [--how kill|drain|none]   calls in flight
+ *     npm run lab -- kill-calls    [--store …] [--calls 1000] [--seed 7] [--how kill|drain|none] [--ask]   calls in flight
  *     npm run lab -- kill-session-tasks [--store …] [--calls 500] [--seed 7] [--how kill|drain|none]   tasks of SDK v1
  *     npm run lab -- kill-server-tasks [--store …] [--calls 1000] [--seed 7] [--how kill|drain|none]   tasks, and questions
  */

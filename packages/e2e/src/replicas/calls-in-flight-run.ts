@@ -5,12 +5,18 @@ import {
   hungAfterMs,
   type ReplicaEnd,
   untilItWorks,
+  wait,
   withinTime,
   workWithEndingReplicas,
 } from "./ending-replicas.ts";
 import { randomFromSeed } from "./random-from-seed.ts";
 import { createResumeCount } from "./resume-count.ts";
-import { type ConnectTelling, type TellingClient, tellingClients } from "./telling-callers.ts";
+import {
+  type ConnectTelling,
+  type OnQuestion,
+  type TellingClient,
+  tellingClients,
+} from "./telling-callers.ts";
 
 const script = new URL("../fixtures/telling-server.ts", import.meta.url);
 
@@ -34,6 +40,9 @@ export interface CallsInFlight {
   /** Answered calls that the session does not have. */
   readonly lost: number;
   readonly doubled: number;
+  /** Questions that were asked, and those that a client got, or a handler asked, twice. */
+  readonly asked: number;
+  readonly askedTwice: number;
   /** Streams to which clients came back, and answers that they got there from the other replica. */
   readonly resumed: number;
   readonly answeredElsewhere: number;
@@ -50,6 +59,8 @@ export interface CallsInFlightOptions {
   readonly seed: number;
   /** What ends, beside connections. @default "kill" */
   readonly how?: ReplicaEnd;
+  /** Whether each call asks its client before it is carried out. @default false */
+  readonly asks?: boolean;
 }
 
 const atOnce = 8;
@@ -60,17 +71,21 @@ export async function runCallsInFlight({
   calls,
   seed,
   how = "kill",
+  asks = false,
 }: CallsInFlightOptions): Promise<CallsInFlight> {
   const random = randomFromSeed(seed);
   const resumes = createResumeCount();
   const tally = emptyTally();
   const share = Math.ceil(calls / Object.keys(tellingClients).length);
-  const startReplica = () => startTellingServer(store);
+  const startReplica = () => startTellingServer(store, asks);
   const replicas = { startReplica, how, random, breaksAnswers: true };
   return await workWithEndingReplicas(replicas, async ({ url }) => {
     await Promise.all(
       Object.entries(tellingClients).map(([name, connect]) =>
-        callInSession({ name, connect: () => connect(url, resumes.fetch), share, random, tally }),
+        callInSession({
+          ...{ name, share, random, tally, asks },
+          connect: (onQuestion) => connect(url, insistOnAnswers(resumes.fetch), onQuestion),
+        }),
       ),
     );
     const { resumed, answeredElsewhere } = resumes;
@@ -78,23 +93,51 @@ export async function runCallsInFlight({
   });
 }
 
-function startTellingServer(store: string): Promise<TestServer> {
+/** A person whose answer did not get through sends it again. No client does so by itself. */
+function insistOnAnswers(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const isAnswer = typeof init?.body === "string" && !init.body.includes('"method"');
+    if (!isAnswer) return await fetch(input, init);
+    return await untilItWorks(async () => {
+      const response = await fetch(input, init);
+      if (response.status >= 500) throw new Error(String(response.status));
+      return response;
+    }, deadlineFromNow());
+  };
+}
+
+export function startTellingServer(store: string, asks: boolean): Promise<TestServer> {
   return startServerProcess({
     name: "telling server",
-    args: (port) => [...programArguments(script), "--port", String(port), "--store", store],
+    args: (port) => [
+      ...programArguments(script),
+      "--port",
+      String(port),
+      "--store",
+      store,
+      ...(asks ? ["--ask"] : []),
+    ],
   });
 }
 
 interface Caller {
   readonly name: string;
-  readonly connect: () => ReturnType<ConnectTelling>;
+  readonly connect: (onQuestion: OnQuestion) => ReturnType<ConnectTelling>;
+  readonly asks: boolean;
   readonly share: number;
   readonly random: () => number;
   readonly tally: Tally;
 }
 
-async function callInSession({ name, connect, share, random, tally }: Caller): Promise<void> {
-  const clients = await untilItWorks(connect, deadlineFromNow());
+async function callInSession(caller: Caller): Promise<void> {
+  const { name, connect, share, random, tally, asks } = caller;
+  const questions: string[] = [];
+  const onQuestion: OnQuestion = async (call) => {
+    questions.push(call);
+    await wait(random() * 400);
+    return { said: call };
+  };
+  const clients = await untilItWorks(() => connect(onQuestion), deadlineFromNow());
   const answered = new Set<string>();
   for (let first = 0; first < share; first += atOnce) {
     const calls = Array.from({ length: Math.min(atOnce, share - first) }, (_, index) => {
@@ -104,9 +147,15 @@ async function callInSession({ name, connect, share, random, tally }: Caller): P
     });
     await Promise.all(calls);
   }
-  const done = await untilItWorks(async () => {
-    return JSON.parse(textOf(await clients[0]!.call("done", {}))) as string[];
-  }, deadlineFromNow());
+  const list = (tool: "asked" | "done") =>
+    untilItWorks(async () => {
+      return JSON.parse(textOf(await clients[0]!.call(tool, {}))) as string[];
+    }, deadlineFromNow());
+  const done = await list("done");
+  tally.asked += questions.length;
+  for (const asked of asks ? [questions, await list("asked")] : []) {
+    tally.askedTwice += asked.length - new Set(asked).size;
+  }
   for (const call of answered) if (!done.includes(call)) tally.lost += 1;
   tally.doubled += done.length - new Set(done).size;
 }
@@ -165,7 +214,7 @@ function textOf(result: unknown): string {
 function emptyTally(): Tally {
   return {
     ...{ calls: 0, answered: 0, unknown: 0, broken: 0, refused: 0, other: 0, hung: 0 },
-    ...{ foreign: 0, disordered: 0, lost: 0, doubled: 0 },
+    ...{ foreign: 0, disordered: 0, lost: 0, doubled: 0, asked: 0, askedTwice: 0 },
     ...{ resumed: 0, answeredElsewhere: 0, kills: 0, seconds: 0 },
   };
 }

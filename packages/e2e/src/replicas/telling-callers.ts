@@ -4,6 +4,7 @@ import {
   StreamableHTTPClientTransport as Transport2,
 } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 /** Called with each progress notification. */
@@ -14,12 +15,17 @@ export interface TellingClient {
   call(tool: string, args: object, onprogress?: OnProgress): Promise<unknown>;
 }
 
+/** Answers a question of the server, whose message names the call. */
+export type OnQuestion = (call: string) => Promise<{ readonly said: string }>;
+
 export type ConnectTelling = (
   url: string,
   fetch: typeof globalThis.fetch,
+  onQuestion: OnQuestion,
 ) => Promise<readonly TellingClient[]>;
 
 const info = { name: "telling", version: "1.0.0" };
+const capabilities = { elicitation: { form: {} } };
 const timeout = 60_000;
 const reconnectionOptions = {
   initialReconnectionDelay: 100,
@@ -29,8 +35,17 @@ const reconnectionOptions = {
   maxRetries: 20,
 };
 
-const connectSdk1 = async (url: string, fetch: typeof globalThis.fetch, sessionId?: string) => {
-  const client = new Client(info);
+const connectSdk1 = async (
+  url: string,
+  fetch: typeof globalThis.fetch,
+  onQuestion: OnQuestion,
+  sessionId?: string,
+) => {
+  const client = new Client(info, { capabilities });
+  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({
+    action: "accept",
+    content: await onQuestion(params.message),
+  }));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     ...(sessionId !== undefined && { sessionId }),
@@ -48,9 +63,13 @@ const connectSdk1 = async (url: string, fetch: typeof globalThis.fetch, sessionI
 
 /** Each in a session of its own. */
 export const tellingClients: Readonly<Record<string, ConnectTelling>> = {
-  "@modelcontextprotocol/sdk 1": async (url, fetch) => [await connectSdk1(url, fetch)],
-  "@modelcontextprotocol/client 2": async (url, fetch) => {
-    const client = new Client2(info);
+  "@modelcontextprotocol/sdk 1": async (...given) => [await connectSdk1(...given)],
+  "@modelcontextprotocol/client 2": async (url, fetch, onQuestion) => {
+    const client = new Client2(info, { capabilities });
+    client.setRequestHandler("elicitation/create", async ({ params }) => ({
+      action: "accept" as const,
+      content: await onQuestion(params.message),
+    }));
     await client.connect(new Transport2(new URL(url), { fetch, reconnectionOptions }));
     const call: TellingClient["call"] = (name, args, onprogress) =>
       client.callTool(
@@ -59,12 +78,16 @@ export const tellingClients: Readonly<Record<string, ConnectTelling>> = {
       );
     return [{ call }];
   },
-  createSessionFetch: async (url, fetch) => [
-    await connectSdk1(url, createSessionFetch({ url, slot: createSessionSlot(), fetch })),
+  createSessionFetch: async (url, fetch, onQuestion) => [
+    await connectSdk1(
+      url,
+      createSessionFetch({ url, slot: createSessionSlot(), fetch }),
+      onQuestion,
+    ),
   ],
   // Both count their request ids from the same number.
-  "two of @modelcontextprotocol/sdk 1 in one session": async (url, fetch) => {
-    const first = await connectSdk1(url, fetch);
-    return [first, await connectSdk1(url, fetch, first.sessionId)];
+  "two of @modelcontextprotocol/sdk 1 in one session": async (url, fetch, onQuestion) => {
+    const first = await connectSdk1(url, fetch, onQuestion);
+    return [first, await connectSdk1(url, fetch, onQuestion, first.sessionId)];
   },
 };

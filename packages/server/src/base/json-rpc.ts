@@ -52,6 +52,10 @@ export function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
   return "method" in message && "id" in message;
 }
 
+export function isAnswer(message: JSONRPCMessage): message is Answer {
+  return "result" in message || "error" in message;
+}
+
 /** The id of the request to which a message is the answer. */
 export function answeredId(message: JSONRPCMessage): RequestId | undefined {
   return "result" in message || "error" in message ? message.id : undefined;

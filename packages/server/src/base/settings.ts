@@ -49,6 +49,11 @@ export interface SessionTimeouts {
   readonly taskMs?: number | undefined;
   /** How long a client can come back for an answer or a message. @default 300000 (5 minutes) */
   readonly resumeMs?: number | undefined;
+  /**
+   * How long a question of `inputRequired(…)` waits for the answer of a client with a session. So long its
+   * call's messages are kept, and its session, unless `absoluteMs` ends that. @default 604800000 (7 days)
+   */
+  readonly questionMs?: number | undefined;
 }
 
 /** Bounds on what clients send and keep. */
@@ -130,6 +135,7 @@ const defaults = {
     serverMs: 15_000,
     resumeMs: 5 * 60_000,
     taskMs: 24 * 60 * 60_000,
+    questionMs: 7 * 24 * 60 * 60_000,
   },
   limits: {
     bodyBytes: 4 * 1024 * 1024,
@@ -151,7 +157,7 @@ const defaults = {
 };
 
 /** Ages, which no timer has to take. */
-const ages = new Set(["idleMs", "absoluteMs", "stateIdleMs", "resumeMs"]);
+const ages = new Set(["idleMs", "absoluteMs", "stateIdleMs", "resumeMs", "questionMs"]);
 
 /** What a store's record, of 1,000,000 characters, has room for beside the other fields. */
 const largest: Readonly<Record<string, number>> = {

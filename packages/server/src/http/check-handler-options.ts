@@ -1,5 +1,7 @@
+import type { SealingKeys } from "@durable-mcp/core/sealing";
 import {
   checkFunction,
+  checkKeys,
   checkKnown,
   checkStore,
   invalidOption,
@@ -20,7 +22,7 @@ const functions = [
 ];
 const settings = ["name", "timeouts", "limits", "events", "now"];
 const ofAdoption = ["unknownSession", "adoptedCapabilities"];
-const others = ["responseFormat", "stateScope"];
+const others = ["responseFormat", "stateScope", "keys"];
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkHandlerOptions(options: object): void {
@@ -35,6 +37,7 @@ export function checkHandlerOptions(options: object): void {
     throw invalidOption("principal", fix);
   }
   if (store !== undefined) checkStore(store, "store");
+  if (rest["keys"] !== undefined) checkKeys(rest["keys"] as SealingKeys);
   for (const name of functions) checkFunction(rest[name], name);
   if (typeof responseFormat !== "function") {
     checkOneOf(responseFormat, "responseFormat", ["sse", "json"]);

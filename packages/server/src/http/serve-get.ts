@@ -4,7 +4,6 @@ import type { StoredSession } from "../records/stored-session.ts";
 import { type SessionEventIds, sessionEventIds } from "../streams/event-id.ts";
 import { eventStreamAnswer, type StreamPart } from "../streams/event-stream-answer.ts";
 import { canPrime } from "../streams/priming.ts";
-import { createDeclareLost } from "../streams/lost-calls.ts";
 import { type BrokenStream, isFinished, resumeCall } from "../streams/resume-call.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
 import { errorAnswer, tooMany } from "./http-answer.ts";
@@ -32,7 +31,6 @@ interface SessionStream {
 export function createServeGet(context: ServeContext) {
   const { settings, emit, sessions } = context;
   const enter = createStreamCount(settings.limits.streamsPerSession);
-  const declareLost = createDeclareLost(context);
 
   return async (request: ServedRequest, caller: Caller): Promise<Reply> => {
     if (!request.header("accept")?.includes("text/event-stream")) {
@@ -70,7 +68,7 @@ export function createServeGet(context: ServeContext) {
     }
     try {
       const stream: SessionStream = broken
-        ? { parts: (ended) => resumeCall({ ...context, declareLost }, broken, ended) }
+        ? { parts: (ended) => resumeCall(context, broken, ended) }
         : await listen(context, session, caller, position?.place);
       const resumedFrom = position && eventIds.of(call)(place);
       return answer(context, session, { ...stream, resumedFrom }, leave);

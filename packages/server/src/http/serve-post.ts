@@ -1,4 +1,4 @@
-import { isRequest } from "../base/json-rpc.ts";
+import { isAnswer, isRequest } from "../base/json-rpc.ts";
 import type { AuthInfo, JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.ts";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { Reply } from "../base/reply.ts";
@@ -11,7 +11,9 @@ import {
 } from "../base/instance-ids.ts";
 import type { LiveSession } from "../live/live-session.ts";
 import { createMessageExtra } from "../live/message-extra.ts";
+import { parseQuestionId, withoutAnswers } from "../live/question-ids.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
+import { waitingCalls } from "../records/session-record.ts";
 import type { ClientBody } from "./client-message.ts";
 import {
   errorAnswer,
@@ -127,8 +129,9 @@ async function serveInSession(
   post: Post,
   session: FoundSession,
 ): Promise<Reply> {
-  const { emit, directory, sessions } = context;
-  const { body, request, authInfo, caller } = post;
+  const { emit, directory, sessions, settings } = context;
+  const { request, authInfo, caller } = post;
+  const body = withoutAnswersUnasked(post.body);
   const refusal = checkVersion(request) ?? checkInSession(session, body);
   if (refusal) return refusal;
   const { live, release } = await directory.use(session, caller);
@@ -139,9 +142,11 @@ async function serveInSession(
       return tooMany("Too many messages in flight (limits.requestsPerSession). Wait for one.");
     }
     await live.stored.renew();
-    const messages = await withoutForeign(context, body.messages!, live);
-    if (messages.length === 0) return { status: 202, headers: {} };
     const { requests, isBatch } = body;
+    const waiting = waitingCalls(live.stored.record, settings.now());
+    if (requests.some(({ id }) => waiting.some((other) => other.id === id))) return duplicate(emit);
+    const messages = await withoutForeign(context, { ...post, body }, live);
+    if (messages.length === 0) return { status: 202, headers: {} };
     const reply = await live.post({ request, messages, requests, isBatch, authInfo, admission });
     if (reply) return reply;
     // Its server was closed in this process, for a deploy say: not the end of the session.
@@ -149,12 +154,22 @@ async function serveInSession(
       return closedMeanwhile();
     }
     if (live.closed.aborted) return sessionNotFound();
-    emit({ type: "refused", reason: "duplicate-request" });
-    return errorAnswer(409, -32600, "A request with this id is in flight. Use another id.");
+    return duplicate(emit);
   } finally {
     admission?.leave();
     release();
   }
+}
+
+function duplicate(emit: ServeContext["emit"]): Reply {
+  emit({ type: "refused", reason: "duplicate-request" });
+  return errorAnswer(409, -32600, "A request with this id is in flight. Use another id.");
+}
+
+/** The server alone gives a call of a session its answers; those that a client sends are not asked for. */
+function withoutAnswersUnasked(body: ClientBody): ClientBody {
+  const messages = body.messages?.map(withoutAnswers);
+  return { ...body, messages, requests: messages?.filter(isRequest) ?? [] };
 }
 
 /** Batches exist in one revision only. */
@@ -176,9 +191,10 @@ function closedMeanwhile(): Reply {
 /** The messages but for those that belong to calls on other replicas, which are left for these. */
 async function withoutForeign(
   context: ServeContext,
-  messages: readonly JSONRPCMessage[],
+  { body, request, authInfo }: Post,
   live: LiveSession,
 ): Promise<readonly JSONRPCMessage[]> {
+  const messages = body.messages!;
   if (messages.every(isRequest)) return messages;
   const mail = new Map<string, JSONRPCMessage[]>();
   const cancelled = [];
@@ -186,11 +202,15 @@ async function withoutForeign(
   for (const message of messages) {
     const addressed = addressedRequest(message);
     const instance = addressed === undefined ? undefined : instanceOf(addressed);
+    const question = parseQuestionId(addressed);
     const cancels = cancelledRequest(message);
-    if (instance !== undefined && instance !== live.instance) {
+    if (question) {
+      // Of a question's progress nobody has to know.
+      if (isAnswer(message)) await live.takeAnswer(question, message, { request, authInfo });
+    } else if (instance !== undefined && instance !== live.instance) {
       mail.set(instance, [...(mail.get(instance) ?? []), message]);
     } else if (cancels !== undefined && !live.isServing(cancels)) {
-      cancelled.push(cancels);
+      if (!(await context.asked.cancel(live.stored, cancels))) cancelled.push(cancels);
     } else {
       kept.push(message);
     }

@@ -7,14 +7,20 @@ import type { StoredSession } from "../records/stored-session.ts";
 import { checkState } from "../state/json-state.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import type { SessionEventIds } from "../streams/event-id.ts";
+import { createDeclareLost, type DeclareLost } from "../streams/lost-calls.ts";
 import { createMailbox, type Mailbox } from "../streams/mailbox.ts";
 import { createStandaloneStreams, type StandaloneStreams } from "../streams/standalone-stream.ts";
+import { type AskedCalls, createAskedCalls } from "./asked-calls.ts";
 import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
 
 /** The parts that all sessions of one handler share. */
 export interface HandlerContext extends StoreContext {
   readonly standalone: StandaloneStreams;
   readonly mailbox: Mailbox;
+  readonly asked: AskedCalls;
+  /** The questions of a server cannot be stored: emits that, once. */
+  readonly tellNotStored: () => void;
+  readonly declareLost: DeclareLost;
   /** The states that are not in a session's record. */
   readonly states: StoredStates;
   /** A new state, checked. */
@@ -35,6 +41,17 @@ export function createHandlerContext<State extends object>(
     states: createStoredStates(context.store, settings, initialState),
     standalone: createStandaloneStreams(context),
     mailbox: createMailbox(context),
+    tellNotStored: once(() => context.emit({ type: "questions-not-stored" })),
+    asked: createAskedCalls(context),
+    declareLost: createDeclareLost(context),
+  };
+}
+
+function once(tell: () => void): () => void {
+  let isTold = false;
+  return () => {
+    if (!isTold) tell();
+    isTold = true;
   };
 }
 

@@ -14,7 +14,10 @@ import { type Admission, createRoom } from "./admission.ts";
 import { createBusy, createCallWatch } from "./call-watch.ts";
 import { createCloseCallbacks } from "./close-callbacks.ts";
 import type { HandlerContext, LiveContext } from "./handler-context.ts";
+import { type CheckContent, mayAsk, replaceLegacyShim } from "./legacy-shim.ts";
 import { createMessageExtra } from "./message-extra.ts";
+import { createTakeAnswer, type TakeAnswer } from "./take-answer.ts";
+import { withRequestState } from "./request-state-codec.ts";
 import { runningCall } from "./running-call.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
 import { clientOfSession, type ConnectableServer, createServerSession } from "./server-session.ts";
@@ -69,6 +72,7 @@ export interface LiveSession {
   follow(found: FoundRow): Promise<void> | undefined;
   /** `undefined` when it is closed, or a request with one of the ids is in flight. */
   post(post: ClientPost): Promise<Reply | undefined>;
+  readonly takeAnswer: TakeAnswer;
   close(): Promise<void>;
 }
 
@@ -120,8 +124,10 @@ export async function createLiveSession<State extends object>(
   });
   const { serverMs } = handler.settings.timeouts;
   const link: ServerLink = createServerLink(context, serverMs, {
-    onRequest: ({ id }, dispatch) =>
-      runningCall.run({ session: states.access, state: calls.of(id)?.state }, dispatch),
+    onRequest: (request, dispatch) => {
+      const state = calls.of(request.id)?.state;
+      runningCall.run({ session: states.access, state, request }, dispatch);
+    },
     onAnswer: calls.answer,
     onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
@@ -138,13 +144,19 @@ export async function createLiveSession<State extends object>(
     lookAtTasks: tasks.look,
     onGone,
   });
-
   const session = createServerSession(clientOfSession(stored), states.access, tasks.access);
+  let check: CheckContent | undefined;
   const build = async () => {
-    const built = await options.createServer({
-      ...{ session, principal, onClose: callbacks.add },
-      tasks: {},
-    });
+    const given = { session, principal, onClose: callbacks.add, tasks: {} };
+    const { settings } = handler;
+    const built = await options.createServer(
+      withRequestState(given, {
+        ...{ settings, keys: options.keys, principal },
+        running: () => states.running()?.request,
+      }),
+    );
+    check = replaceLegacyShim(built, { roundsOf: calls.roundsOf, onRaised: calls.raise });
+    if (!check && mayAsk(built)) handler.tellNotStored();
     await connect(built, link);
     return built;
   };
@@ -182,6 +194,11 @@ export async function createLiveSession<State extends object>(
     return call ? await call.reply : { status: 202, headers: {} };
   }
 
+  const takeAnswer = createTakeAnswer(context, {
+    ...{ calls, receive: link.receive, check: () => check },
+    begin: (requests) => states.begin(requests),
+  });
+
   return {
     ...{ instance: context.instance, stored, format: context.format, closed: closing.signal },
     get listening() {
@@ -212,6 +229,7 @@ export async function createLiveSession<State extends object>(
       return inTurn(() => told.tell(stored.record));
     },
     post,
+    takeAnswer,
     close: async () => {
       closing.abort();
       watch(false);

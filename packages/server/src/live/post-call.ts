@@ -1,42 +1,24 @@
 import type { StoreBatchWrite } from "@durable-mcp/core";
 import { createQueue } from "../base/queue.ts";
 import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
-import type { Reply } from "../base/reply.ts";
 import type { CallHold } from "../records/replica.ts";
 import { createAnswerStream } from "../streams/answer-stream.ts";
 import { maxBatch } from "../records/store-key.ts";
+import type { SessionRecord } from "../records/session-record.ts";
+import { questionKey } from "../records/stored-question.ts";
 import { answerKey, type CallLog, createCallLog, type LoggedEvent } from "../streams/call-log.ts";
 import { streamHeaders } from "../streams/event-stream-answer.ts";
-import { callKey, type MakeEventId } from "../streams/event-id.ts";
+import { type CallName, callKey, type MakeEventId } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
+import { endUnanswered } from "./asked-calls.ts";
+import { jsonCall } from "./json-call.ts";
+import type { PostCall, PostCallOptions } from "./posted-call.ts";
+import { followAnswers } from "./follow-answers.ts";
 import type { LiveContext } from "./handler-context.ts";
+import type { RaisedQuestions } from "./legacy-shim.ts";
+import { failedQuestion } from "./question-ids.ts";
 import { type CallEffects, settleCall } from "./settle-call.ts";
-
-/** The requests of one POST, from when they reach the server until all are answered or cancelled. */
-export interface PostCall {
-  /** The session's `changes` when the call began: cancellations before it are for others. */
-  readonly change: number;
-  readonly reply: Promise<Reply> | Reply;
-  /** Sends a message that precedes an answer. */
-  related(message: JSONRPCMessage): void;
-  /** Stores the effects of a request, and its answer, then sends the answer. Never rejects. */
-  answer(request: JSONRPCRequest, message: Answer, effects: () => CallEffects): Promise<void>;
-  /** A request gets no answer: its client does not want it any more. */
-  cancel(requestId: RequestId): void;
-  /** Ends the answer stream; the call goes on, and its client comes back for the answer. */
-  readonly hangUp: () => void;
-}
-
-export interface PostCallOptions {
-  readonly requests: readonly JSONRPCRequest[];
-  readonly isBatch: boolean;
-  /** Its number among the session's calls here. */
-  readonly number: number;
-  /** @returns the call whose answer is kept no longer */
-  readonly keep: (log: CallLog) => CallLog | undefined;
-  /** There is no room to keep the call. @returns the oldest kept one, which is kept in its place no longer */
-  readonly spare: (log: CallLog) => CallLog | undefined;
-}
+import { prepareAsking } from "./stored-asking.ts";
 
 /** Answers a POST with one JSON body, or with an SSE stream whose messages are stored. */
 export function createPostCall(context: LiveContext, options: PostCallOptions): PostCall {
@@ -51,62 +33,37 @@ export function createPostCall(context: LiveContext, options: PostCallOptions): 
   };
 }
 
-function jsonCall(
-  context: LiveContext,
-  { requests, isBatch }: PostCallOptions,
-): Omit<PostCall, "change"> {
-  const { promise, resolve } = Promise.withResolvers<Reply>();
-  const open = new Set(requests.map(({ id }) => id));
-  const texts: string[] = [];
-  const settle = (requestId: RequestId, text: string) => {
-    if (!open.delete(requestId)) return;
-    texts.push(text);
-    if (open.size > 0) return;
-    const headers = { "Content-Type": "application/json", "Mcp-Session-Id": context.sessionId };
-    resolve({ status: 200, headers, body: isBatch ? `[${texts.join(",")}]` : text });
-  };
-  return {
-    reply: promise,
-    // The link sends them to the listening stream.
-    related: () => {},
-    answer: async ({ id }, message, effects) => {
-      // A client cannot come back for a JSON answer, so none is stored.
-      const { text } = await settleCall(context, id, message, effects, () => ({ rows: [] }));
-      settle(id, text);
-    },
-    cancel: (id) => {
-      const error = { code: -32603, message: "The request was cancelled." };
-      settle(id, JSON.stringify({ jsonrpc: "2.0", id, error }));
-    },
-    hangUp: () => {},
-  };
-}
-
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 function streamedCall(
   context: LiveContext,
-  { requests, number, keep, spare }: PostCallOptions,
+  { requests, isBatch, claimed, number, keep, spare }: PostCallOptions,
 ): Omit<PostCall, "change"> {
-  const { stored, sessionId, instance, replica } = context;
+  const { stored, sessionId, instance, replica, settings } = context;
   const { owner, protocolVersion } = stored.record;
   const requestIds = requests.map(({ id }) => id);
   const open = new Set(requestIds);
-  const key = callKey({ instance, number });
-  const log = createCallLog(context, { hash: stored.hash, call: key, owner });
+  const key = claimed?.call ?? callKey({ instance, number });
+  const parts = claimed?.record.parts ?? 0;
+  const log = createCallLog(context, { hash: stored.hash, call: key, owner, parts });
   const isPrimed = canPrime(protocolVersion);
-  let last = 0;
-  let held: CallHold | undefined;
+  let last = claimed?.record.place ?? 0;
+  let held: CallHold | undefined = claimed?.hold;
   /** Whether a message has preceded the answer: the client can come back for the rest. */
-  let isBegun = false;
+  let isBegun = claimed !== undefined;
   /** While an answer of a batch is stored, the messages that came since: they follow it. */
   let later: JSONRPCMessage[] | undefined;
 
+  let callName: CallName | undefined;
+  let naming: ReturnType<typeof makeEventIds> | undefined;
+
   function name(renewals: number): MakeEventId {
-    const call = { instance, number, replica: replica.token, renewals, requestIds };
-    return context.eventIds.of(call);
+    callName = { instance, number, replica: replica.token, renewals, requestIds };
+    return context.eventIds.of(callName);
   }
 
-  function eventIds(): MakeEventId | undefined | Promise<MakeEventId | undefined> {
+  const eventIds = () => (naming ??= makeEventIds());
+
+  function makeEventIds(): MakeEventId | undefined | Promise<MakeEventId | undefined> {
     if (!canBeNamed(requestIds)) return undefined;
     // All answers are stored: whoever asks for them needs no living process.
     if (open.size === 0) return name(0);
@@ -120,7 +77,9 @@ function streamedCall(
     return holding instanceof Promise ? holding.then(hold, () => undefined) : hold(holding);
   }
 
-  const stream = createAnswerStream({ timeouts: context.settings.timeouts, isPrimed, eventIds });
+  const stream = createAnswerStream({ timeouts: settings.timeouts, isPrimed, eventIds });
+  // Whoever has the client's stream reads what this one stores.
+  if (claimed) stream.end();
 
   async function answer({ id }: JSONRPCRequest, message: Answer, effects: () => CallEffects) {
     if (!open.has(id)) return;
@@ -137,7 +96,7 @@ function streamedCall(
       const event = { place, ...given };
       if (!isLast) return { rows: log.chunk(event) };
       return {
-        rows: log.finish(event, evicted),
+        rows: [...log.finish(event, evicted), ...forgetQuestion()],
         lesserRows: () => inPlaceOf(spare(log), log, event),
       };
     });
@@ -150,8 +109,59 @@ function streamedCall(
     later = undefined;
     if (!isOver) return waiting.forEach(related);
     log.release();
+    release();
+  }
+
+  /** The process has nothing to do with the call any more, and its stored stream has changed. */
+  function release(): void {
     held?.release();
     context.signals.wake(answerKey(context, stored.hash, key));
+    if (claimed) context.signals.send(context.topic);
+  }
+
+  function forgetQuestion(): StoreBatchWrite[] {
+    if (!claimed) return [];
+    const { round } = claimed.record;
+    return [{ type: "delete", key: questionKey(context, stored.hash, key, round) }];
+  }
+
+  async function ask(request: JSONRPCRequest, raised: RaisedQuestions, effects: () => CallEffects) {
+    if (!open.has(request.id)) return;
+    await log.settled();
+    const asking = prepareAsking(context, {
+      call: key,
+      claimed,
+      request,
+      raised,
+      place: last,
+      log,
+    });
+    const { events, until, refusal } = asking;
+    if (refusal !== undefined)
+      return await answer(request, failedQuestion(request, refusal), effects);
+    last += events.length;
+    const asked: Answer = { jsonrpc: "2.0", id: request.id, result: {} };
+    const noted = () => {
+      const { edit, state } = effects();
+      return { edit: (record: SessionRecord) => asking.edit(edit?.(record) ?? record), state };
+    };
+    const { message, text } = await settleCall(context, request.id, asked, noted, (given) => {
+      if (given.message === asked) return { rows: asking.rows() };
+      return {
+        rows: [...log.finish({ place: last + 1, ...given }, undefined), ...forgetQuestion()],
+      };
+    });
+    open.delete(request.id);
+    log.release();
+    if (message !== asked) {
+      stream.write(last + 1, text, true);
+      return release();
+    }
+    for (const event of events) stream.write(event.place, event.text, false);
+    // The store has emitted its failure. What precedes the questions is lost then, as any old message.
+    void log.prolong(until).catch(() => {});
+    release();
+    if (!claimed) void followAnswers(context, stream, { call: callName!, place: last });
   }
 
   function related(message: JSONRPCMessage): void {
@@ -169,10 +179,20 @@ function streamedCall(
   return {
     reply: { status: 200, headers: streamHeaders(sessionId), body: stream.body },
     related,
+    rounds: async () => {
+      if (claimed) return claimed.record.round;
+      const canKeep = !isBatch && settings.events.maxEvents > 0 && (await eventIds()) !== undefined;
+      return canKeep ? 0 : undefined;
+    },
+    ask,
     answer,
     cancel: (requestId) => {
       if (!open.delete(requestId) || open.size > 0) return;
-      held?.release();
+      if (claimed) {
+        const keys = forgetQuestion().map((row) => row.key);
+        void endUnanswered(context, stored, key, keys).catch(() => {});
+      }
+      release();
       stream.end();
     },
     hangUp: () => stream.end(),

@@ -1,5 +1,6 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
+import type { RequestStateCodec } from "./request-state-codec.ts";
 import type { StoredSession } from "../records/stored-session.ts";
 import type { SessionTasks } from "../session-tasks/session-tasks.ts";
 import type { ServerTasks } from "../tasks/task-host.ts";
@@ -67,6 +68,11 @@ export type CreateServer<State extends object> = (context: {
   readonly onClose: (callback: () => void | Promise<void>) => void;
   /** The tasks of the principal, for `serveTasks`. */
   readonly tasks: ServerTasks;
+  /**
+   * For `new McpServer(about, { requestState })` of SDK v2, and for `inputRequired` in its handlers.
+   * @throws {McpSessionError} `CONNECTION_INVALID` when it is read and the handler has no `keys`
+   */
+  readonly requestState: RequestStateCodec;
 }) => ConnectableServer | Promise<ConnectableServer>;
 
 /** The client's side of a session. */

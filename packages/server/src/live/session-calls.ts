@@ -1,8 +1,11 @@
 import { outcomeUnknown } from "../base/json-rpc.ts";
 import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
+import type { ClaimedCall } from "../records/stored-question.ts";
 import type { CallLog } from "../streams/call-log.ts";
 import type { LiveContext } from "./handler-context.ts";
-import { createPostCall, type PostCall } from "./post-call.ts";
+import { createPostCall } from "./post-call.ts";
+import type { PostCall } from "./posted-call.ts";
+import type { RaisedQuestions } from "./legacy-shim.ts";
 import type { RequestState } from "./request-state.ts";
 import type { CallEffects } from "./settle-call.ts";
 
@@ -12,6 +15,8 @@ interface OpenRequest {
   readonly state: RequestState;
   /** Its answer is being stored; it cannot be cancelled any more. */
   isAnswered?: boolean;
+  /** What its handler asks its client, in place of an answer. */
+  raised?: RaisedQuestions;
 }
 
 /** One POST with requests. */
@@ -60,9 +65,10 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
     // Cancelled meanwhile.
     if (!found || found.isAnswered) return;
     found.isAnswered = true;
-    const { request, call, state } = found;
+    const { request, call, state, raised } = found;
     try {
-      await call.answer(request, message, () => ({ edit: editOf(request, message), state }));
+      if (raised) await call.ask(request, raised, () => ({ state }));
+      else await call.answer(request, message, () => ({ edit: editOf(request, message), state }));
     } finally {
       remove(found);
     }
@@ -86,6 +92,29 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
       return call;
     },
     answer,
+    /**
+     * A claimed call begins again. Its client's streams get what follows.
+     * @returns whether it runs; not when another request of its client has its id here, so that it ends
+     */
+    repeat: (claimed: ClaimedCall, request: JSONRPCRequest, state: RequestState): boolean => {
+      const post = { requests: [request], isBatch: false, claimed };
+      const call = createPostCall(context, { ...post, number: begun++, keep, spare });
+      if (open.has(request.id)) {
+        const message =
+          "A request with this id is in flight. The call was not made again with its answers.";
+        const error = { code: -32600, message };
+        void call.answer(request, { jsonrpc: "2.0", id: request.id, error }, () => ({}));
+        return false;
+      }
+      if (open.size === 0) onBusy(true);
+      open.set(request.id, { request, call, state });
+      return true;
+    },
+    roundsOf: async (requestId: RequestId) => await open.get(requestId)?.call.rounds(),
+    raise: (requestId: RequestId, raised: RaisedQuestions): void => {
+      const found = open.get(requestId);
+      if (found) found.raised = raised;
+    },
     /** @returns whether the message can go to the answer stream of a request */
     related: (requestId: RequestId, message: JSONRPCMessage): boolean => {
       const found = open.get(requestId);
@@ -119,3 +148,5 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
     },
   };
 }
+
+export type SessionCalls = ReturnType<typeof createSessionCalls>;

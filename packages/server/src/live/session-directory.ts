@@ -138,7 +138,7 @@ export function createSessionDirectory<State extends object>(
       await context.mailbox.removeAll(hash);
       // Those of an anonymous client.
       await removeTasks(context, hash);
-      for (const kind of ["answer", "messages"] as const) {
+      for (const kind of ["question", "answer", "messages"] as const) {
         await removeAllUnder(context.store, storeKeyPrefix(settings.name, kind, hash));
       }
     },

@@ -1,4 +1,5 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
+import type { SealingKeys } from "@durable-mcp/core/sealing";
 import type { AuthInfo, ClientCapabilities, Implementation } from "../base/mcp-types.ts";
 import type { ServerSessionEvent } from "../base/server-event.ts";
 import type { EventBounds, SessionLimits, SessionTimeouts } from "../base/settings.ts";
@@ -38,6 +39,11 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
     | ((
         request: Request,
       ) => Principal | Response | undefined | Promise<Principal | Response | undefined>);
+  /**
+   * Seal the `requestState` that `createServer` gets, for questions of `inputRequired`. All replicas have the same
+   * keys, over restarts, and the store has none. @default none: there is no `requestState` then
+   */
+  readonly keys?: SealingKeys | undefined;
   /** The value of `extra.authInfo` in handlers. */
   readonly authInfo?:
     | ((request: Request) => AuthInfo | undefined | Promise<AuthInfo | undefined>)

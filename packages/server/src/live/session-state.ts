@@ -2,7 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 import type { JSONRPCRequest } from "../base/mcp-types.ts";
 import { fingerprint } from "../base/session-id.ts";
 import type { LiveContext } from "./handler-context.ts";
-import { runningCall } from "./running-call.ts";
+import { type RunningCall, runningCall } from "./running-call.ts";
 import type { RequestState, StatePlace } from "./request-state.ts";
 import type { StateAccess } from "./server-session.ts";
 import type { SessionHandlerOptions } from "./session-handler-options.ts";
@@ -13,6 +13,8 @@ import { createStateFinder } from "./state-scope.ts";
 export interface SessionStates<State extends object> {
   /** For the author's code. */
   readonly access: StateAccess<State>;
+  /** The request in whose handler code of this session runs. */
+  readonly running: () => RunningCall | undefined;
   /** For requests that begin. A promise only when their states have to be read. */
   begin(requests: readonly JSONRPCRequest[]): RequestState[] | Promise<RequestState[]>;
 }
@@ -24,18 +26,23 @@ export async function createSessionStates<State extends object>(
 ): Promise<SessionStates<State>> {
   const { stored, sessionId } = context;
   const stateOptions = stateOptionsOf(context, options, fingerprint(stored.hash));
-  const createAccess = (outside: StatePlace): StateAccess<State> => {
-    const access: StateAccess<State> = createStateAccess(stateOptions, outside, () => {
+  const createAccess = (outside: StatePlace) => {
+    const running = () => {
       const call = runningCall.getStore();
-      return call?.session === access ? call.state : undefined;
-    });
-    return access;
+      return call?.session === access ? call : undefined;
+    };
+    const access: StateAccess<State> = createStateAccess(
+      stateOptions,
+      outside,
+      () => running()?.state,
+    );
+    return { access, running };
   };
   const { stateScope = "session" } = options;
   if (stateScope === "session") {
     const begin: SessionStates<State>["begin"] = (requests) =>
       requests.map(() => ({ row: stored }));
-    return { access: createAccess({ row: stored }), begin };
+    return { ...createAccess({ row: stored }), begin };
   }
   const finder = createStateFinder(context, stateScope);
   const { owner } = stored.record;
@@ -43,7 +50,7 @@ export async function createSessionStates<State extends object>(
   // For `createServer`.
   await own.row?.load();
   return {
-    access: createAccess(own),
+    ...createAccess(own),
     begin: (requests) => Promise.all(requests.map((request) => finder.find(request, owner, own))),
   };
 }

@@ -7,6 +7,7 @@ import { createCloseCallbacks } from "./close-callbacks.ts";
 import { createEntrance } from "./entrance.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import { PoolClosed } from "./live-pool.ts";
+import { withRequestState } from "./request-state-codec.ts";
 import type { RequestState } from "./request-state.ts";
 import { type ConnectableServer, createServerSession } from "./server-session.ts";
 import type { Caller } from "./session-directory.ts";
@@ -118,8 +119,13 @@ export function createStatelessServer<State extends object>(
       giveUp: () => exchange.giveUp(),
       build: async () => {
         const { principal } = caller;
-        const onClose = callbacks.add;
-        const building = options.createServer({ session, principal, onClose, tasks });
+        const given = { session, principal, onClose: callbacks.add, tasks };
+        const building = options.createServer(
+          withRequestState(given, {
+            ...{ settings, keys: options.keys, principal },
+            running: () => message,
+          }),
+        );
         const late = `createServer took longer than timeouts.serverMs (${serverMs}).`;
         const server = await inTime(Promise.resolve(building), serverMs, late, (built) =>
           built.close(),

@@ -24,6 +24,8 @@ const schema = z.object({
   subscriptions: z.array(z.string()),
   /** Requests that the client cancelled at a replica that did not have them, by `changes`. */
   cancelled: z.optional(z.array(z.object({ id, change: z.number() }))),
+  /** Calls that wait for their client's answers, the ids of their requests, and until when. */
+  questions: z.optional(z.array(z.object({ call: z.string(), id, until: z.number() }))),
   state: object,
 });
 
@@ -54,8 +56,18 @@ export function newSessionRecord(
 
 type Timeouts = HandlerSettings["timeouts"];
 
+/** A call that waits for an answer keeps its session beyond `idleMs`, and not beyond `absoluteMs`. */
 export function expiryOf(record: SessionRecord, { absoluteMs, idleMs }: Timeouts): number {
-  return Math.min(record.createdAt + absoluteMs, record.usedAt + idleMs);
+  const waits = record.questions?.map(({ until }) => until) ?? [];
+  return Math.min(record.createdAt + absoluteMs, Math.max(record.usedAt + idleMs, ...waits));
+}
+
+/** The calls of a session that wait for its client. */
+export function waitingCalls(
+  { questions = [] }: SessionRecord,
+  now: number,
+): NonNullable<SessionRecord["questions"]> {
+  return questions.filter(({ until }) => until > now);
 }
 
 /** How old the stored time of last use may become, in milliseconds. It is not written on every request. */

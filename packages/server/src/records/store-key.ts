@@ -10,6 +10,7 @@ type KeyKind =
   | "mail"
   | "replica"
   | "state"
+  | "question"
   | "session-task"
   | "session-task-result"
   | "task";

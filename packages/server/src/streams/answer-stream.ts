@@ -10,6 +10,8 @@ export interface AnswerStream {
   write(place: number | undefined, text: string, isLast: boolean): void;
   /** Ends it without a further message. */
   end(): void;
+  /** Aborts when it has ended, from either side. */
+  readonly ended: () => AbortSignal;
 }
 
 interface AnswerStreamOptions {
@@ -44,6 +46,8 @@ export function createAnswerStream({
   /** What waits for the event ids, or for the connection. */
   let ready: (() => string)[] = [];
   let endsThen = false;
+  /** Most streams need none. */
+  let ending: AbortController | undefined;
 
   /** The beginning of the stream. */
   function opened(): string {
@@ -73,6 +77,7 @@ export function createAnswerStream({
 
   function stop(): void {
     isOver = true;
+    ending?.abort();
     clearTimeout(firstByte);
     clearInterval(keepAlive);
   }
@@ -117,6 +122,11 @@ export function createAnswerStream({
       if (isOver) return;
       endsThen = true;
       if (sink) open();
+    },
+    ended: () => {
+      ending ??= new AbortController();
+      if (isOver || endsThen) ending.abort();
+      return ending.signal;
     },
   };
 }

@@ -13,6 +13,12 @@ export interface CallLog {
   settled(): Promise<void>;
   /** The writes that store a message at once, with those that wait. */
   chunk(event: LoggedEvent): StoreBatchWrite[];
+  /** The same for questions, and those before them, which are kept until then. */
+  ask(events: readonly LoggedEvent[], until: number): StoreBatchWrite[];
+  /** Keeps what was stored before until then. */
+  prolong(until: number): Promise<void>;
+  /** How many parts were stored. */
+  readonly parts: number;
   /** The writes that store the last message, with those that wait, and forget `evicted`. */
   finish(event: LoggedEvent, evicted: CallLog | undefined): StoreBatchWrite[];
   /** After `finish` is stored: drops what only it needed. */
@@ -46,19 +52,30 @@ export function newCallRow(
   key: string,
   record: CallRecord,
   owner: string,
+  expiresAt = settings.now() + settings.timeouts.resumeMs,
 ): StoreBatchWrite {
   const value = record as unknown as JsonValue;
-  const expiresAt = settings.now() + settings.timeouts.resumeMs;
   return { type: "put", key, value, ifRevision: null, owner, expiresAt };
 }
 
 /** How long messages wait for others, to be stored with them, in milliseconds. */
 const gatherMs = 5;
 
+/** The key of a part of a call's stream that precedes its answer. */
+export function partKey(
+  { settings }: LogContext,
+  hash: string,
+  call: string,
+  part: number,
+): string {
+  return storeKey(settings.name, "messages", hash, call, place(part));
+}
+
+/** @param parts how many another process has stored before */
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createCallLog(
   context: LogContext,
-  { hash, call, owner }: { hash: string; call: string; owner: string },
+  { hash, call, owner, parts = 0 }: { hash: string; call: string; owner: string; parts?: number },
 ): CallLog {
   const { store, settings } = context;
   const { maxEvents, maxLength } = settings.events;
@@ -66,23 +83,23 @@ export function createCallLog(
   const chunks: Chunk[] = [];
   let waiting: LoggedEvent[] = [];
   let chunked: { readonly place: number; readonly before: LoggedEvent[] } | undefined;
-  let written = 0;
+  let written = parts;
   let writing: Promise<unknown> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  const row = (rowKey: string, logged: readonly LoggedEvent[]) => {
+  const row = (rowKey: string, logged: readonly LoggedEvent[], until?: number) => {
     const events = logged.map(({ place: at, message }) => ({ place: at, message }));
-    return newCallRow(context, rowKey, { version: 1, events }, owner);
+    return newCallRow(context, rowKey, { version: 1, events }, owner, until);
   };
 
   /** The writes for the messages that wait, and for those that they push out of the bounds. */
-  function chunkRows(): StoreBatchWrite[] {
+  function chunkRows(until?: number): StoreBatchWrite[] {
     const events = withinBounds(waiting, maxEvents, maxLength);
     waiting = [];
-    const chunkKey = storeKey(settings.name, "messages", hash, call, place(written++));
+    const chunkKey = partKey(context, hash, call, written++);
     const length = lengthOf(events);
     chunks.push({ key: chunkKey, events: events.length, length });
-    return [row(chunkKey, events), ...makeRoom(0, 0)];
+    return [row(chunkKey, events, until), ...makeRoom(0, 0)];
   }
 
   /** Deletes the oldest messages until there is room for more. */
@@ -130,6 +147,20 @@ export function createCallLog(
       chunked = { place: event.place, before: waiting };
       waiting = [...waiting, event];
       return chunkRows();
+    },
+    ask: (events, until) => {
+      waiting = [...waiting, ...events];
+      return chunkRows(until);
+    },
+    prolong: async (until) => {
+      for (const { key: partOf } of chunks) {
+        const stored = await store.get(partOf);
+        if (!stored) continue;
+        await store.put(partOf, stored.value, stored.revision, { owner, expiresAt: until });
+      }
+    },
+    get parts() {
+      return written;
     },
     finish: (event, evicted) => {
       // No answers are kept: nothing is left of this one.

@@ -3,6 +3,7 @@ import { answeredId, outcomeUnknown } from "../base/json-rpc.ts";
 import type { RequestId } from "../base/mcp-types.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { storeKeyPrefix } from "../records/store-key.ts";
+import { findQuestion } from "../records/stored-question.ts";
 import { answerKey } from "./call-log.ts";
 import { type CallRecord, parseCallRecord, type StreamEvent } from "./call-record.ts";
 import { type CallName, callKey, lastPlace, type SessionEventIds } from "./event-id.ts";
@@ -29,7 +30,9 @@ interface StoredCall {
   readonly isAnswered: boolean;
 }
 
-async function readCall(context: StoreContext, broken: BrokenStream): Promise<StoredCall> {
+type FollowedCall = Omit<BrokenStream, "eventIds">;
+
+async function readCall(context: StoreContext, broken: FollowedCall): Promise<StoredCall> {
   const { store, settings } = context;
   const call = callKey(broken.call);
   // In this order: the messages before an answer are stored before it.
@@ -62,33 +65,67 @@ interface ResumeContext extends StoreContext {
   readonly declareLost: DeclareLost;
 }
 
-/**
- * The rest of a call's answer stream, from the store, wherever the call runs. It ends with the last
- * answer; when the process that had the call is gone, that answer is an error.
- */
+/** `"asked"`: the call runs nowhere, and waits for its client's answers. */
+type CallLife = Awaited<ReturnType<StoreContext["replica"]["look"]>> | "asked";
+
+/** The life of a call in the process that has it now, which may be one that has claimed it. */
+async function lifeOf(context: StoreContext, { call, hash }: FollowedCall): Promise<CallLife> {
+  const { replica } = context;
+  const name = callKey(call);
+  const first = await replica.look(call.replica, name, call.renewals);
+  if (first === "in-flight") return first;
+  const question = await findQuestion(context, hash, name);
+  if (!question) return first;
+  if (!question.claimed) return "asked";
+  return await replica.look(question.claimed.replica, name, question.claimed.renewals);
+}
+
+/** How much less often a stream looks for what a person has to do first. */
+const rarely = 10;
+
+/** `followCall`, as the parts of a stream. */
 export async function* resumeCall(
   context: ResumeContext,
   broken: BrokenStream,
   signal: AbortSignal,
 ): AsyncGenerator<StreamPart> {
-  const { replica, settings } = context;
+  const eventId = broken.eventIds.of(broken.call);
+  for await (const { place, message } of followCall(context, broken, signal)) {
+    yield { type: "message", eventId: eventId(place), message };
+  }
+}
+
+/**
+ * The rest of a call's answer stream, from the store, wherever the call runs. It ends with the last
+ * answer; when the process that had the call is gone, that answer is an error.
+ */
+export async function* followCall(
+  context: ResumeContext,
+  broken: FollowedCall,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent> {
+  const { settings } = context;
   const { call, hash } = broken;
-  const eventId = broken.eventIds.of(call);
+  const { pollIntervalMs } = settings.timeouts;
   let { place } = broken;
   let isDeclared = false;
   const watching = context.signals.watchHere(answerKey(context, hash, callKey(call)));
+  let claims: ReturnType<StoreContext["signals"]["watch"]> | undefined;
   try {
     while (!signal.aborted) {
       // Asked first: a call that has finished by now has stored its answer, if it ever will.
-      const life = await replica.look(call.replica, callKey(call), call.renewals);
+      const life = await lifeOf(context, broken);
       const stored = await readCall(context, { ...broken, place });
       for (const event of stored.events) {
         ({ place } = event);
-        yield { type: "message", eventId: eventId(place), message: event.message };
+        yield event;
       }
       if (stored.isAnswered) return;
-      if (life === "in-flight") {
-        await watching.next(settings.timeouts.pollIntervalMs, signal);
+      if (life === "asked") {
+        claims ??= context.signals.watch(context.topicOf(hash));
+        await claims.next(rarely * pollIntervalMs, signal);
+      } else if (life === "in-flight") {
+        await watching.next(pollIntervalMs, signal);
       } else if (life === "dead" && !isDeclared) {
         // Whether this write or another succeeds, the next round reads the stored answer.
         const { owner } = broken;
@@ -99,13 +136,13 @@ export async function* resumeCall(
         // No answer was stored, or one that cannot be read.
         context.emit({ type: "outcome-unknown", session: fingerprint(hash) });
         for (const event of lostAnswers(stored.unanswered)) {
-          if (event.place <= place) continue;
-          yield { type: "message", eventId: eventId(event.place), message: event.message };
+          if (event.place > place) yield event;
         }
         return;
       }
     }
   } finally {
+    claims?.stop();
     watching.stop();
   }
 }

@@ -1,0 +1,39 @@
+import type { RequestId } from "../base/mcp-types.ts";
+import type { Reply } from "../base/reply.ts";
+import type { LiveContext } from "./handler-context.ts";
+import type { PostCall, PostCallOptions } from "./posted-call.ts";
+import { settleCall } from "./settle-call.ts";
+
+/** Answers a POST with one JSON body. */
+export function jsonCall(
+  context: LiveContext,
+  { requests, isBatch }: PostCallOptions,
+): Omit<PostCall, "change"> {
+  const { promise, resolve } = Promise.withResolvers<Reply>();
+  const open = new Set(requests.map(({ id }) => id));
+  const texts: string[] = [];
+  const settle = (requestId: RequestId, text: string) => {
+    if (!open.delete(requestId)) return;
+    texts.push(text);
+    if (open.size > 0) return;
+    const headers = { "Content-Type": "application/json", "Mcp-Session-Id": context.sessionId };
+    resolve({ status: 200, headers, body: isBatch ? `[${texts.join(",")}]` : text });
+  };
+  return {
+    reply: promise,
+    // The link sends them to the listening stream.
+    related: () => {},
+    rounds: async () => undefined,
+    ask: async () => {},
+    answer: async ({ id }, message, effects) => {
+      // A client cannot come back for a JSON answer, so none is stored.
+      const { text } = await settleCall(context, id, message, effects, () => ({ rows: [] }));
+      settle(id, text);
+    },
+    cancel: (id) => {
+      const error = { code: -32603, message: "The request was cancelled." };
+      settle(id, JSON.stringify({ jsonrpc: "2.0", id, error }));
+    },
+    hangUp: () => {},
+  };
+}
