@@ -6,7 +6,7 @@ import { isRequest } from "../base/json-rpc.ts";
 import type { AuthInfo, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
 import type { ServedRequest } from "../base/served-request.ts";
-import type { SessionRecord } from "../records/session-record.ts";
+import { newestOf } from "../records/session-record.ts";
 import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
@@ -22,22 +22,16 @@ import { runningCall } from "./running-call.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
 import { clientOfSession, type ConnectableServer, createServerSession } from "./server-session.ts";
 import { createSessionCalls } from "./session-calls.ts";
-import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
+import {
+  chooseFormat,
+  type ResponseFormat,
+  type SessionHandlerOptions,
+} from "./session-handler-options.ts";
 import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
 import { createSessionStates } from "./session-state.ts";
 import { createToldSettings } from "./told-settings.ts";
 import { createSessionTasks } from "../session-tasks/session-tasks.ts";
 import { scopeOf } from "./task-scope.ts";
-
-/** Cancellations that a session's record keeps, and their JSON characters; older ones have met their calls, or none. */
-const maxCancelled = 100;
-const maxCancelledLength = 32_768;
-
-function newestOf(cancelled: NonNullable<SessionRecord["cancelled"]>): SessionRecord["cancelled"] {
-  const kept = cancelled.slice(-maxCancelled);
-  while (JSON.stringify(kept).length > maxCancelledLength) kept.shift();
-  return kept;
-}
 
 /** A POST of the client, within its session. */
 interface ClientPost {
@@ -243,18 +237,6 @@ export async function createLiveSession<State extends object>(
       await inTime(closed, serverMs, late).catch(onFailed);
     },
   };
-}
-
-function chooseFormat<State extends object>(
-  { responseFormat = "sse" }: SessionHandlerOptions<State>,
-  { initialize }: SessionRecord,
-): ResponseFormat {
-  if (typeof responseFormat !== "function") return responseFormat;
-  return responseFormat({
-    clientInfo: initialize["clientInfo"] as never,
-    clientCapabilities: initialize.capabilities,
-    protocolVersion: initialize.protocolVersion,
-  });
 }
 
 async function connect(server: ConnectableServer, link: ServerLink): Promise<void> {

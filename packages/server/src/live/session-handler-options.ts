@@ -1,3 +1,4 @@
+import type { SessionRecord } from "../records/session-record.ts";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import type { SealingKeys } from "@durable-mcp/core/sealing";
 import type { AuthInfo, ClientCapabilities, Implementation } from "../base/mcp-types.ts";
@@ -104,4 +105,17 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
   readonly onEvent?: ((event: ServerSessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
+}
+
+/** How the calls of a session are answered. */
+export function chooseFormat<State extends object>(
+  { responseFormat = "sse" }: SessionHandlerOptions<State>,
+  { initialize }: SessionRecord,
+): ResponseFormat {
+  if (typeof responseFormat !== "function") return responseFormat;
+  return responseFormat({
+    clientInfo: initialize["clientInfo"] as never,
+    clientCapabilities: initialize.capabilities,
+    protocolVersion: initialize.protocolVersion,
+  });
 }

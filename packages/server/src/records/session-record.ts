@@ -74,3 +74,16 @@ export function waitingCalls(
 export function renewAfter({ idleMs }: Timeouts): number {
   return Math.min(idleMs / 10, 60_000);
 }
+
+/** Cancellations that a session's record keeps, and their JSON characters; older ones have met their calls, or none. */
+const maxCancelled = 100;
+const maxCancelledLength = 32_768;
+
+/** The cancellations to keep. */
+export function newestOf(
+  cancelled: NonNullable<SessionRecord["cancelled"]>,
+): SessionRecord["cancelled"] {
+  const kept = cancelled.slice(-maxCancelled);
+  while (JSON.stringify(kept).length > maxCancelledLength) kept.shift();
+  return kept;
+}

@@ -331,7 +331,7 @@ test("a result that the store does not take fails the task, and rejects nothing"
   held.add("z");
   const { taskId } = await begin(one.client, id, "research", { topic: "z" });
   one.control.interfere = (_operation, run, key) =>
-    key.includes('"task') ? Promise.reject(new Error("down")) : run();
+    key.includes('"session-task') ? Promise.reject(new Error("down")) : run();
   held.clear();
   await vi.waitFor(() => expect(lines).toContain("stored z"));
   expect(events).toContainEqual(expect.objectContaining({ type: "store-failed" }));
