@@ -25,8 +25,6 @@ import type { McpSessionError } from "@durable-mcp/core";
  *   state stays.
  * - `task-lost`: the process that worked on a task died, or could not store how the work ended. `runsAgain` says
  *   whether it was begun again; otherwise the task has failed, and its work may have been done.
- * - `task-late`: the work on a task ended after the task had, which was cancelled, removed or lost; its result was
- *   refused.
  * - `store-failed`: the store could not be reached or failed.
  * - `refused`: a request was refused before it reached a session, and why.
  * - `failed`: an error that no client could be told, or that was answered with 500.
@@ -46,7 +44,6 @@ export type ServerSessionEvent =
       readonly again: boolean;
     }
   | { readonly type: "outcome-unknown"; readonly session: string }
-  | { readonly type: "task-late"; readonly session: string }
   | { readonly type: "questions-not-stored" }
   | {
       readonly type: "state-conflict";

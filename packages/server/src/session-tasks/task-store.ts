@@ -1,5 +1,5 @@
 import { type JsonValue, McpSessionError } from "@durable-mcp/core";
-import { createSessionId, fingerprint } from "../base/session-id.ts";
+import { createSessionId } from "../base/session-id.ts";
 import type { Task, TaskStore } from "../base/task-types.ts";
 import type { TaskCall, TaskContext } from "./task-context.ts";
 import { taskOf } from "./stored-tasks.ts";
@@ -27,7 +27,7 @@ export function createTaskStore(context: TaskContext): TaskStore {
 
   /** A write of the author's code came after the task's end. It is not told by an error, which nobody may catch. */
   function refuse(taskId: string): void {
-    emit({ type: "task-late", session: fingerprint(hash) });
+    emit({ type: "task-late" });
     note(taskId, undefined);
   }
 
