@@ -1,10 +1,12 @@
 /**
  * `npm run demo:server`: one cart, filled by three clients of two protocol eras, through two replicas of one server. One
- * replica is killed in the middle of a call, the other one is drained, as in a deploy. `-- --json` is for programs.
+ * replica is killed in the middle of a call, the other one is drained, as in a deploy. Then a question and a task outlive
+ * their replicas. `-- --json` is for programs.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
+import { askAndWork } from "./ask-and-work.ts";
 import { connectClients } from "./cart-clients.ts";
 import { type CartReport, fillCart, findFaults } from "./cart-report.ts";
 import { openReplicas, type Replica } from "./replicas.ts";
@@ -50,6 +52,11 @@ for (const [index, client] of clients.entries()) {
   reports.push({ name: client.name, revision: client.revision, ...told[index]!, cart });
   await client.close();
 }
+const lasting = await askAndWork(replicas, async (replica, meanwhile) => {
+  await replicas.kill(replica);
+  tell(`✂ Replica ${replica.pid} is killed (kill -9). It ${meanwhile}.`);
+  tell(`  Replica ${(await replicas.start()).pid} takes its place.`);
+});
 await replicas.end();
 report();
 
@@ -85,8 +92,12 @@ function report(): void {
     ...findFaults(reports),
     ...(unknownBefore === 0 ? ["The killed replica had no call."] : []),
     ...(count("unknown") > unknownBefore ? ["The drained replica lost a call."] : []),
+    ...(lasting.asked === 1 && lasting.answered === "It is bought."
+      ? []
+      : ["The question was lost."]),
+    ...(lasting.task === "settled" ? [] : ["The task was lost."]),
   ];
-  if (json) console.log(JSON.stringify({ clients: reports, faults }));
+  if (json) console.log(JSON.stringify({ clients: reports, lasting, faults }));
   say(`
 client                          revision    answered  outcome unknown  items in the cart
 ──────────────────────────────  ──────────  ────────  ───────────────  ─────────────────`);
@@ -100,7 +111,10 @@ client                          revision    answered  outcome unknown  items in 
   const done = cart.length - count("answered");
   const verdict = `All three read the same cart. Each of the ${count("answered")} items whose call was answered is in it, once.
 Calls that died with the killed replica: ${count("unknown")}. Their clients were told that the outcome is unknown;
-${done} of them had been carried out. The drained replica lost no call, and no client had to start anew.`;
+${done} of them had been carried out. The drained replica lost no call, and no client had to start anew.
+
+The person was asked once, and the answer went to another replica: “${lasting.answered}” The task was begun again
+at another replica, as its tool allows, and is ${lasting.task}.`;
   say(`\n${faults.length === 0 ? verdict : faults.join("\n")}\n`);
   if (faults.length > 0) process.exitCode = 1;
 }

@@ -11,7 +11,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Principal } from "@durable-mcp/core";
 import { createSessionHandler, type ServerSession } from "@durable-mcp/server";
 import { toNodeHandler } from "@durable-mcp/server/node";
-import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { serveTasks, taskTool } from "@durable-mcp/server/tasks";
+import {
+  acceptedContent,
+  createMcpHandler,
+  inputRequired,
+  McpServer,
+} from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { openStore } from "../programs/open-store.ts";
 
@@ -26,7 +32,12 @@ const handler = createSessionHandler<Cart>({
   stateScope: "principal", // one cart for each user, in all of its sessions and without one
   stateless: createMcpHandler, // serves revision 2026-07-28, which has no sessions
   initialState: () => ({ items: [] }),
-  createServer: ({ session }) => createCart(session),
+  createServer({ session, tasks }) {
+    const mcp = createCart(session);
+    serveTasks(mcp, tasks);
+    addLastingTools(mcp);
+    return mcp;
+  },
   // The AI SDK's client does not come back for an answer whose stream broke.
   responseFormat: ({ clientInfo }) => (clientInfo?.name.startsWith("ai-sdk") ? "json" : "sse"),
   timeouts: { leaseMs: 2_000 },
@@ -64,6 +75,30 @@ function createCart(session: ServerSession<Cart>): McpServer {
     texts(session.state.items),
   );
   return mcp;
+}
+
+const confirmation = z.object({ ok: z.boolean() });
+
+/** A tool that asks a person, and one that works for some seconds. */
+function addLastingTools(mcp: McpServer): void {
+  const inputSchema = z.object({});
+  mcp.registerTool("check_out", { description: "Buys.", inputSchema }, (_, { mcpReq }) => {
+    if (mcpReq.inputResponses === undefined) {
+      console.log("check_out");
+      const question = { message: "Buy it all?", requestedSchema: confirmation };
+      return inputRequired({ inputRequests: { buy: inputRequired.elicit(question) } });
+    }
+    const answer = acceptedContent(mcpReq.inputResponses, "buy", confirmation);
+    return texts([answer?.ok ? "It is bought." : "Nothing was bought."]);
+  });
+  // It may run twice, so another replica begins it again.
+  const config = { description: "Delivers.", inputSchema, runAgain: true };
+  taskTool(mcp, "deliver", config, async (_, { task }) => {
+    console.log("deliver");
+    await task?.status("It is packed.");
+    await wait(2_000);
+    return texts(["It is delivered."]);
+  });
 }
 
 function texts(lines: string[]) {
