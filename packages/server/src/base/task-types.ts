@@ -31,17 +31,26 @@ export type QueuedMessage =
 
 /** `TaskStore` of `@modelcontextprotocol/sdk` 1. It is one session's, and needs no session id. */
 export interface TaskStore {
+  /** Begins a task. Rejects beyond `limits.tasksPerSession`, with the event `refused`. */
   createTask(params: { ttl?: number | null; pollInterval?: number }): Promise<Task>;
+  /** The task as it is; `null` for one that is unknown, or another principal's. */
   getTask(taskId: string): Promise<Task | null>;
+  /** Ends a task with its result. One that has ended stays as it is, with the event `task-late`. */
   storeTaskResult(taskId: string, status: "completed" | "failed", result: object): Promise<void>;
+  /** The result of a task that has ended. */
   getTaskResult(taskId: string): Promise<{ [field: string]: any }>;
+  /** Says how a task is. Rejects for one that has ended. */
   updateTaskStatus(taskId: string, status: TaskStatus, statusMessage?: string): Promise<void>;
+  /** A page of the principal's tasks. `nextCursor` is opaque. */
   listTasks(cursor?: string): Promise<{ tasks: Task[]; nextCursor?: string }>;
 }
 
 /** `TaskMessageQueue` of `@modelcontextprotocol/sdk` 1. */
 export interface TaskMessageQueue {
+  /** Adds a message for the next `tasks/result`. */
   enqueue(taskId: string, queued: QueuedMessage, session?: string, maxSize?: number): Promise<void>;
+  /** Takes the oldest message. */
   dequeue(taskId: string): Promise<QueuedMessage | undefined>;
+  /** Takes all messages, when the task has ended. */
   dequeueAll(taskId: string): Promise<QueuedMessage[]>;
 }
