@@ -128,9 +128,7 @@ describe("a run on state that streams", () => {
     });
     expect(await result.text).toBe("done");
     await expect(session).rejects.toThrow("The disk is full.");
-    await vi.waitFor(() =>
-      expect(failures()).toMatchObject([{ connection: "notes", reason: "not-committed" }]),
-    );
+    await expect.poll(failures).toMatchObject([{ connection: "notes", reason: "not-committed" }]);
   });
 
   test("is closed and saved when its signal aborts, and its calls are cancelled", async () => {
