@@ -77,5 +77,30 @@ export function createTasksServer(
         (await taskStore.getTaskResult(taskId)) as never,
     },
   );
+  mcp.experimental.tasks.registerToolTask(
+    "write_haiku",
+    { inputSchema: { topic: z.string() } },
+    {
+      createTask: async ({ topic }, { taskStore }) => {
+        const task = await taskStore.createTask({ ttl: 60_000, pollInterval: 20 });
+        const { taskId } = task;
+        const write = async () => {
+          await taskStore.updateTaskStatus(taskId, "input_required");
+          const content = { type: "text" as const, text: `A haiku about ${topic}` };
+          const said = await mcp.server.createMessage(
+            { messages: [{ role: "user", content }], maxTokens: 50 },
+            { relatedTask: { taskId } },
+          );
+          const text = said.content.type === "text" ? said.content.text : "";
+          await taskStore.storeTaskResult(taskId, "completed", textOf(`Haiku: ${text}`));
+        };
+        write().catch((error: Error) => lines.push(`${topic}: ${error.message}`));
+        return { task };
+      },
+      getTask: async (_, { taskId, taskStore }) => await taskStore.getTask(taskId),
+      getTaskResult: async (_, { taskId, taskStore }) =>
+        (await taskStore.getTaskResult(taskId)) as never,
+    },
+  );
   return mcp;
 }

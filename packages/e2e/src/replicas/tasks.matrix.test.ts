@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { createMemoryStore, type Principal } from "@durable-mcp/core";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -51,6 +54,26 @@ describe.each(availableStores)("tasks of SDK v1 at two replicas (%s)", (kind) =>
       },
     };
   }
+
+  test("the SDK's own interactive client is asked, and says what it got", async () => {
+    const journal = createTaskJournal();
+    await using server = await startTwo(({ session }) => createTasksServer(session, journal));
+    const program = fileURLToPath(
+      import.meta
+        .resolve("@modelcontextprotocol/sdk/examples/client/simpleTaskInteractiveClient.js"),
+    );
+    const child = spawn(process.execPath, [program, "--url", server.url]);
+    let printed = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      if (!printed.includes("(y/n)") && `${printed}${chunk}`.includes("(y/n)"))
+        child.stdin.write("y\n");
+      printed += String(chunk);
+    });
+    await once(child, "exit");
+    expect(printed).toContain("Result: Deleted 'important.txt'");
+    expect(printed).toContain("Cherry blossoms fall");
+    expect(printed).not.toContain("Error");
+  });
 
   test("SDK v1's client is asked once, is answered, and cancels", async () => {
     const journal = createTaskJournal();
