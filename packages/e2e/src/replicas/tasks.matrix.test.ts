@@ -64,10 +64,9 @@ describe.each(availableStores)("tasks of SDK v1 at two replicas (%s)", (kind) =>
     );
     const child = spawn(process.execPath, [program, "--url", server.url]);
     let printed = "";
-    child.stdout.on("data", (chunk: Buffer) => {
-      if (!printed.includes("(y/n)") && `${printed}${chunk}`.includes("(y/n)"))
-        child.stdin.write("y\n");
-      printed += String(chunk);
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      if (chunk.includes("(y/n)")) child.stdin.write("y\n");
+      printed += chunk;
     });
     await once(child, "exit");
     expect(printed).toContain("Result: Deleted 'important.txt'");
