@@ -36,7 +36,7 @@ export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
 export { checkKeys } from "./sealing/sealed-text.ts";
-export { checkStore } from "./stores/store-arguments.ts";
+export { checkStore, isTooLong, maxBatch } from "./stores/store-arguments.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";

@@ -1,8 +1,6 @@
 import type { SessionStore, StoreBatchWrite } from "@durable-mcp/core";
+import { maxBatch } from "@durable-mcp/core/internal";
 import { inParallel } from "./in-parallel.ts";
-
-/** The most that a batch of a store has. */
-const maxBatch = 250;
 
 /**
  * Deletes records, many in one request where the store can.

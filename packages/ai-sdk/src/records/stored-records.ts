@@ -7,12 +7,12 @@ import {
   type StoredValue,
   type StoreListQuery,
 } from "@durable-mcp/core";
-import { newerFormat, parseOAuthKey, withoutToolList } from "@durable-mcp/core/internal";
+import { isTooLong, newerFormat, parseOAuthKey, withoutToolList } from "@durable-mcp/core/internal";
+import { deleteAll } from "../base/delete-all.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../events/connection-error.ts";
 import { isNewerEntry } from "../slots/kept-session.ts";
 import { asWaitingCall, isCallOf, type ListedCall } from "../waiting/waiting-records.ts";
-import { deleteAll } from "../base/delete-all.ts";
 import {
   isSeenName,
   type ListedRecord,
@@ -114,10 +114,6 @@ export function createRecordCell(
     },
   };
   return cell;
-}
-
-function isTooLong(error: unknown): boolean {
-  return McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
 }
 
 /** Removes the kept tool list from a record, even if others write the record at the same time. */

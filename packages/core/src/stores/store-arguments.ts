@@ -16,7 +16,8 @@ export const checkStore: OptionCheck = (value, field) =>
 /** The longest key, owner and prefix, in characters. */
 const maxTextLength = 1_000;
 const maxValueLength = 1_000_000;
-const maxBatch = 250;
+/** The most writes that a store takes in one batch. */
+export const maxBatch = 250;
 
 /** Whether a store takes a key, an owner or a prefix. Most databases would change a lone surrogate. */
 export function isStoreText(text: unknown): text is string {
@@ -48,6 +49,11 @@ export function checkBytes(text: string, maxBytes: number | undefined, field = "
   if (maxBytes === undefined || hasBytes(text, maxBytes)) return;
   const message = `${field} must be JSON of at most ${maxBytes} bytes. More does not fit into a record of this store.`;
   throw new McpSessionError("STATE_INVALID", message, { data: { field } });
+}
+
+/** Whether a store has refused a value, because it is too long or no JSON. */
+export function isTooLong(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
 }
 
 /** Whether a text has at most so many bytes of UTF-8. A UTF-16 unit has three at most. */

@@ -2,6 +2,7 @@ import { detach, startLimit, tryInsistently } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
+import { isTooLong } from "../stores/store-arguments.ts";
 import { mayRunTwice, readCall } from "./current-call.ts";
 import type { LegOutcome } from "./send-leg.ts";
 import { notKept, notWaiting, sessionEnded } from "./waiting-failure.ts";
@@ -177,7 +178,7 @@ export async function keepAnswer(
   try {
     return await keep(context, claimed, settles(claimed.call, answer));
   } catch (error) {
-    if (!McpSessionError.isInstance(error) || error.code !== "STATE_INVALID") throw error;
+    if (!isTooLong(error)) throw error;
     // Encrypted, or in another store, a record can be too long that was short enough before.
     return await keep(context, claimed, settlesLost(claimed.call, answer));
   }
@@ -225,10 +226,6 @@ export async function keep(
   await tellWaiting(context, kept, claimed.call);
   if (isGone) throw sessionEnded(kept.state);
   return kept;
-}
-
-function isTooLong(error: unknown): boolean {
-  return McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
 }
 
 /** Whether a call is as the claim left it, or was given up for dead since. */

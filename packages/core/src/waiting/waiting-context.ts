@@ -48,8 +48,8 @@ export interface WaitingLimits {
   readonly afterMs?: number | undefined;
   /**
    * When a call gets its record. `"late"`: when it begins to wait, so that a fast call costs no write; if the process
-   * is killed before, nothing is left of the call. `"first"`: before it is sent, so that a step that is killed and run again
-   * finds it, by its tool call id, tool, arguments and place in the history. @default "late"
+   * is killed before, nothing is left of the call. `"first"`: before it is sent, so that a step that is killed and run
+   * again finds it, by its tool call id, tool, arguments and place in the history. @default "late"
    */
   readonly record?: "late" | "first" | undefined;
   /** Gets each call that has waited and is over, to start the next step. It is called as `onWaiting` is. */

@@ -1,9 +1,9 @@
+import { maxBatch } from "@durable-mcp/core/internal";
 import type { StoreBatchWrite } from "@durable-mcp/core";
 import { createQueue } from "../base/queue.ts";
 import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
 import type { CallHold } from "../records/replica.ts";
 import { createAnswerStream } from "../streams/answer-stream.ts";
-import { maxBatch } from "../records/store-key.ts";
 import type { SessionRecord } from "../records/session-record.ts";
 import { questionKey } from "../records/stored-question.ts";
 import { answerKey, type CallLog, createCallLog, type LoggedEvent } from "../streams/call-log.ts";

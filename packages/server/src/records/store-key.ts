@@ -1,5 +1,5 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { writeBatch } from "@durable-mcp/core/internal";
+import { maxBatch, writeBatch } from "@durable-mcp/core/internal";
 
 /** The kinds of values; the decision record of a server session has a table of them. */
 type KeyKind =
@@ -14,9 +14,6 @@ type KeyKind =
   | "session-task"
   | "session-task-result"
   | "task";
-
-/** The most writes that a store takes in one batch. */
-export const maxBatch = 250;
 
 /** Structural keys: no choice of a name can make two of them equal. */
 export function storeKey(name: string, kind: KeyKind, ...parts: string[]): string {

@@ -1,8 +1,9 @@
+import { maxBatch } from "@durable-mcp/core/internal";
 import type { JsonValue, StoreBatchWrite } from "@durable-mcp/core";
 import { answeredId, outcomeUnknown } from "../base/json-rpc.ts";
 import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
-import { maxBatch, storeKey } from "../records/store-key.ts";
+import { storeKey } from "../records/store-key.ts";
 import type { CallRecord, StreamEvent } from "./call-record.ts";
 
 /** The stored part of one call's answer stream. */
