@@ -23,6 +23,7 @@ export function jsonCall(
     reply: promise,
     // The link sends them to the listening stream.
     related: () => {},
+    next: () => undefined,
     rounds: async () => undefined,
     ask: async () => {},
     answer: async ({ id }, message, effects) => {

@@ -179,6 +179,7 @@ function streamedCall(
   return {
     reply: { status: 200, headers: streamHeaders(sessionId), body: stream.body },
     related,
+    next: () => ({ call: key, place: last + 1 }),
     rounds: async () => {
       if (claimed) return claimed.record.round;
       const canKeep = !isBatch && settings.events.maxEvents > 0 && (await eventIds()) !== undefined;

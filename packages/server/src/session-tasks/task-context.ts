@@ -1,5 +1,6 @@
 import type { Answer, RequestId } from "../base/mcp-types.ts";
 import type { StoreContext } from "../records/store-context.ts";
+import type { StreamPlace } from "../streams/call-record.ts";
 import type { RunningTasks } from "./running-tasks.ts";
 import type { StoredTasks, TaskOwner } from "./stored-tasks.ts";
 
@@ -17,6 +18,8 @@ export interface TaskSession extends StoreContext, TaskOwner {
   readonly closed: AbortSignal;
   /** `undefined` outside of a handler, and of what a handler has started. */
   readonly callOf: () => TaskCall | undefined;
+  /** Where the next message goes of the call in whose handler code runs. */
+  readonly nextPlace: () => StreamPlace | undefined;
   /** Answers a request of the client. */
   readonly answer: (requestId: RequestId, message: Answer) => Promise<void>;
 }

@@ -2,8 +2,15 @@ import { randomName } from "../base/session-id.ts";
 import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
 import type { QueuedMessage, TaskMessageQueue } from "../base/task-types.ts";
 import { withInstanceIds } from "../base/instance-ids.ts";
+import { isLostAfter } from "../streams/call-log.ts";
 import type { TaskCall, TaskContext } from "./task-context.ts";
-import { type Held, isOver, type StoredMessage, type TaskRecord } from "./task-record.ts";
+import {
+  type Held,
+  isOver,
+  type Sent,
+  type StoredMessage,
+  type TaskRecord,
+} from "./task-record.ts";
 
 /** Messages that wait for one task at most. */
 const maxMessages = 100;
@@ -14,7 +21,7 @@ const maxMessages = 100;
  */
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createTaskQueue(context: TaskContext) {
-  const { tasks, running, settings, replica, hash, instance, callOf } = context;
+  const { tasks, running, settings, replica, hash, instance, callOf, nextPlace } = context;
   const holds = new WeakMap<TaskCall, Promise<Held>>();
 
   /** Says that a call is in flight, until it is over. */
@@ -35,11 +42,17 @@ export function createTaskQueue(context: TaskContext) {
     return holding;
   }
 
-  /** Whether a message waits for a `tasks/result`: nobody has sent it, or who did is gone without an answer. */
+  /** Whether a message waits for a `tasks/result`: nobody has sent it, or the call that did is over. */
   async function isWaiting({ type, session, sent }: StoredMessage): Promise<boolean> {
     if (type === "request" && session !== hash) return false;
     if (!sent) return true;
     return (await replica.look(sent.replica, sent.name, sent.renewals)) !== "in-flight";
+  }
+
+  /** Whether the client has come back for it: then it has it, although the call is over. */
+  async function isKnown({ sent: { call, place } = {} as Sent }: StoredMessage): Promise<boolean> {
+    if (call === undefined || place === undefined) return false;
+    return await isLostAfter(context, hash, { call, place });
   }
 
   async function firstWaiting({ messages }: TaskRecord): Promise<StoredMessage | undefined> {
@@ -48,7 +61,7 @@ export function createTaskQueue(context: TaskContext) {
   }
 
   /** @returns whether nobody else took it meanwhile */
-  async function take(taskId: string, taken: StoredMessage, sent: Held): Promise<boolean> {
+  async function take(taskId: string, taken: StoredMessage, sent: Sent): Promise<boolean> {
     const { isChanged } = await tasks.edit(taskId, (record) => {
       const index = record.messages.findIndex(
         (each) => each.name === taken.name && each.sent?.name === taken.sent?.name,
@@ -95,7 +108,10 @@ export function createTaskQueue(context: TaskContext) {
         const waiting = record && (await firstWaiting(record));
         if (!waiting || !call) return undefined;
         const { type, message, timestamp } = waiting;
-        if (await take(taskId, waiting, await holdOf(call))) return { type, message, timestamp };
+        const known = (await isKnown(waiting)) && { place: 0 };
+        const sent = { ...(await holdOf(call)), ...nextPlace(), ...known };
+        const isTaken = await take(taskId, waiting, sent);
+        if (isTaken && !known && !call.isOver) return { type, message, timestamp };
       }
     },
 

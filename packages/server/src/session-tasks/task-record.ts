@@ -14,6 +14,14 @@ const heldSchema = z.object({
 
 export type Held = z.infer<typeof heldSchema>;
 
+const sentSchema = z.extend(heldSchema, {
+  /** The call's name in its session, and the message's place in its stream; 0 if it was sent before. */
+  call: z.optional(z.string()),
+  place: z.optional(z.number()),
+});
+
+export type Sent = z.infer<typeof sentSchema>;
+
 const messageSchema = z.object({
   /** The id of a request, which names the live session that asked; made up for a notification. */
   name: z.string(),
@@ -22,8 +30,8 @@ const messageSchema = z.object({
   timestamp: z.number(),
   /** The hash of the session that asked; no other may answer. */
   session: z.string(),
-  /** The `tasks/result` that has sent it, as long as that is in flight. */
-  sent: z.optional(heldSchema),
+  /** The `tasks/result` that has sent it. */
+  sent: z.optional(sentSchema),
 });
 
 export type StoredMessage = z.infer<typeof messageSchema>;

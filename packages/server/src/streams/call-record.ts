@@ -11,12 +11,20 @@ const schema = z.object({
   events,
   /** Another process has declared the call lost, because its own was dead. */
   isTombstone: z.optional(z.literal(true)),
+  /** Then the last place that its client has, or gets from the store. */
+  last: z.optional(z.number()),
 });
 
 /** A message of an answer stream, and its place in it, from 1. */
 export interface StreamEvent {
   readonly place: number;
   readonly message: JSONRPCMessage;
+}
+
+/** A place in the answer stream of a call, which is named as in the store. */
+export interface StreamPlace {
+  readonly call: string;
+  readonly place: number;
 }
 
 /**
@@ -27,6 +35,7 @@ export interface CallRecord {
   readonly version: 1;
   readonly events: readonly StreamEvent[];
   readonly isTombstone?: true;
+  readonly last?: number;
 }
 
 /** `undefined` for a value of another version of this package, or of another program. */

@@ -11,6 +11,8 @@ interface LostCall {
   readonly call: string;
   /** Its answers. */
   readonly events: readonly StreamEvent[];
+  /** The place before them. */
+  readonly last: number;
 }
 
 /**
@@ -44,9 +46,9 @@ export function createDeclareLost(context: StoreContext): DeclareLost {
     return true;
   }
 
-  return async ({ hash, owner, call, events }) => {
+  return async ({ hash, owner, call, events, last }) => {
     if (!isAllowed(hash)) return;
-    const tombstone: CallRecord = { version: 1, events, isTombstone: true };
+    const tombstone: CallRecord = { version: 1, events, isTombstone: true, last };
     const row = newCallRow(context, answerKey(context, hash, call), tombstone, owner);
     if ((await commitRows(store, [row])) === "stored") {
       emit({ type: "outcome-unknown", session: fingerprint(hash) });

@@ -24,6 +24,8 @@ export interface BrokenStream {
 interface StoredCall {
   /** The messages after the client's place, in their order. */
   readonly events: readonly StreamEvent[];
+  /** The place of the last of them, or the client's. */
+  readonly last: number;
   /** Its requests without an answer so far. */
   readonly unanswered: readonly RequestId[];
   /** Its last answer is stored. */
@@ -51,7 +53,8 @@ async function readCall(context: StoreContext, broken: FollowedCall): Promise<St
     .toSorted((a, b) => a.place - b.place);
   const answered = new Set(all.map(({ message }) => answeredId(message)));
   const unanswered = broken.call.requestIds.filter((id) => !answered.has(id));
-  return { events, unanswered, isAnswered: answer !== undefined };
+  const last = events.at(-1)?.place ?? broken.place;
+  return { events, last, unanswered, isAnswered: answer !== undefined };
 }
 
 /** Whether the client has every message that the stream will ever have. */
@@ -130,7 +133,7 @@ export async function* followCall(
         // Whether this write or another succeeds, the next round reads the stored answer.
         const { owner } = broken;
         const events = lostAnswers(stored.unanswered);
-        await context.declareLost({ hash, owner, call: callKey(call), events });
+        await context.declareLost({ hash, owner, call: callKey(call), events, last: stored.last });
         isDeclared = true;
       } else {
         // No answer was stored, or one that cannot be read.
