@@ -37,7 +37,7 @@ export interface TasksRun {
   /** Results of another task, or made of another's answer. */
   readonly foreign: number;
   readonly asked: number;
-  /** Questions that came again, under the same id, because the replica that had sent them died. */
+  /** Questions that came again, under the same id. */
   readonly askedAgain: number;
   /** Completed tasks of whose work nothing is in the ledger. */
   readonly lost: number;

@@ -167,7 +167,7 @@ describe.each(availableStores)("tasks of SDK v1 at two replicas (%s)", (kind) =>
   });
 });
 
-const clean = { hung: 0, other: 0, foreign: 0, lost: 0, doubled: 0 };
+const clean = { hung: 0, other: 0, foreign: 0, askedAgain: 0, lost: 0, doubled: 0 };
 
 // 500 calls on each store: `npm run lab -- kill-session-tasks --store postgres`.
 test.each(["kill", "drain"] as const)("tasks end as they say, at replicas that %s", async (how) => {

@@ -1,7 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createMemoryStore, type Principal, type SessionStore } from "@durable-mcp/core";
-import { createRawClient, readMessages, takeEventId, takeEvents } from "../../test/raw-client.ts";
+import {
+  createRawClient,
+  readMessages,
+  takeEventId,
+  takeEvents,
+  whenListening,
+} from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import { createTaskJournal, createTasksServer } from "../../test/tasks-server.ts";
 import type { SessionHandlerOptions } from "../index.ts";
@@ -218,6 +224,22 @@ test("a question that was taken and never sent is asked after all", async () => 
   const { id: asked } = await result.question();
   await one.client.post(id, { id: asked, ...confirmed });
   expect(await result.text()).toBe("Deleted 'a.txt'");
+});
+
+test("with JSON answers a question comes once, on the listening stream", async () => {
+  const { one, two, id } = await startTwo({ responseFormat: "json" });
+  const { taskId } = await begin(one.client, id, "confirm_delete", { filename: "j.txt" });
+  const listening = await whenListening(await one.client.get(id));
+  const result = request(two.client, id, "tasks/result", { taskId });
+  const again = request(one.client, id, "tasks/result", { taskId });
+  const [head, rest] = listening.body!.tee();
+  // After the task's new status.
+  const [, question] = await takeEvents(new Response(head), 2);
+  expect(await unlessLate(takeEvents(new Response(rest), 3))).toBe("nothing");
+  const asked = question!.message.id;
+  await one.client.post(id, { id: asked, ...confirmed });
+  const done = { content: [{ text: "Deleted 'j.txt'" }] };
+  expect([await result, await again]).toMatchObject([done, done]);
 });
 
 test("a task is working again after its question, and takes no second answer", async () => {

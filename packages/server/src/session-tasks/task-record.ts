@@ -12,16 +12,6 @@ const heldSchema = z.object({
   renewals: z.number(),
 });
 
-export type Held = z.infer<typeof heldSchema>;
-
-const sentSchema = z.extend(heldSchema, {
-  /** The call's name in its session, and the message's place in its stream; 0 if it was sent before. */
-  call: z.optional(z.string()),
-  place: z.optional(z.number()),
-});
-
-export type Sent = z.infer<typeof sentSchema>;
-
 const messageSchema = z.object({
   /** The id of a request, which names the live session that asked; made up for a notification. */
   name: z.string(),
@@ -30,11 +20,13 @@ const messageSchema = z.object({
   timestamp: z.number(),
   /** The hash of the session that asked; no other may answer. */
   session: z.string(),
-  /** The `tasks/result` that has sent it. */
-  sent: z.optional(sentSchema),
+  /** The `tasks/result` that has sent it, and its place in that call's stream; 0 if the client had it before. */
+  sent: z.optional(z.extend(heldSchema, { place: z.optional(z.number()) })),
 });
 
 export type StoredMessage = z.infer<typeof messageSchema>;
+
+export type Sent = NonNullable<StoredMessage["sent"]>;
 
 const schema = z.object({
   version: z.literal(1),

@@ -4,12 +4,7 @@ import { answeredId, outcomeUnknown } from "../base/json-rpc.ts";
 import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { storeKey } from "../records/store-key.ts";
-import {
-  type CallRecord,
-  parseCallRecord,
-  type StreamEvent,
-  type StreamPlace,
-} from "./call-record.ts";
+import type { CallRecord, StreamEvent } from "./call-record.ts";
 
 /** The stored part of one call's answer stream. */
 export interface CallLog {
@@ -50,17 +45,6 @@ type LogContext = Pick<StoreContext, "store" | "settings">;
 /** The key of a call's answer, which one process alone can write. */
 export function answerKey({ settings }: LogContext, hash: string, call: string): string {
   return storeKey(settings.name, "answer", hash, call);
-}
-
-/** Whether a call was declared lost to a client that has this place of its stream, or gets it from the store. */
-export async function isLostAfter(
-  context: LogContext,
-  hash: string,
-  { call, place }: StreamPlace,
-): Promise<boolean> {
-  const stored = await context.store.get(answerKey(context, hash, call));
-  const last = parseCallRecord(stored?.value)?.last;
-  return last !== undefined && last >= place;
 }
 
 /** A put that only succeeds where nothing is stored yet. */

@@ -11,7 +11,7 @@ const schema = z.object({
   events,
   /** Another process has declared the call lost, because its own was dead. */
   isTombstone: z.optional(z.literal(true)),
-  /** Then the last place that its client has, or gets from the store. */
+  /** Then the last place up to which its client has all, or gets it from the store. */
   last: z.optional(z.number()),
 });
 
@@ -19,12 +19,6 @@ const schema = z.object({
 export interface StreamEvent {
   readonly place: number;
   readonly message: JSONRPCMessage;
-}
-
-/** A place in the answer stream of a call, which is named as in the store. */
-export interface StreamPlace {
-  readonly call: string;
-  readonly place: number;
 }
 
 /**

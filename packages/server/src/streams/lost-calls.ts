@@ -2,7 +2,7 @@ import { fingerprint } from "../base/session-id.ts";
 import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { answerKey, newCallRow } from "./call-log.ts";
-import type { CallRecord, StreamEvent } from "./call-record.ts";
+import { type CallRecord, parseCallRecord, type StreamEvent } from "./call-record.ts";
 
 /** A call whose process is dead. */
 interface LostCall {
@@ -54,4 +54,14 @@ export function createDeclareLost(context: StoreContext): DeclareLost {
       emit({ type: "outcome-unknown", session: fingerprint(hash) });
     }
   };
+}
+
+/** Whether a call was declared lost to a client that has this place of its stream, or gets it from the store. */
+export async function isLostAfter(
+  context: StoreContext,
+  hash: string,
+  { name, place = Infinity }: { readonly name: string; readonly place?: number | undefined },
+): Promise<boolean> {
+  const stored = await context.store.get(answerKey(context, hash, name));
+  return (parseCallRecord(stored?.value)?.last ?? -1) >= place;
 }

@@ -24,8 +24,6 @@ export interface BrokenStream {
 interface StoredCall {
   /** The messages after the client's place, in their order. */
   readonly events: readonly StreamEvent[];
-  /** The place of the last of them, or the client's. */
-  readonly last: number;
   /** Its requests without an answer so far. */
   readonly unanswered: readonly RequestId[];
   /** Its last answer is stored. */
@@ -53,8 +51,7 @@ async function readCall(context: StoreContext, broken: FollowedCall): Promise<St
     .toSorted((a, b) => a.place - b.place);
   const answered = new Set(all.map(({ message }) => answeredId(message)));
   const unanswered = broken.call.requestIds.filter((id) => !answered.has(id));
-  const last = events.at(-1)?.place ?? broken.place;
-  return { events, last, unanswered, isAnswered: answer !== undefined };
+  return { events, unanswered, isAnswered: answer !== undefined };
 }
 
 /** Whether the client has every message that the stream will ever have. */
@@ -111,6 +108,8 @@ export async function* followCall(
   const { call, hash } = broken;
   const { pollIntervalMs } = settings.timeouts;
   let { place } = broken;
+  /** The same, up to the first that is not stored any more. */
+  let last = place;
   let isDeclared = false;
   const watching = context.signals.watchHere(answerKey(context, hash, callKey(call)));
   let claims: ReturnType<StoreContext["signals"]["watch"]> | undefined;
@@ -121,6 +120,7 @@ export async function* followCall(
       const stored = await readCall(context, { ...broken, place });
       for (const event of stored.events) {
         ({ place } = event);
+        if (place === last + 1) last = place;
         yield event;
       }
       if (stored.isAnswered) return;
@@ -133,7 +133,7 @@ export async function* followCall(
         // Whether this write or another succeeds, the next round reads the stored answer.
         const { owner } = broken;
         const events = lostAnswers(stored.unanswered);
-        await context.declareLost({ hash, owner, call: callKey(call), events, last: stored.last });
+        await context.declareLost({ hash, owner, call: callKey(call), events, last });
         isDeclared = true;
       } else {
         // No answer was stored, or one that cannot be read.
