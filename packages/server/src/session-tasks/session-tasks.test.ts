@@ -151,14 +151,18 @@ test("a question is asked again when nobody can have answered it, and not otherw
 });
 
 /** A question that `two` takes for its client, whose stream it then breaks; the task runs in `one`. */
-async function askAndDie(isTakenOnly = false) {
+async function askAndDie(fault?: "never sent" | "not stored") {
   const { one, two, start, id } = await startTwo({ timeouts: { leaseMs: 300 } });
   const { taskId } = await begin(one.client, id, "confirm_delete", { filename: "a.txt" });
   await vi.waitFor(async () => {
     const task = await request(one.client, id, "tasks/get", { taskId });
     expect(task).toMatchObject({ status: "input_required" });
   });
-  if (isTakenOnly) {
+  if (fault === "not stored") {
+    two.control.interfere = (_operation, run, key) =>
+      key.includes('"messages"') ? Promise.reject(new Error("down")) : run();
+  }
+  if (fault === "never sent") {
     two.control.interfere = async (operation, run, key) => {
       const isTaken = operation === "put" && key.includes('"session-task"');
       const result = await run();
@@ -170,7 +174,7 @@ async function askAndDie(isTakenOnly = false) {
   const message = { id: ++lastId, method: "tasks/result", params: { taskId } };
   const [head, rest] = (await two.client.post(id, message)).body!.tee();
   const first = await takeEventId(new Response(head));
-  if (isTakenOnly) return { one, start, id, taskId, first, place: first };
+  if (fault === "never sent") return { one, start, id, taskId, first, place: first };
   const [question] = await takeEvents(new Response(rest), 1);
   // What was sent is stored a moment later.
   await setTimeout(50);
@@ -217,14 +221,17 @@ test("who does not resume it is asked again, also after a call that had to ask n
   expect((await again.question()).id).toBe(asked);
 });
 
-test("a question that was taken and never sent is asked after all", async () => {
-  const { one, id, taskId, place } = await askAndDie(true);
-  expect(await methods(await one.client.get(id, place))).toEqual(["OUTCOME_UNKNOWN"]);
-  const result = await openResult(one.client, id, taskId);
-  const { id: asked } = await result.question();
-  await one.client.post(id, { id: asked, ...confirmed });
-  expect(await result.text()).toBe("Deleted 'a.txt'");
-});
+test.each(["never sent", "not stored"] as const)(
+  "a question is asked after all if %s",
+  async (fault) => {
+    const { one, id, taskId, first } = await askAndDie(fault);
+    expect(await methods(await one.client.get(id, first))).toEqual(["OUTCOME_UNKNOWN"]);
+    const result = await openResult(one.client, id, taskId);
+    const { id: asked } = await result.question();
+    await one.client.post(id, { id: asked, ...confirmed });
+    expect(await result.text()).toBe("Deleted 'a.txt'");
+  },
+);
 
 test("with JSON answers a question comes once, on the listening stream", async () => {
   const { one, two, id } = await startTwo({ responseFormat: "json" });
