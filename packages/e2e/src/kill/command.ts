@@ -112,8 +112,8 @@ export async function killSessionTasks(): Promise<void> {
   await withReplicaOptions(async ({ location, ...options }) => {
     const run = await runTasks({ store: location, ...options });
     printColumns({ tasks: run });
-    const { hung, other, foreign, lost, doubled } = run;
-    return hung + other + foreign + lost + doubled === 0;
+    const { hung, other, foreign, lost, doubled, askedAgain } = run;
+    return hung + other + foreign + lost + doubled + askedAgain === 0;
   });
 }
 

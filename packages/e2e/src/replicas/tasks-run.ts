@@ -37,7 +37,7 @@ export interface TasksRun {
   /** Results of another task, or made of another's answer. */
   readonly foreign: number;
   readonly asked: number;
-  /** Questions that came again, under the same id, because the replica that had sent them died. */
+  /** Questions that came again, under the same id. */
   readonly askedAgain: number;
   /** Completed tasks of whose work nothing is in the ledger. */
   readonly lost: number;
@@ -59,6 +59,8 @@ export interface TasksRunOptions {
 
 const sessions = 4;
 const atOnce = 6;
+/** How long a client takes to answer a question at most: twice the lease of a replica. */
+const thinkingMs = 2_000;
 
 /** Clients of SDK v1 make tasks, half of which ask, while replicas end at random. */
 export async function runTasks({
@@ -133,8 +135,10 @@ async function connect(url: string, asked: Map<string, number>): Promise<Client>
     { name: "tasks", version: "1.0.0" },
     { capabilities: { elicitation: { form: {} } } },
   );
-  client.setRequestHandler(ElicitRequestSchema, ({ params: { message } }) => {
+  client.setRequestHandler(ElicitRequestSchema, async ({ params: { message } }) => {
     asked.set(message, (asked.get(message) ?? 0) + 1);
+    // In this time the replica that has asked may die, and its lease end.
+    await wait(Math.random() * thinkingMs);
     const name = /^Delete (.*)\?$/.exec(message)![1]!;
     return { action: "accept" as const, content: { confirm: isDeleted(name) } };
   });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -20,7 +21,6 @@ import { startRoundRobin } from "../wire/round-robin.ts";
 import { openReplicas, type ReplicasOnStore } from "./replicas-on-store.ts";
 import { runTasks } from "./tasks-run.ts";
 
-const principal = (): Principal => ({ type: "user", issuer: "test", id: "one" });
 // No replica looks by itself in this time: what it hears comes through the store's notices.
 const quiet = { leaseMs: 60_000, pollIntervalMs: 100 };
 
@@ -40,8 +40,10 @@ describe.each(availableStores)("tasks of SDK v1 at two replicas (%s)", (kind) =>
 
   type Options = Parameters<ReplicasOnStore["start"]>[0];
 
-  /** Two replicas, each request at the other one than the request before. */
+  /** Two replicas with a principal of their own, each request at the other one than the request before. */
   async function startTwo(createServer: NonNullable<Options>["createServer"]) {
+    const id = randomUUID();
+    const principal = (): Principal => ({ type: "user", issuer: "test", id });
     const options = { timeouts: quiet, principal, createServer } as Options;
     const two = await Promise.all([replicas.start(options), replicas.start(options)]);
     const servers = await Promise.all(two.map(({ handler }) => listen(toNodeHandler(handler))));
@@ -167,7 +169,7 @@ describe.each(availableStores)("tasks of SDK v1 at two replicas (%s)", (kind) =>
   });
 });
 
-const clean = { hung: 0, other: 0, foreign: 0, lost: 0, doubled: 0 };
+const clean = { hung: 0, other: 0, foreign: 0, askedAgain: 0, lost: 0, doubled: 0 };
 
 // 500 calls on each store: `npm run lab -- kill-session-tasks --store postgres`.
 test.each(["kill", "drain"] as const)("tasks end as they say, at replicas that %s", async (how) => {

@@ -94,26 +94,26 @@ async function claim(
   let hold: CallHold | undefined;
   let failure: string | undefined;
   let claimed: QuestionRecord | undefined;
-  const change = async (record: Partial<QuestionRecord>) => {
+  const change = async (record: QuestionRecord) => {
     claimed = undefined;
-    const question = record.questions?.[index];
+    const question = record.questions[index];
     if (!question || question.answer || record.claimed) return undefined;
-    const given = read(question, record.method!);
+    const given = read(question, record.method);
     ({ failure } = given);
-    const questions = record.questions!.with(index, { ...question, answer: given.answer });
+    const questions = record.questions.with(index, { ...question, answer: given.answer });
     const next = { ...record, questions };
     if (failure === undefined && questions.some(({ answer }) => !answer)) return next;
     // Held before the claim is stored: others look for the process that it names.
     hold ??= await replica.hold(call);
     const { renewals } = hold;
-    claimed = { ...next, claimed: { replica: replica.token, renewals } } as QuestionRecord;
+    claimed = { ...next, claimed: { replica: replica.token, renewals } };
     return claimed;
   };
   try {
-    await editValue<Partial<QuestionRecord>>(store, questionKey(context, hash, call, round), {
-      read: (value) => parseQuestionRecord(value) ?? {},
+    await editValue<QuestionRecord | undefined>(store, questionKey(context, hash, call, round), {
+      read: parseQuestionRecord,
       change,
-      put: { owner, expiresAt: until },
+      put: () => ({ owner, expiresAt: until }),
     });
   } catch (error) {
     hold?.release();

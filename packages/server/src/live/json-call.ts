@@ -1,5 +1,7 @@
 import type { RequestId } from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
+import { randomName } from "../base/session-id.ts";
+import type { CallHold } from "../records/replica.ts";
 import type { LiveContext } from "./handler-context.ts";
 import type { PostCall, PostCallOptions } from "./posted-call.ts";
 import { settleCall } from "./settle-call.ts";
@@ -12,10 +14,13 @@ export function jsonCall(
   const { promise, resolve } = Promise.withResolvers<Reply>();
   const open = new Set(requests.map(({ id }) => id));
   const texts: string[] = [];
+  const name = randomName();
+  let held: CallHold | undefined;
   const settle = (requestId: RequestId, text: string) => {
     if (!open.delete(requestId)) return;
     texts.push(text);
     if (open.size > 0) return;
+    held?.release();
     const headers = { "Content-Type": "application/json", "Mcp-Session-Id": context.sessionId };
     resolve({ status: 200, headers, body: isBatch ? `[${texts.join(",")}]` : text });
   };
@@ -23,6 +28,11 @@ export function jsonCall(
     reply: promise,
     // The link sends them to the listening stream.
     related: () => {},
+    hold: async () => {
+      held ??= await context.replica.hold(name);
+      if (open.size === 0) held.release();
+      return { replica: context.replica.token, name, renewals: held.renewals };
+    },
     rounds: async () => undefined,
     ask: async () => {},
     answer: async ({ id }, message, effects) => {

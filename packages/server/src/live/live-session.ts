@@ -112,6 +112,7 @@ export async function createLiveSession<State extends object>(
     ...{ hash: found.hash, owner: found.record.owner },
     scope: await scopeOf(found, principal),
     callOf: () => runningCall.getStore()?.state,
+    holdCall: calls.holdRunning,
     answer: calls.answer,
     receive: (message) => link.receive(message),
     onBusy: (isBusy) => onBusy("tasks", isBusy),

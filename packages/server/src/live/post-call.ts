@@ -179,6 +179,12 @@ function streamedCall(
   return {
     reply: { status: 200, headers: streamHeaders(sessionId), body: stream.body },
     related,
+    hold: async () => {
+      if (!(await eventIds()))
+        throw new Error("The store could not be asked. Send the request again.");
+      const { renewals } = callName!;
+      return { replica: replica.token, name: key, renewals, place: last + 1 };
+    },
     rounds: async () => {
       if (claimed) return claimed.record.round;
       const canKeep = !isBatch && settings.events.maxEvents > 0 && (await eventIds()) !== undefined;

@@ -2,6 +2,7 @@ import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/
 import type { Reply } from "../base/reply.ts";
 import type { ClaimedCall } from "../records/stored-question.ts";
 import type { CallLog } from "../streams/call-log.ts";
+import type { Sent } from "../session-tasks/task-record.ts";
 import type { RaisedQuestions } from "./legacy-shim.ts";
 import type { CallEffects } from "./settle-call.ts";
 
@@ -10,6 +11,8 @@ export interface PostCall {
   /** The session's `changes` when the call began: cancellations before it are for others. */
   readonly change: number;
   readonly reply: Promise<Reply> | Reply;
+  /** Says that it is in flight, until it is over, and where the next message goes. */
+  hold(): Promise<Sent>;
   /** Sends a message that precedes an answer. */
   related(message: JSONRPCMessage): void;
   /** Stores the effects of a request, and its answer, then sends the answer. Never rejects. */

@@ -27,8 +27,6 @@ export interface RequestState extends StatePlace {
   readonly handle?: RequestHandle;
   /** The request is answered or cancelled: code that goes on is in no call any more. */
   isOver?: boolean;
-  /** Called when it is over. */
-  onOver?: () => void;
   /** Made when the author's code first uses the state. */
   call?: CallState<object>;
   /** The request names a state that it may not use: the answer, in place of the server's. */

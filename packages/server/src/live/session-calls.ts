@@ -7,6 +7,7 @@ import { createPostCall } from "./post-call.ts";
 import type { PostCall } from "./posted-call.ts";
 import type { RaisedQuestions } from "./legacy-shim.ts";
 import type { RequestState } from "./request-state.ts";
+import { runningCall } from "./running-call.ts";
 import type { CallEffects } from "./settle-call.ts";
 
 interface OpenRequest {
@@ -55,7 +56,6 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
   function remove({ request, state }: OpenRequest): void {
     if (!open.delete(request.id)) return;
     state.isOver = true;
-    state.onOver?.();
     state.call?.close();
     if (open.size === 0) onBusy(false);
   }
@@ -80,6 +80,12 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
     },
     has: (requestId: RequestId) => open.has(requestId),
     of: (requestId: RequestId) => open.get(requestId),
+    /** Holds the call in whose handler code runs; `undefined` when it is over. */
+    holdRunning: () => {
+      const running = runningCall.getStore();
+      const found = running && open.get(running.request.id);
+      return found?.state === running?.state ? found?.call.hold() : undefined;
+    },
     /** `undefined` when a request with one of the ids is in flight. */
     begin: ({ requests, isBatch, states }: CallPost): PostCall | undefined => {
       const ids = new Set(requests.map(({ id }) => id));

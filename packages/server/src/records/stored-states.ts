@@ -8,8 +8,8 @@ import { createStoredRow, type RowKind, type StoredRow } from "./stored-row.ts";
 /** A state in the store. Where nothing is stored it is the initial one. */
 export type OwnRow = StoredRow<StateRecord>;
 
-/** The share of a bounded store that new states leave to the answers and states of those that exist. */
-const freeForOthers = 0.2;
+/** The share of a bounded store that new states and tasks leave to the answers of those that exist. */
+export const freeForOthers = 0.2;
 
 const hourMs = 3_600_000;
 

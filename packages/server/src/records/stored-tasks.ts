@@ -1,16 +1,12 @@
-import type { JsonValue } from "@durable-mcp/core";
 import { hashSessionId } from "../base/session-id.ts";
-import { isFailure } from "./commit-rows.ts";
-import { editValue } from "./edit-value.ts";
+import { editValue, putNew } from "./edit-value.ts";
 import type { StoreContext } from "./store-context.ts";
 import { storeKey } from "./store-key.ts";
+import { freeForOthers } from "./stored-states.ts";
 import { parseTaskRecord, type TaskRecord } from "./task-record.ts";
 
 /** What a change of a task makes of it; `undefined` leaves it as it is. */
 type TaskChange = (record: TaskRecord) => TaskRecord | undefined;
-
-/** The share of a bounded store that new tasks leave to the results of those that exist. */
-const freeForOthers = 0.2;
 
 /** The tasks of one handler in its store. The store has only hashes of their ids. */
 export interface StoredTasks {
@@ -21,11 +17,10 @@ export interface StoredTasks {
   /** `undefined` when it is gone. */
   find(key: string): Promise<TaskRecord | undefined>;
   /**
-   * @param known the task as it was found
    * @returns the task after the change; `undefined` when it is gone or the change left it as it is
    * @throws {McpSessionError} `STORE_FAILED`, after which it may have been changed
    */
-  change(key: string, known: TaskRecord, change: TaskChange): Promise<TaskRecord | undefined>;
+  change(key: string, change: TaskChange): Promise<TaskRecord | undefined>;
 }
 
 export function createStoredTasks({ store, settings, signals }: StoreContext): StoredTasks {
@@ -40,30 +35,15 @@ export function createStoredTasks({ store, settings, signals }: StoreContext): S
       const hash = await hashSessionId(taskId);
       return hash === undefined ? undefined : storeKey(name, "task", hash);
     },
-    create: async (key, record) => {
-      const put = () =>
-        store.put(key, record as unknown as JsonValue, null, {
-          ...putOf(record),
-          leaveFree: freeForOthers,
-        });
-      // Ids are random: whoever is met there is the try before.
-      await put().catch(async (error: unknown) => {
-        if (!isFailure(error)) throw error;
-        await put();
-      });
-    },
+    create: (key, record) =>
+      putNew(store, key, record, { ...putOf(record), leaveFree: freeForOthers }),
     find: async (key) => read((await store.get(key))?.value),
-    change: async (key, known, change) => {
-      const { value, outcome } = await editValue<Partial<TaskRecord>>(store, key, {
-        read: (stored) => read(stored) ?? {},
-        // A task that was ended meanwhile is not brought back.
-        change: (record) =>
-          record.version === undefined ? undefined : change(record as TaskRecord),
-        put: putOf(known),
-      });
+    change: async (key, change) => {
+      // A task that was ended meanwhile is not brought back.
+      const { value, outcome } = await editValue(store, key, { read, change, put: putOf });
       if (outcome === "unchanged") return undefined;
       signals.send(key);
-      return value as TaskRecord;
+      return value;
     },
   };
 }

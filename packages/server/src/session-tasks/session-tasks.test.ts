@@ -1,7 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createMemoryStore, type Principal, type SessionStore } from "@durable-mcp/core";
-import { createRawClient, readMessages, takeEvents } from "../../test/raw-client.ts";
+import {
+  createRawClient,
+  readMessages,
+  takeEventId,
+  takeEvents,
+  whenListening,
+} from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import { createTaskJournal, createTasksServer } from "../../test/tasks-server.ts";
 import type { SessionHandlerOptions } from "../index.ts";
@@ -142,6 +148,105 @@ test("a question is asked again when nobody can have answered it, and not otherw
   await two.client.post(id, { id: asked, ...confirmed });
   expect(await second.text()).toBe("Deleted 'a.txt'");
   expect(lines).toEqual(["Deleted 'a.txt'"]);
+});
+
+/** A question that `two` takes for its client, whose stream it then breaks; the task runs in `one`. */
+async function askAndDie(fault?: "never sent" | "not stored") {
+  const { one, two, start, id } = await startTwo({ timeouts: { leaseMs: 300 } });
+  const { taskId } = await begin(one.client, id, "confirm_delete", { filename: "a.txt" });
+  await vi.waitFor(async () => {
+    const task = await request(one.client, id, "tasks/get", { taskId });
+    expect(task).toMatchObject({ status: "input_required" });
+  });
+  if (fault === "not stored") {
+    two.control.interfere = (_operation, run, key) =>
+      key.includes('"messages"') ? Promise.reject(new Error("down")) : run();
+  }
+  if (fault === "never sent") {
+    two.control.interfere = async (operation, run, key) => {
+      const isTaken = operation === "put" && key.includes('"session-task"');
+      const result = await run();
+      if (!isTaken) return result;
+      two.kill();
+      return await new Promise(() => {});
+    };
+  }
+  const message = { id: ++lastId, method: "tasks/result", params: { taskId } };
+  const [head, rest] = (await two.client.post(id, message)).body!.tee();
+  const first = await takeEventId(new Response(head));
+  if (fault === "never sent") return { one, start, id, taskId, first, place: first };
+  const [question] = await takeEvents(new Response(rest), 1);
+  // What was sent is stored a moment later.
+  await setTimeout(50);
+  two.kill();
+  return { one, start, id, taskId, first, place: question!.eventId!, asked: question!.message.id };
+}
+
+const methods = async (response: Response) =>
+  (await readMessages(response)).map(({ message }) => message.method ?? message.error?.data?.code);
+
+const unlessLate = <T>(promise: Promise<T>) => Promise.race([promise, setTimeout(400, "nothing")]);
+
+test.each(["first", "place"] as const)(
+  "who resumes a stream whose replica died has its question, and is not asked again (%s)",
+  async (from) => {
+    const { start, one, id, taskId, asked, ...ids } = await askAndDie();
+    const rest = await methods(await one.client.get(id, ids[from]));
+    expect(rest).toEqual([...(from === "first" ? ["elicitation/create"] : []), "OUTCOME_UNKNOWN"]);
+    // Nor is it when the replica of the next call dies as well.
+    const three = start();
+    const params = { taskId };
+    const next = { id: ++lastId, method: "tasks/result", params };
+    const place = await takeEventId(await three.client.post(id, next));
+    await setTimeout(100);
+    three.kill();
+    expect(await methods(await one.client.get(id, place))).toEqual(["OUTCOME_UNKNOWN"]);
+    const last = await openResult(one.client, id, taskId);
+    expect(await unlessLate(last.question())).toBe("nothing");
+    await one.client.post(id, { id: asked, ...confirmed });
+    expect(await last.text()).toBe("Deleted 'a.txt'");
+    expect(lines).toEqual(["Deleted 'a.txt'"]);
+  },
+);
+
+test("who does not resume it is asked again, also after a call that had to ask nothing", async () => {
+  const { start, one, id, taskId, place, asked } = await askAndDie();
+  await methods(await one.client.get(id, place));
+  const three = start();
+  const params = { taskId };
+  await three.client.post(id, { id: ++lastId, method: "tasks/result", params });
+  await setTimeout(100);
+  three.kill();
+  const again = await openResult(one.client, id, taskId);
+  expect((await again.question()).id).toBe(asked);
+});
+
+test.each(["never sent", "not stored"] as const)(
+  "a question is asked after all if %s",
+  async (fault) => {
+    const { one, id, taskId, first } = await askAndDie(fault);
+    expect(await methods(await one.client.get(id, first))).toEqual(["OUTCOME_UNKNOWN"]);
+    const result = await openResult(one.client, id, taskId);
+    const { id: asked } = await result.question();
+    await one.client.post(id, { id: asked, ...confirmed });
+    expect(await result.text()).toBe("Deleted 'a.txt'");
+  },
+);
+
+test("with JSON answers a question comes once, on the listening stream", async () => {
+  const { one, two, id } = await startTwo({ responseFormat: "json" });
+  const { taskId } = await begin(one.client, id, "confirm_delete", { filename: "j.txt" });
+  const listening = await whenListening(await one.client.get(id));
+  const result = request(two.client, id, "tasks/result", { taskId });
+  const again = request(one.client, id, "tasks/result", { taskId });
+  const [head, rest] = listening.body!.tee();
+  // After the task's new status.
+  const [, question] = await takeEvents(new Response(head), 2);
+  expect(await unlessLate(takeEvents(new Response(rest), 3))).toBe("nothing");
+  const asked = question!.message.id;
+  await one.client.post(id, { id: asked, ...confirmed });
+  const done = { content: [{ text: "Deleted 'j.txt'" }] };
+  expect([await result, await again]).toMatchObject([done, done]);
 });
 
 test("a task is working again after its question, and takes no second answer", async () => {

@@ -55,9 +55,7 @@ export function createSessionTasks(options: SessionTasksOptions) {
     const { now } = options.settings;
     // The store has emitted its failure. A task that runs nowhere fails at the next look.
     await tasks
-      .edit(taskId, (record) =>
-        isOver(record) ? undefined : withStatus(record, now(), "failed", closedMessage),
-      )
+      .edit(taskId, (record) => withStatus(record, now(), "failed", closedMessage))
       .catch(() => {});
     running.end(taskId, "The server was closed.");
   }

@@ -2,7 +2,7 @@ import type { JsonValue } from "@durable-mcp/core";
 import { fingerprint, randomName } from "../base/session-id.ts";
 import type { Task } from "../base/task-types.ts";
 import { isFailure } from "../records/commit-rows.ts";
-import { editValue } from "../records/edit-value.ts";
+import { editValue, putNew } from "../records/edit-value.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { removeAllUnder, storeKey, storeKeyPrefix } from "../records/store-key.ts";
 import { expiryOf, isOver, parseTask, type TaskRecord, withStatus } from "./task-record.ts";
@@ -12,9 +12,6 @@ const pageSize = 50;
 
 /** As this process makes them; every other text is an unknown task. */
 const idPattern = /^[\w-]{43}$/;
-
-/** Stands for a record that is not there. */
-const absent = {} as TaskRecord;
 
 const diedMessage =
   "The process that ran this task has died, or could not store the result. Its work may have been done: check before you start it again.";
@@ -48,29 +45,29 @@ export function createStoredTasks(
   const keyOf = (taskId: string) => storeKey(name, "session-task", scope, taskId);
   const resultKeyOf = (result: string) => storeKey(name, "session-task-result", scope, result);
 
+  const putOf = (record: TaskRecord) => ({ owner, expiresAt: expiryOf(record) });
+
   function read(value: unknown): TaskRecord | undefined {
     const record = parseTask(value);
     // The stores' clocks differ from ours.
     return record && record.owner === owner && expiryOf(record) > now() ? record : undefined;
   }
 
-  /** `change` is called again when another write was faster. `undefined` leaves the record as it is. */
+  /**
+   * Changes a task that is not over. `change` is called again when another write was faster; `undefined`
+   * leaves the record as it is.
+   */
   async function edit(
     taskId: string,
     change: (record: TaskRecord) => TaskRecord | undefined,
   ): Promise<TaskChange> {
     if (!idPattern.test(taskId)) return { record: undefined, isChanged: false };
-    const put = { owner, expiresAt: 0 };
-    const { value, outcome } = await editValue<TaskRecord>(store, keyOf(taskId), {
-      read: (stored) => read(stored) ?? absent,
-      change: (record) => {
-        if (record === absent) return undefined;
-        put.expiresAt = expiryOf(record);
-        return change(record);
-      },
-      put,
+    const { value: record, outcome } = await editValue(store, keyOf(taskId), {
+      read,
+      change: (current) => (isOver(current) ? undefined : change(current)),
+      put: putOf,
     });
-    return { record: value === absent ? undefined : value, isChanged: outcome !== "unchanged" };
+    return { record, isChanged: outcome !== "unchanged" };
   }
 
   /** A task that runs nowhere any more has failed. */
@@ -81,7 +78,7 @@ export function createStoredTasks(
     if (seen === "in-flight") return record;
     // Read again: it may have ended before its process was asked.
     const failed = await edit(task.taskId, (current) =>
-      isOver(current) ? undefined : withStatus(current, now(), "failed", diedMessage),
+      withStatus(current, now(), "failed", diedMessage),
     );
     if (failed.isChanged) emit({ type: "outcome-unknown", session: fingerprint(session) });
     return failed.record;
@@ -89,15 +86,8 @@ export function createStoredTasks(
 
   return {
     edit,
-    create: async (record: TaskRecord): Promise<void> => {
-      const { taskId } = record.task;
-      const put = { owner, expiresAt: expiryOf(record) };
-      await editValue<TaskRecord>(store, keyOf(taskId), {
-        read: (stored) => read(stored) ?? absent,
-        change: (_, isNew) => (isNew ? record : undefined),
-        put,
-      });
-    },
+    create: (record: TaskRecord): Promise<void> =>
+      putNew(store, keyOf(record.task.taskId), record, putOf(record)),
     find: async (taskId: string): Promise<TaskRecord | undefined> => {
       const stored = idPattern.test(taskId) ? await store.get(keyOf(taskId)) : undefined;
       const record = stored && read(stored.value);
@@ -113,16 +103,11 @@ export function createStoredTasks(
       if (!record || isOver(record)) return { record, isChanged: false };
       // A name of its own: of two results at once, the record names the one that counts.
       const result = randomName();
-      const put = () =>
-        store.put(resultKeyOf(result), value, null, { owner, expiresAt: expiryOf(record) });
-      await put().catch(async (error: unknown) => {
-        if (!isFailure(error)) throw error;
-        // Done after all, if this is refused.
-        await put();
-      });
-      const finished = await edit(taskId, (current) =>
-        isOver(current) ? undefined : { ...withStatus(current, now(), status), result },
-      );
+      await putNew(store, resultKeyOf(result), value, putOf(record));
+      const finished = await edit(taskId, (current) => ({
+        ...withStatus(current, now(), status),
+        result,
+      }));
       if (!finished.isChanged) await store.delete(resultKeyOf(result));
       return finished;
     },

@@ -2,8 +2,9 @@ import { randomName } from "../base/session-id.ts";
 import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
 import type { QueuedMessage, TaskMessageQueue } from "../base/task-types.ts";
 import { withInstanceIds } from "../base/instance-ids.ts";
-import type { TaskCall, TaskContext } from "./task-context.ts";
-import { type Held, isOver, type StoredMessage, type TaskRecord } from "./task-record.ts";
+import { isLostAfter } from "../streams/lost-calls.ts";
+import type { TaskContext } from "./task-context.ts";
+import { type Sent, type StoredMessage, type TaskRecord } from "./task-record.ts";
 
 /** Messages that wait for one task at most. */
 const maxMessages = 100;
@@ -14,28 +15,9 @@ const maxMessages = 100;
  */
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createTaskQueue(context: TaskContext) {
-  const { tasks, running, settings, replica, hash, instance, callOf } = context;
-  const holds = new WeakMap<TaskCall, Promise<Held>>();
+  const { tasks, running, settings, replica, hash, instance, callOf, holdCall } = context;
 
-  /** Says that a call is in flight, until it is over. */
-  async function hold(call: TaskCall): Promise<Held> {
-    const name = randomName();
-    const { renewals, release } = await replica.hold(name);
-    call.onOver = release;
-    if (call.isOver) release();
-    return { replica: replica.token, name, renewals };
-  }
-
-  function holdOf(call: TaskCall): Promise<Held> {
-    const known = holds.get(call);
-    if (known) return known;
-    const holding = hold(call);
-    holds.set(call, holding);
-    holding.catch(() => holds.delete(call));
-    return holding;
-  }
-
-  /** Whether a message waits for a `tasks/result`: nobody has sent it, or who did is gone without an answer. */
+  /** Whether a message waits for a `tasks/result`: nobody has sent it, or the call that did is over. */
   async function isWaiting({ type, session, sent }: StoredMessage): Promise<boolean> {
     if (type === "request" && session !== hash) return false;
     if (!sent) return true;
@@ -48,7 +30,7 @@ export function createTaskQueue(context: TaskContext) {
   }
 
   /** @returns whether nobody else took it meanwhile */
-  async function take(taskId: string, taken: StoredMessage, sent: Held): Promise<boolean> {
+  async function take(taskId: string, taken: StoredMessage, sent: Sent): Promise<boolean> {
     const { isChanged } = await tasks.edit(taskId, (record) => {
       const index = record.messages.findIndex(
         (each) => each.name === taken.name && each.sent?.name === taken.sent?.name,
@@ -73,7 +55,6 @@ export function createTaskQueue(context: TaskContext) {
       const added = { name, type, message: named, timestamp, session: hash };
       try {
         const { isChanged } = await tasks.edit(taskId, (record) => {
-          if (isOver(record)) return undefined;
           const messages = [...record.messages, added];
           const isFull = messages.length > Math.min(maxSize, maxMessages);
           if (isFull || JSON.stringify(messages).length > settings.events.maxLength) {
@@ -89,13 +70,16 @@ export function createTaskQueue(context: TaskContext) {
     },
 
     dequeue: async (taskId): Promise<QueuedMessage | undefined> => {
-      const call = callOf();
       for (;;) {
-        const record = call?.isOver ? undefined : await tasks.find(taskId);
+        const record = await tasks.find(taskId);
         const waiting = record && (await firstWaiting(record));
-        if (!waiting || !call) return undefined;
+        const held = waiting && (await holdCall());
+        if (!held) return undefined;
         const { type, message, timestamp } = waiting;
-        if (await take(taskId, waiting, await holdOf(call))) return { type, message, timestamp };
+        // Its client came back for the rest of the call that is over, so it has the message.
+        const isKnown = waiting.sent && (await isLostAfter(context, hash, waiting.sent));
+        const isTaken = await take(taskId, waiting, { ...held, ...(isKnown && { place: 0 }) });
+        if (isTaken && !isKnown && !callOf()?.isOver) return { type, message, timestamp };
       }
     },
 

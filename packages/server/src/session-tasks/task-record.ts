@@ -12,8 +12,6 @@ const heldSchema = z.object({
   renewals: z.number(),
 });
 
-export type Held = z.infer<typeof heldSchema>;
-
 const messageSchema = z.object({
   /** The id of a request, which names the live session that asked; made up for a notification. */
   name: z.string(),
@@ -22,11 +20,13 @@ const messageSchema = z.object({
   timestamp: z.number(),
   /** The hash of the session that asked; no other may answer. */
   session: z.string(),
-  /** The `tasks/result` that has sent it, as long as that is in flight. */
-  sent: z.optional(heldSchema),
+  /** The `tasks/result` that has sent it, and its place in that call's stream; 0 if the client had it before. */
+  sent: z.optional(z.extend(heldSchema, { place: z.optional(z.number()) })),
 });
 
 export type StoredMessage = z.infer<typeof messageSchema>;
+
+export type Sent = NonNullable<StoredMessage["sent"]>;
 
 const schema = z.object({
   version: z.literal(1),

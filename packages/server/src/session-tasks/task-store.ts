@@ -11,7 +11,7 @@ const defaultPollInterval = 1_000;
 /** A `TaskStore` of SDK v1 over the tasks of a principal. */
 // oxlint-disable-next-line max-lines-per-function -- the methods of an interface, a few lines each
 export function createTaskStore(context: TaskContext): TaskStore {
-  const { tasks, running, settings, replica, emit, hash, closed, callOf } = context;
+  const { tasks, running, settings, replica, emit, owner, hash, closed, callOf } = context;
   const { now, limits, timeouts } = settings;
   /** After each write the SDK reads the task, to tell its client; then it gets what was written. */
   const written = new WeakMap<TaskCall, { readonly taskId: string; readonly task: Task | null }>();
@@ -31,11 +31,6 @@ export function createTaskStore(context: TaskContext): TaskStore {
     note(taskId, undefined);
   }
 
-  function end(taskId: string, { task, session }: TaskRecord, reason: string | undefined): void {
-    running.end(taskId, reason);
-    if (task.status === "cancelled") context.signals.send(context.topicOf(session));
-  }
-
   return {
     createTask: async ({ ttl, pollInterval }) => {
       if (closed.aborted) throw closedMeanwhile();
@@ -53,12 +48,10 @@ export function createTaskStore(context: TaskContext): TaskStore {
         pollInterval: pollInterval ?? defaultPollInterval,
       };
       const hold = await replica.hold(taskId);
-      const { token, owner } = { token: replica.token, owner: context.owner };
-      const worker = { replica: token, name: taskId, renewals: hold.renewals };
+      const worker = { replica: replica.token, name: taskId, renewals: hold.renewals };
       creating += 1;
       try {
-        const record = { version: 1 as const, owner, task, worker, session: hash, messages: [] };
-        await tasks.create(record);
+        await tasks.create({ version: 1, owner, task, worker, session: hash, messages: [] });
         // What runs nowhere fails at the next look.
         if (closed.aborted) throw closedMeanwhile();
         // Not before it is stored: who looks at what runs here would miss it.
@@ -88,9 +81,7 @@ export function createTaskStore(context: TaskContext): TaskStore {
         const value = printed(result, settings.events.maxLength);
         const { record, isChanged } =
           typeof value === "string"
-            ? await tasks.edit(taskId, (current) =>
-                isOver(current) ? undefined : withStatus(current, now(), "failed", value),
-              )
+            ? await tasks.edit(taskId, (current) => withStatus(current, now(), "failed", value))
             : await tasks.finish(taskId, status, value);
         if (typeof value === "string") emit({ type: "failed", error: new Error(value) });
         if (isChanged) note(taskId, record);
@@ -119,12 +110,13 @@ export function createTaskStore(context: TaskContext): TaskStore {
 
     updateTaskStatus: async (taskId, status, statusMessage) => {
       const { record, isChanged } = await tasks.edit(taskId, (current) =>
-        isOver(current) ? undefined : withStatus(current, now(), status, statusMessage),
+        withStatus(current, now(), status, statusMessage),
       );
       if (isChanged) {
         note(taskId, record);
-        const reason = status === "cancelled" ? "The task was cancelled." : undefined;
-        if (record && isOver(record)) end(taskId, record, reason);
+        if (!record || !isOver(record)) return;
+        running.end(taskId, status === "cancelled" ? "The task was cancelled." : undefined);
+        if (status === "cancelled") context.signals.send(context.topicOf(record.session));
         return;
       }
       // Only a client cancels.

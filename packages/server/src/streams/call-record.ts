@@ -11,6 +11,8 @@ const schema = z.object({
   events,
   /** Another process has declared the call lost, because its own was dead. */
   isTombstone: z.optional(z.literal(true)),
+  /** Then the last place up to which its client has all, or gets it from the store. */
+  last: z.optional(z.number()),
 });
 
 /** A message of an answer stream, and its place in it, from 1. */
@@ -27,6 +29,7 @@ export interface CallRecord {
   readonly version: 1;
   readonly events: readonly StreamEvent[];
   readonly isTombstone?: true;
+  readonly last?: number;
 }
 
 /** `undefined` for a value of another version of this package, or of another program. */

@@ -2,7 +2,7 @@ import { fingerprint } from "../base/session-id.ts";
 import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { answerKey, newCallRow } from "./call-log.ts";
-import type { CallRecord, StreamEvent } from "./call-record.ts";
+import { type CallRecord, parseCallRecord, type StreamEvent } from "./call-record.ts";
 
 /** A call whose process is dead. */
 interface LostCall {
@@ -11,6 +11,8 @@ interface LostCall {
   readonly call: string;
   /** Its answers. */
   readonly events: readonly StreamEvent[];
+  /** The place before them. */
+  readonly last: number;
 }
 
 /**
@@ -44,12 +46,22 @@ export function createDeclareLost(context: StoreContext): DeclareLost {
     return true;
   }
 
-  return async ({ hash, owner, call, events }) => {
+  return async ({ hash, owner, call, events, last }) => {
     if (!isAllowed(hash)) return;
-    const tombstone: CallRecord = { version: 1, events, isTombstone: true };
+    const tombstone: CallRecord = { version: 1, events, isTombstone: true, last };
     const row = newCallRow(context, answerKey(context, hash, call), tombstone, owner);
     if ((await commitRows(store, [row])) === "stored") {
       emit({ type: "outcome-unknown", session: fingerprint(hash) });
     }
   };
+}
+
+/** Whether a call was declared lost to a client that has this place of its stream, or gets it from the store. */
+export async function isLostAfter(
+  context: StoreContext,
+  hash: string,
+  { name, place = Infinity }: { readonly name: string; readonly place?: number | undefined },
+): Promise<boolean> {
+  const stored = await context.store.get(answerKey(context, hash, name));
+  return (parseCallRecord(stored?.value)?.last ?? -1) >= place;
 }

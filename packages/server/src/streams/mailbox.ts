@@ -86,7 +86,7 @@ export function createMailbox({ settings, store, sessions, signals, topicOf }: S
           if (isNew && (await countMailboxes(hash)) >= maxMailboxes) throw new MailFull();
           return { ...mail, messages };
         },
-        put: { owner, expiresAt: now() + timeouts.resumeMs },
+        put: () => ({ owner, expiresAt: now() + timeouts.resumeMs }),
       });
       // Looked up after the write: a session that ends later removes the message itself.
       if (outcome === "created" && !(await sessions.isStored(hash))) await store.delete(key);

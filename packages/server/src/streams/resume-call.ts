@@ -108,6 +108,8 @@ export async function* followCall(
   const { call, hash } = broken;
   const { pollIntervalMs } = settings.timeouts;
   let { place } = broken;
+  /** The same, up to the first that is not stored any more. */
+  let last = place;
   let isDeclared = false;
   const watching = context.signals.watchHere(answerKey(context, hash, callKey(call)));
   let claims: ReturnType<StoreContext["signals"]["watch"]> | undefined;
@@ -118,6 +120,7 @@ export async function* followCall(
       const stored = await readCall(context, { ...broken, place });
       for (const event of stored.events) {
         ({ place } = event);
+        if (place === last + 1) last = place;
         yield event;
       }
       if (stored.isAnswered) return;
@@ -130,7 +133,7 @@ export async function* followCall(
         // Whether this write or another succeeds, the next round reads the stored answer.
         const { owner } = broken;
         const events = lostAnswers(stored.unanswered);
-        await context.declareLost({ hash, owner, call: callKey(call), events });
+        await context.declareLost({ hash, owner, call: callKey(call), events, last });
         isDeclared = true;
       } else {
         // No answer was stored, or one that cannot be read.

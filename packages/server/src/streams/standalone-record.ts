@@ -51,7 +51,7 @@ export function createStandaloneRecords({
     ): Promise<StandaloneRecord> => {
       const key = keyOf(hash);
       const expiresAt = settings.now() + settings.timeouts.idleMs;
-      const put = { owner, expiresAt };
+      const put = () => ({ owner, expiresAt });
       const { value, outcome } = await editValue(store, key, { read: parse, change, put });
       // Looked up after the write: a session that ends later removes the record itself.
       if (outcome === "created" && !(await sessions.isStored(hash))) await store.delete(key);

@@ -105,8 +105,8 @@ export function createTaskHost<Caller extends Owner>(
     const isLost = (current: TaskRecord) => current.worker?.call === call;
     const runsAgain = record.runAgain && record.runs < maxRuns;
     const settled = runsAgain
-      ? await beginAgain(place, record, sender, isLost)
-      : await tasks.change(place.key, record, (current) =>
+      ? await beginAgain(place, sender, isLost)
+      : await tasks.change(place.key, (current) =>
           isLost(current) ? { ...lost(current), updatedAt: now() } : undefined,
         );
     if (!settled) return await find(taskId, sender.caller);
@@ -116,12 +116,11 @@ export function createTaskHost<Caller extends Owner>(
 
   async function beginAgain(
     place: TaskPlace,
-    record: TaskRecord,
     sender: LegSender<Caller>,
     isLost: (current: TaskRecord) => boolean,
   ): Promise<TaskRecord | undefined> {
     const change = (worker: TaskRecord["worker"]) =>
-      tasks.change(place.key, record, (current) =>
+      tasks.change(place.key, (current) =>
         isLost(current)
           ? { ...current, worker, runs: current.runs + 1, updatedAt: now() }
           : undefined,
@@ -173,7 +172,7 @@ export function createTaskHost<Caller extends Owner>(
     const given = checkedAnswers(record, responses);
     if (Object.keys(given).length === 0) return;
     await legs.take(place, request, (worker) =>
-      tasks.change(place.key, record, (current) => {
+      tasks.change(place.key, (current) => {
         const next = answered(current, given, worker);
         return next && { ...next, updatedAt: now() };
       }),
@@ -189,8 +188,8 @@ export function createTaskHost<Caller extends Owner>(
       get: async (taskId) => describeTask(taskId, (await look(taskId, request)).record),
       update: (taskId) => update(request, taskId),
       cancel: async (taskId) => {
-        const { place, record } = await find(taskId, request.caller);
-        await tasks.change(place.key, record, (current) =>
+        const { place } = await find(taskId, request.caller);
+        await tasks.change(place.key, (current) =>
           isOver(current) ? undefined : { ...idle(current), status: "cancelled", updatedAt: now() },
         );
       },

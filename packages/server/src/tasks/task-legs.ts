@@ -92,9 +92,7 @@ export function createTaskLegs<Caller>(
   ): Promise<void> {
     const { call } = record.worker!;
     const ifOurs = (change: (current: TaskRecord) => TaskRecord) =>
-      tasks.change(key, record, (current) =>
-        current.worker?.call === call ? change(current) : undefined,
-      );
+      tasks.change(key, (current) => (current.worker?.call === call ? change(current) : undefined));
     const task: RunningTask = {
       taskId,
       status: async (message) => {
