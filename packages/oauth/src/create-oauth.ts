@@ -6,7 +6,8 @@ import type { RefusedToken } from "./base/refused-token.ts";
 import { connectTo, type ConnectUse, type OAuthConnection } from "./connect.ts";
 import { checkOwner, mayOwnTokens } from "./base/token-owner.ts";
 import type { ResourceUse } from "./grants/authorization-required.ts";
-import { startUrlOf } from "./grants/authorization-required.ts";
+import { signInUrlOf } from "./grants/authorization-required.ts";
+import { isLoggedIn } from "./grants/enterprise-tokens.ts";
 import { getToken } from "./grants/get-token.ts";
 import { type Grant, listGrants } from "./grants/list-grants.ts";
 import type { OAuthContext } from "./grants/oauth-context.ts";
@@ -126,7 +127,8 @@ export function createOAuth(options: OAuthOptions): OAuth {
       const { record } = await context.records.grant(use.principal, use.resourceId);
       if (record?.needed === undefined) return undefined;
       const { scopes, askedAt } = record.needed;
-      return { scopes, startUrl: await startUrlOf(context, use, record.linkKey), askedAt };
+      if (await isLoggedIn(context, use, record.needed)) return undefined;
+      return { scopes, startUrl: await signInUrlOf(context, use, record), askedAt };
     },
     ...createRoutes(context, { redirectUrl, onSignedIn }),
     async signOut({ principal, connection, url }) {
@@ -179,6 +181,11 @@ function createContext(options: OAuthOptions): OAuthContext {
       ...{ records, redirectUrl, given: clients, clientName, emit, now, timeoutMs },
       clientMetadataUrl: clientMetadataUrl === undefined ? undefined : new URL(clientMetadataUrl),
     }),
+    enterprise: options.enterprise && {
+      ...options.enterprise,
+      loginUrl: new URL(options.enterprise.loginUrl ?? "/", redirectUrl),
+    },
+    workload: options.workload,
     ...{ emit, timeoutMs, now },
   };
 }

@@ -1,3 +1,4 @@
+export type { EnterpriseOptions, WorkloadOptions } from "./base/assertion-options.ts";
 export type { OAuthClient } from "./base/oauth-client.ts";
 export type { OAuthEvent, SignInRefusal } from "./base/oauth-event.ts";
 export type { RefusedToken } from "./base/refused-token.ts";

@@ -11,6 +11,7 @@ import {
   type OptionChecks,
 } from "@durable-mcp/core/internal";
 import type { SealingKeys } from "@durable-mcp/core/sealing";
+import type { EnterpriseOptions, WorkloadOptions } from "./base/assertion-options.ts";
 import type { OAuthClient } from "./base/oauth-client.ts";
 import type { OAuthEvent } from "./base/oauth-event.ts";
 import { isLoopbackUrl } from "./protocol/loopback-url.ts";
@@ -47,6 +48,10 @@ export interface OAuthOptions {
   readonly clientMetadataUrl?: string | URL | undefined;
   /** Registrations by hand, for servers that take no metadata document. */
   readonly clients?: readonly OAuthClient[] | undefined;
+  /** Users come to MCP servers by their company's login, without a sign-in at each. @default none */
+  readonly enterprise?: EnterpriseOptions | undefined;
+  /** The application's own tokens come by its platform's identity. @default `clientCredentials` of `clients` */
+  readonly workload?: WorkloadOptions | undefined;
   /** The application's name, for servers that register it by themselves. @default none */
   readonly clientName?: string | undefined;
   /** The issuers that may be used, of those that a resource names. @default all */
@@ -90,6 +95,10 @@ const ownParameters = new Set([
   ...["code_challenge", "code_challenge_method"],
 ]);
 
+const checkBoolean = (value: unknown, field: string) => {
+  if (typeof value !== "boolean") throw invalidOption(field, "must be true or false");
+};
+
 const clientChecks: OptionChecks<OAuthClient> = {
   issuer: httpUrl,
   clientId: checkText,
@@ -109,15 +118,34 @@ const clientChecks: OptionChecks<OAuthClient> = {
     const taken = Object.keys(value).find((name) => ownParameters.has(name));
     if (taken !== undefined) throw invalidOption(`${field}.${taken}`, "is set by this package");
   },
-  clientCredentials: (value, field) => {
-    if (typeof value !== "boolean") throw invalidOption(field, "must be true or false");
-  },
+  clientCredentials: checkBoolean,
   scopes: (value, field) => {
     const isList = Array.isArray(value) && value.every((scope) => typeof scope === "string");
     const areScopes = isList && readScopes(value).length === value.length;
     if (!areScopes) throw invalidOption(field, "must be a list of scopes");
   },
 };
+
+const {
+  issuer: _i,
+  authorizationParameters: _a,
+  clientCredentials: _c,
+  scopes: _s,
+  ...atProvider
+} = clientChecks;
+
+const enterpriseChecks: OptionChecks<EnterpriseOptions> = {
+  issuer: httpUrl,
+  client: (value, field) => {
+    checkOptions(value as EnterpriseOptions["client"], atProvider, field);
+    checkText((value as Partial<OAuthClient>).clientId, `${field}.clientId`);
+  },
+  idToken: checkFunction,
+  loginUrl: httpUrl,
+  isRequired: checkBoolean,
+};
+
+const workloadChecks: OptionChecks<WorkloadOptions> = { assertion: checkFunction };
 
 const checks: OptionChecks<OAuthOptions> = {
   store: checkStore,
@@ -154,6 +182,16 @@ const checks: OptionChecks<OAuthOptions> = {
       checkText(clientId, `${path}.clientId`);
     }
   },
+  enterprise: (value, field) => {
+    checkWhole(value as EnterpriseOptions, enterpriseChecks, field, [
+      "issuer",
+      "client",
+      "idToken",
+    ]);
+  },
+  workload: (value, field) => {
+    checkWhole(value as WorkloadOptions, workloadChecks, field, ["assertion"]);
+  },
   clientName: checkText,
   allowIssuers: (value, field) => {
     if (typeof value === "function") return;
@@ -161,13 +199,24 @@ const checks: OptionChecks<OAuthOptions> = {
       throw invalidOption(field, "must be a list of issuers, or a function");
     for (const [index, issuer] of value.entries()) httpUrl(issuer, `${field}[${index}]`);
   },
-  allowPrivateAddresses: clientChecks.clientCredentials,
+  allowPrivateAddresses: checkBoolean,
   fetch: checkFunction,
   onSignedIn: checkFunction,
   onEvent: checkFunction,
   timeoutMs: checkMs,
   now: checkFunction,
 };
+
+/** Checks nested options, of which some must be there. */
+function checkWhole<T extends object>(
+  options: T,
+  own: OptionChecks<T>,
+  field: string,
+  required: readonly (keyof T & string)[],
+): void {
+  checkOptions(options, own, field);
+  for (const name of required) own[name](options[name], `${field}.${name}`);
+}
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkOAuthOptions(options: OAuthOptions): void {

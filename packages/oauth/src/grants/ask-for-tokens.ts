@@ -1,19 +1,14 @@
 import { timeLimited } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "../base/refused-token.ts";
-import { discover } from "../protocol/discover.ts";
 import { type AuthorizationServer, requestUrlsOf } from "../protocol/authorization-server.ts";
 import type { Client } from "../protocol/client.ts";
 import { findProtectedResource } from "../protocol/protected-resource.ts";
 import { revokeToken } from "../protocol/revoke-token.ts";
-import {
-  refreshTokens,
-  requestClientCredentials,
-  type TokenOutcome,
-} from "../protocol/token-request.ts";
-import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
+import { refreshTokens, type TokenOutcome } from "../protocol/token-request.ts";
+import type { GrantTokens } from "../records/grant-record.ts";
 import type { ResourceUse } from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
-import type { AskForTokens } from "./renew.ts";
+import type { AskForTokens } from "./asked-tokens.ts";
 import { isUsable, renewedTokens } from "./token-life.ts";
 
 /** The fetch for an authorization server's own endpoints. */
@@ -36,10 +31,10 @@ export function allowServer(
 }
 
 /** Nothing was sent: the tokens, or the client they were given to, are gone. */
-const refusedHere = { type: "refused", error: "invalid_client", description: "" } as const;
+export const refusedHere = { type: "refused", error: "invalid_client", description: "" } as const;
 
 /** A use of a resource, perhaps after the server has refused a token. */
-type RefusedUse = ResourceUse & { readonly refused?: RefusedToken | undefined };
+export type RefusedUse = ResourceUse & { readonly refused?: RefusedToken | undefined };
 
 /** Refreshes tokens; `undefined` if there is no refresh token. */
 export function askRefresh(
@@ -68,7 +63,7 @@ export function askRefresh(
 }
 
 /** Whether an authorization server may be used, and is the one of the MCP server. */
-async function isStillRight(
+export async function isStillRight(
   context: OAuthContext,
   use: RefusedUse,
   before: GrantTokens,
@@ -105,42 +100,9 @@ function isSameUrl(one: string, other: string): boolean {
   return URL.canParse(one) && new URL(one).href === new URL(other).href;
 }
 
-/** Asks for the application's own tokens; `undefined` where it has none. */
-export function askApplicationTokens(
-  context: OAuthContext,
-  use: RefusedUse,
-  record: GrantRecord | undefined,
-): AskForTokens | undefined {
-  const { principal, url } = use;
-  if (principal.type !== "app" || !context.clients.hasOwnTokens) return undefined;
-  return async (known) => {
-    const { now, timeoutMs } = context;
-    const guard = context.guard(url);
-    const before = known && (await isStillRight(context, use, known)) ? known : undefined;
-    const { server, resource } =
-      before ??
-      (await timeLimited(timeoutMs, undefined, (signal) =>
-        discover({
-          ...{ url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
-          mayUse: (issuer) => context.mayUse(issuer, use),
-        }),
-      ));
-    const own = context.clients.ofApplication(server);
-    if (own === undefined) return refusedHere;
-    const { client, scopes } = own;
-    allowServer(guard, server);
-    const { fetch } = guard;
-    const outcome = await timeLimited(timeoutMs, undefined, (signal) =>
-      requestClientCredentials({ server, client, resource, scopes, fetch, signal, now }),
-    );
-    const first = { server, clientId: client.clientId, resource, scopes, signedInAt: now() };
-    return asAnswer(context, url, outcome, { client, before: { ...first, ...before } });
-  };
-}
-
 type Before = Parameters<typeof renewedTokens>[1];
 
-function asAnswer(
+export function asAnswer(
   context: OAuthContext,
   url: URL,
   outcome: TokenOutcome,

@@ -6,6 +6,7 @@ import { readScopes } from "../protocol/scopes.ts";
 import { type Stored } from "../records/records.ts";
 import { sealChat } from "../records/chat-reference.ts";
 import type { OAuthContext } from "./oauth-context.ts";
+import type { LoginRequired } from "./asked-tokens.ts";
 import type { Asked } from "./read-challenge.ts";
 
 /** A use of a resource by a principal. */
@@ -26,6 +27,8 @@ export interface SignInNeed {
   /** The tokens are of no use any more. */
   readonly isOver?: boolean | undefined;
   readonly lost?: RefreshLoss | undefined;
+  /** At the company, not at the server. */
+  readonly login?: LoginRequired | undefined;
   /** How often the server has asked for more scopes. */
   readonly stepUps?: GrantRecord["stepUps"];
 }
@@ -66,7 +69,9 @@ export async function noteNeeded(
   if (need.lost && tokens?.refreshToken !== undefined) {
     context.emit({ type: "refresh-lost", connection: use.connection, reason: need.lost });
   }
-  if (!isKnown) {
+  // Who is not logged in yet is asked for each time, and told of once.
+  const isTold = need.login && !tokens && isNamed && isSame(before.needed, needed);
+  if (!isKnown && !isTold) {
     context.emit({
       type: "authorization-required",
       connection: use.connection,
@@ -79,7 +84,7 @@ export async function noteNeeded(
 function neededSignIn(
   use: ResourceUse,
   { needed: before, tokens }: GrantRecord,
-  { asked, lost = before?.lost }: SignInNeed,
+  { asked, lost = before?.lost, login }: SignInNeed,
   now: number,
 ): NeededSignIn {
   const { scopes = [], resourceMetadata = before?.resourceMetadata } = asked ?? {};
@@ -92,6 +97,7 @@ function neededSignIn(
     ...(resourceMetadata != null && { resourceMetadata }),
     ...(sessionId !== undefined && { sessionId }),
     ...(lost && { lost }),
+    ...(login && { company: { refusedIdToken: login.refusedIdToken } }),
   };
 }
 
@@ -100,6 +106,8 @@ function isSame(before: NeededSignIn | undefined, needed: NeededSignIn): boolean
     before !== undefined &&
     before.sessionId === needed.sessionId &&
     before.resourceMetadata === needed.resourceMetadata &&
+    (before.company === undefined) === (needed.company === undefined) &&
+    before.company?.refusedIdToken === needed.company?.refusedIdToken &&
     before.scopes.length === needed.scopes.length
   );
 }
@@ -112,7 +120,7 @@ export async function authorizationRequired(
 ): Promise<McpSessionError> {
   const { connection, url } = use;
   const { scopes = [], lost } = needed ?? {};
-  const startUrl = await startUrlOf(context, use, linkKey);
+  const startUrl = await signInUrlOf(context, use, { needed, linkKey });
   const why = lost
     ? ` The tokens of the last sign-in were lost, with the answer to a refresh (${lost}).`
     : "";
@@ -128,8 +136,18 @@ export async function authorizationRequired(
   );
 }
 
+/** Where the user goes: to the company's login, or to the application's page that begins the sign-in. */
+export async function signInUrlOf(
+  context: OAuthContext,
+  use: ResourceUse,
+  { needed, linkKey }: Pick<GrantRecord, "needed" | "linkKey">,
+): Promise<string> {
+  if (needed?.company && context.enterprise) return context.enterprise.loginUrl.href;
+  return await startUrlOf(context, use, linkKey);
+}
+
 /** The application's page where the sign-in for a resource begins, and the agent session that goes on after it. */
-export async function startUrlOf(
+async function startUrlOf(
   { startUrl }: Pick<OAuthContext, "startUrl">,
   { connection, resourceId, sessionId }: ResourceUse,
   linkKey: string | undefined,

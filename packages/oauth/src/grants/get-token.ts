@@ -2,7 +2,8 @@ import { wait } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "../base/refused-token.ts";
 import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
-import { askApplicationTokens, askRefresh } from "./ask-for-tokens.ts";
+import { askRefresh } from "./ask-for-tokens.ts";
+import { askWithoutUser } from "./ask-without-user.ts";
 import {
   authorizationRequired,
   noteNeeded,
@@ -69,14 +70,14 @@ async function renewed(
   const { signal } = request;
   const { tokens } = stored.record ?? {};
   const ask =
-    askRefresh(context, request, tokens) ?? askApplicationTokens(context, request, stored.record);
+    askRefresh(context, request, tokens) ?? askWithoutUser(context, request, stored.record);
   const renewal: Renewal = ask
     ? await renew(context, request, stored, { ask, isEnough, signal })
     : { type: "over", stored, lost: stored.record?.unanswered?.reason };
   if (renewal.type === "tokens") return renewal.tokens;
   if (renewal.type === "failed") throw renewal.error;
-  const { lost } = renewal;
-  return await required(context, request, renewal.stored, { isOver: true, lost });
+  const { lost, login } = renewal;
+  return await required(context, request, renewal.stored, { isOver: true, lost, login });
 }
 
 /** The user signs in for more scopes at most this often within an hour. */
@@ -100,7 +101,14 @@ async function stepUp(
   const isGranted = scopes.length > 0 && scopes.every((scope) => tokens.scopes.includes(scope));
   // The server's own refusal says more than another sign-in would bring.
   if (count >= (isGranted ? 1 : maxStepUps)) return tokens;
-  return await required(context, request, stored, { stepUps: { count: count + 1, since } });
+  const stepUps = { count: count + 1, since };
+  if (tokens.redirectUrl !== undefined || !askWithoutUser(context, request, stored.record)) {
+    return await required(context, request, stored, { stepUps });
+  }
+  // No user gave these scopes, and none is to give more.
+  const noted = await context.records.replace(stored, { ...stored.record!, stepUps });
+  const isOther = ({ accessToken }: GrantTokens) => accessToken !== tokens.accessToken;
+  return noted ? await renewed(context, request, noted, isOther) : changed;
 }
 
 /** What a server said is asked again after this time, in milliseconds: it may need no sign-in any more. */
@@ -113,8 +121,8 @@ async function withoutTokens(
 ) {
   const { refused } = request;
   const { needed, lease } = stored.record ?? {};
-  const isForApplication = request.principal.type === "app" && context.clients.hasOwnTokens;
-  if (isForApplication && (refused || lease)) {
+  const isWanted = refused ?? lease ?? needed?.company;
+  if (isWanted && askWithoutUser(context, request, stored.record)) {
     return await renewed(context, request, stored, () => true);
   }
   if (refused !== undefined) return await required(context, request, stored);
@@ -143,7 +151,9 @@ async function refreshedEarly(
   tokens: GrantTokens,
 ): Promise<GrantTokens> {
   const { now, timeoutMs } = context;
-  const ask = askRefresh(context, request, tokens);
+  const own = request.principal.type === "app" ? undefined : stored.record;
+  const ask =
+    askRefresh(context, request, tokens) ?? (own && askWithoutUser(context, request, own));
   const isOthers = isHeld(stored.record?.lease, context);
   if (ask === undefined || isOthers || !isDue(tokens, now())) return tokens;
   const claimed = await claim(context, request, stored);
@@ -168,7 +178,7 @@ async function giveUp(
   { stored, lost }: Extract<Renewal, { type: "over" }>,
 ): Promise<void> {
   const { record } = stored;
-  if (record?.tokens?.refreshToken === undefined) return;
+  if (record?.tokens === undefined) return;
   const { lease: _, unanswered, ...rest } = record;
   const { refreshToken: _refresh, ...left } = record.tokens;
   const next = { ...rest, tokens: left, ...(lost && { unanswered }) };

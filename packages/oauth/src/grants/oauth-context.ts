@@ -1,3 +1,4 @@
+import type { EnterpriseOptions, WorkloadOptions } from "../base/assertion-options.ts";
 import type { OAuthEvent } from "../base/oauth-event.ts";
 import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
@@ -17,6 +18,9 @@ export interface OAuthContext {
     use: { readonly url: URL; readonly connection: string },
   ) => boolean;
   readonly clients: ClientSource;
+  /** The company's login, with the page where users have it. */
+  readonly enterprise: (EnterpriseOptions & { readonly loginUrl: URL }) | undefined;
+  readonly workload: WorkloadOptions | undefined;
   readonly emit: (event: OAuthEvent) => void;
   /** How long one request to an authorization server may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -34,6 +38,10 @@ export interface ClientSource {
   ) => Promise<Client>;
   /** A client that was taken before; `undefined` if it is not known any more. */
   readonly find: (server: AuthorizationServer, used: UsedClient) => Promise<Client | undefined>;
+  /** The client that an identity provider can name in an assertion: one that is not registered by itself. */
+  readonly given: (server: AuthorizationServer) => Client | undefined;
+  /** The client whose tokens come by the platform's identity. */
+  readonly ofWorkload: ClientSource["ofApplication"];
   /** The client that has tokens of its own, without a user. */
   readonly ofApplication: (
     server: AuthorizationServer,

@@ -1,26 +1,12 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { randomToken, wait } from "@durable-mcp/core/internal";
 import type { RefreshLoss } from "../base/oauth-event.ts";
-import type { TokenOutcome } from "../protocol/token-request.ts";
+import type { AskForTokens, LoginRequired } from "./asked-tokens.ts";
 import type { GrantRecord, GrantTokens, Unanswered } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
 import { newGrant, type ResourceUse } from "./authorization-required.ts";
 import { isHeld, leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { saveInsistently } from "./save-insistently.ts";
-
-/**
- * Asks an authorization server for new tokens. It takes `timeoutMs` at most.
- *
- * @param mark to be called before a refresh token is sent; `false`: another process has the lease by now
- */
-export type AskForTokens = (
-  before: GrantTokens | undefined,
-  mark: () => Promise<boolean>,
-) => Promise<
-  | Exclude<TokenOutcome, { type: "tokens" }>
-  | { readonly type: "overtaken" }
-  | { readonly type: "tokens"; readonly tokens: GrantTokens; readonly undo: () => Promise<unknown> }
->;
 
 /** A refresh token is sent twice at most, and within this time, in milliseconds, if its first use may have counted. */
 const maxTries = 2;
@@ -34,6 +20,7 @@ export type Renewal =
       readonly type: "over";
       readonly stored: Stored<GrantRecord>;
       readonly lost?: RefreshLoss | undefined;
+      readonly login?: LoginRequired | undefined;
     }
   /** The tokens stay. */
   | { readonly type: "failed"; readonly error: McpSessionError };
@@ -152,7 +139,7 @@ async function renewClaimed(
   });
   if (outcome.type === "overtaken") return { type: "again" };
   if (outcome.type === "tokens") {
-    const saved = await save(context, use, held, outcome.tokens);
+    const saved = await save(context, use, held, outcome);
     // By its text: a store that failed may have written all the same.
     if (saved?.accessToken === outcome.tokens.accessToken) emit({ type: "refreshed", connection });
     if (saved !== undefined) return { type: "tokens", tokens: saved };
@@ -165,6 +152,13 @@ async function renewClaimed(
     const lost = outcome.error === "invalid_grant" ? before?.reason : undefined;
     if (lost === undefined) emit({ type: "refresh-refused", connection });
     return { type: "over", stored: held, lost };
+  }
+  if (outcome.type === "not-offered") return { type: "over", stored: held };
+  if (outcome.type === "login-required") return { type: "over", stored: held, login: outcome };
+  if (outcome.type === "denied") {
+    emit({ type: "refresh-refused", connection });
+    await pause(context, held, before);
+    return { type: "failed", error: outcome.error };
   }
   const { sent, error } = outcome;
   emit({ type: "refresh-failed", connection, error });
@@ -208,7 +202,7 @@ async function save(
   context: OAuthContext,
   use: ResourceUse,
   claimed: Stored<GrantRecord>,
-  tokens: GrantTokens,
+  { tokens, isWhole }: { readonly tokens: GrantTokens; readonly isWhole?: boolean },
 ): Promise<GrantTokens | undefined> {
   const { records } = context;
   const { generation } = claimed.record!;
@@ -218,7 +212,9 @@ async function save(
       const { lease: _, unanswered: _answered, ...record } = stored.record!;
       // The connection may have another name by now.
       const { connection } = use;
-      const next = { ...record, connection, tokens, generation: generation + 1 };
+      const { needed, ...rest } = record;
+      const kept = isWhole ? rest : { ...rest, ...(needed && { needed }) };
+      const next = { ...kept, connection, tokens, generation: generation + 1 };
       if ((await records.replace(stored, next)) !== undefined) return tokens;
       stored = await records.grant(use.principal, use.resourceId);
       // The user has signed out, or in again, or the next holder of the lease was faster.

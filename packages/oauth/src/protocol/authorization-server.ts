@@ -17,6 +17,7 @@ const metadata = z.object({
   revocation_endpoint: z.optional(endpoint),
   scopes_supported: z.optional(z.pipe(names, z.transform(askedScopes))),
   grant_types_supported: z.optional(names),
+  authorization_grant_profiles_supported: z.optional(names),
   token_endpoint_auth_methods_supported: z.optional(names),
   code_challenge_methods_supported: z.optional(names),
   authorization_response_iss_parameter_supported: z.optional(z.boolean()),
@@ -38,6 +39,7 @@ export interface AuthorizationServer {
   readonly revocation_endpoint?: string | undefined;
   readonly scopes_supported?: readonly string[] | undefined;
   readonly grant_types_supported?: readonly string[] | undefined;
+  readonly authorization_grant_profiles_supported?: readonly string[] | undefined;
   readonly token_endpoint_auth_methods_supported?: readonly string[] | undefined;
   readonly code_challenge_methods_supported?: readonly string[] | undefined;
   readonly authorization_response_iss_parameter_supported?: boolean | undefined;

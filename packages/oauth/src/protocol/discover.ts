@@ -98,9 +98,10 @@ function isIssuer(value: string): boolean {
   return isHttp && url.username === "" && url.password === "" && !/[?#]/.test(value);
 }
 
-async function findServer(
+/** The authorization server with this issuer, by its metadata; `undefined` without any. */
+export async function findServer(
   issuer: string,
-  found: ProtectedResource | undefined,
+  found: Pick<ProtectedResource, "issuers"> | undefined,
   sending: Sending,
 ): Promise<AuthorizationServer | undefined> {
   for (const url of wellKnownUrls(new URL(issuer))) {

@@ -2,7 +2,13 @@ import * as oauth from "oauth4webapi";
 import { asServer, type AuthorizationServer } from "./authorization-server.ts";
 import { authenticate, type Client, clientOf } from "./client.ts";
 import { isLoopbackUrl } from "./loopback-url.ts";
-import { type RequestFailed, requestError, type Sending, sendRequest } from "./server-request.ts";
+import {
+  type RequestFailed,
+  requestError,
+  type Sending,
+  sendRequest,
+  type ServerAnswer,
+} from "./server-request.ts";
 import { errorWord, serverWords } from "./server-words.ts";
 import { readTokens, type Tokens } from "./tokens.ts";
 
@@ -84,7 +90,7 @@ export async function requestClientCredentials(
   );
 }
 
-function resourceAndScope({
+export function resourceAndScope({
   resource,
   scopes = [],
 }: {
@@ -101,13 +107,39 @@ type Send = (
   options: oauth.TokenEndpointRequestOptions,
 ) => Promise<Response>;
 
-async function requestTokens(
-  { server, client, fetch, signal, now = Date.now }: TokenRequest,
+/** Sends a request for tokens, and reads what they are. */
+export async function requestTokens(
+  request: TokenRequest,
   sent: readonly (string | null)[],
   send: Send,
 ): Promise<TokenOutcome> {
-  const name = { method: "POST", url: new URL(server.token_endpoint) } as const;
+  const { server, client, now = Date.now } = request;
   const sentAt = now();
+  const answer = await askTokenEndpoint(request, sent, send);
+  if (answer.type !== "answer") return answer;
+  const tokens = await readTokens(answer, { server, client, sentAt });
+  if (!("wrong" in tokens)) return { type: "tokens", tokens };
+  return wrongAnswer(request, answer, tokens.wrong);
+}
+
+/** An answer with status 200 that holds none of what it should. */
+export function wrongAnswer(
+  { server }: Pick<TokenRequest, "server">,
+  { status }: ServerAnswer,
+  wrong: string,
+): RequestFailed {
+  const name = { method: "POST", url: new URL(server.token_endpoint) } as const;
+  const error = requestError(name, `${wrong}. The server has to be fixed.`, { status });
+  return { type: "failed", sent: "perhaps", error };
+}
+
+/** One request to a token endpoint. @returns its answer, if it has the status 200 and no error */
+export async function askTokenEndpoint(
+  { server, client, fetch, signal }: Omit<TokenRequest, "resource">,
+  sent: readonly (string | null)[],
+  send: Send,
+): Promise<ServerAnswer | Exclude<TokenOutcome, { type: "tokens" }>> {
+  const name = { method: "POST", url: new URL(server.token_endpoint) } as const;
   const answer = await sendRequest(name, { fetch, signal }, (customFetch, limit) =>
     send(asServer(server), clientOf(client), authenticate(client), {
       [oauth.customFetch]: customFetch,
@@ -134,10 +166,7 @@ async function requestTokens(
     const wasSent = (answer.isUncertain && !isOwn) || status < 400 ? "perhaps" : "answered";
     return { type: "failed", sent: wasSent, error: requestError(name, why, { status }) };
   }
-  const tokens = await readTokens(answer, { server, client, sentAt });
-  if (!("wrong" in tokens)) return { type: "tokens", tokens };
-  const why = `${tokens.wrong}. The server has to be fixed.`;
-  return { type: "failed", sent: "perhaps", error: requestError(name, why, { status }) };
+  return answer;
 }
 
 /** Words for a server that is not well. They say nothing about what was sent. */

@@ -39,6 +39,8 @@ const neededSchema = z.object({
   sessionId: z.optional(z.string()),
   /** Set if the tokens were lost in a refresh. */
   lost: z.optional(loss),
+  /** Set where the user logs in at the company. `refusedIdToken`: the digest of an ID token that is over. */
+  company: z.optional(z.object({ refusedIdToken: z.optional(z.string()) })),
 });
 export type NeededSignIn = Readonly<z.infer<typeof neededSchema>>;
 

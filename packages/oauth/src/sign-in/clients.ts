@@ -39,6 +39,11 @@ export function createClients(options: ClientsOptions): ClientSource {
   const own = given.filter(({ clientCredentials }) => clientCredentials);
   const byMetadata = (): Client | undefined =>
     clientMetadataUrl && { clientId: clientMetadataUrl.href, authMethod: "none" };
+  const byName = (server: AuthorizationServer): Client | undefined =>
+    (server.client_id_metadata_document_supported ? byMetadata() : undefined) ??
+    byHand(ofUsers, server);
+  const scopesAt = ({ issuer: at }: AuthorizationServer) =>
+    [...own, ...ofUsers].find(({ issuer }) => issuer === at)?.scopes ?? [];
   const registered = async ({ issuer }: AuthorizationServer, callback = redirectUrl.href) => {
     const stored = await records.client(issuer, callback);
     const { client } = stored.record ?? {};
@@ -57,8 +62,7 @@ export function createClients(options: ClientsOptions): ClientSource {
 
   return {
     async take(server, guard, signal) {
-      const known = server.client_id_metadata_document_supported ? byMetadata() : undefined;
-      const client = known ?? byHand(ofUsers, server) ?? (await useRegistered(server));
+      const client = byName(server) ?? (await useRegistered(server));
       return client ?? (await registerOnce(options, server, guard, signal));
     },
     async find(server, { clientId, redirectUrl: callback }) {
@@ -68,10 +72,14 @@ export function createClients(options: ClientsOptions): ClientSource {
       const client = await useRegistered(server, callback);
       return client?.clientId === clientId ? client : undefined;
     },
+    given: byName,
+    ofWorkload(server) {
+      const client = byHand(own, server) ?? byName(server);
+      return client && { client, scopes: scopesAt(server) };
+    },
     ofApplication(server) {
       const client = byHand(own, server);
-      const scopes = own.find(({ issuer }) => issuer === server.issuer)?.scopes ?? [];
-      return client && { client, scopes };
+      return client && { client, scopes: scopesAt(server) };
     },
     hasOwnTokens: own.length > 0,
     async forget(server, { clientId, redirectUrl: callback }) {

@@ -1,0 +1,96 @@
+import { timeLimited } from "@durable-mcp/core/internal";
+import type { Guard } from "../guard/guarded-fetch.ts";
+import type { AuthorizationServer } from "../protocol/authorization-server.ts";
+import type { Client } from "../protocol/client.ts";
+import { discover } from "../protocol/discover.ts";
+import { requestClientCredentials, type TokenOutcome } from "../protocol/token-request.ts";
+import type { GrantRecord } from "../records/grant-record.ts";
+import {
+  allowServer,
+  asAnswer,
+  isStillRight,
+  type RefusedUse,
+  refusedHere,
+} from "./ask-for-tokens.ts";
+import { enterpriseTokens } from "./enterprise-tokens.ts";
+import type { OAuthContext } from "./oauth-context.ts";
+import type { AskForTokens, Unasked } from "./asked-tokens.ts";
+import { workloadTokens } from "./workload-tokens.ts";
+
+/** A request for tokens that needs no consent of a user at the authorization server. */
+export interface OwnRequest {
+  readonly use: RefusedUse;
+  readonly record: GrantRecord | undefined;
+  readonly server: AuthorizationServer;
+  /** The MCP server's identifier. */
+  readonly resource: string;
+  /** Those that the MCP server's metadata names. */
+  readonly scopesSupported?: readonly string[] | undefined;
+  readonly guard: Guard;
+  readonly signal: AbortSignal;
+}
+
+/** What came of it; with the client and the scopes that were asked for, unless nothing was sent. */
+export type OwnOutcome =
+  | Unasked
+  | typeof refusedHere
+  | {
+      readonly type: "asked";
+      readonly outcome: TokenOutcome;
+      readonly client: Client;
+      readonly scopes: readonly string[];
+    };
+
+export type AskOwn = (context: OAuthContext, request: OwnRequest) => Promise<OwnOutcome>;
+
+/** How the principal gets tokens without a sign-in; `undefined` where it does not. */
+function wayOf({ clients, enterprise, workload }: OAuthContext, { principal }: RefusedUse) {
+  if (principal.type !== "app") return enterprise && enterpriseTokens(enterprise);
+  if (workload) return workloadTokens(workload);
+  return clients.hasOwnTokens ? applicationTokens : undefined;
+}
+
+/** Asks for tokens without a sign-in of the user; `undefined` where there are none. */
+export function askWithoutUser(
+  context: OAuthContext,
+  use: RefusedUse,
+  record: GrantRecord | undefined,
+): AskForTokens | undefined {
+  const ask = wayOf(context, use);
+  if (ask === undefined) return undefined;
+  return async (known) => {
+    const { now, timeoutMs } = context;
+    const guard = context.guard(use.url);
+    const before = known && (await isStillRight(context, use, known)) ? known : undefined;
+    const found =
+      before ??
+      (await timeLimited(timeoutMs, undefined, (signal) =>
+        discover({
+          ...{ url: use.url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
+          mayUse: (issuer) => context.mayUse(issuer, use),
+        }),
+      ));
+    allowServer(guard, found.server);
+    const asked = await timeLimited(timeoutMs, undefined, (signal) =>
+      ask(context, { ...found, use, record, guard, signal }),
+    );
+    if (asked.type !== "asked") return asked;
+    const { outcome, client, scopes } = asked;
+    const { server, resource } = found;
+    const first = { server, clientId: client.clientId, resource, scopes, signedInAt: now() };
+    const answer = asAnswer(context, use.url, outcome, {
+      client,
+      before: { ...first, ...before, scopes },
+    });
+    return answer.type === "tokens" ? { ...answer, isWhole: true } : answer;
+  };
+}
+
+/** By the application's own registration. */
+const applicationTokens: AskOwn = async (context, { server, resource, guard, signal }) => {
+  const own = context.clients.ofApplication(server);
+  if (own === undefined) return refusedHere;
+  const { now } = context;
+  const request = { server, ...own, resource, fetch: guard.fetch, signal, now };
+  return { type: "asked", outcome: await requestClientCredentials(request), ...own };
+};
