@@ -35,7 +35,7 @@ export function createApplication({
   const getToken = async (more: Partial<OAuthTokenContext> = {}) =>
     await oauth.getToken({ ...use, ...more });
   return {
-    ...{ oauth, events, store, use, getToken },
+    ...{ oauth, events, store, use, getToken, options: all },
     /** Another process of it. */
     next: (more: Partial<Omit<OAuthOptions, "onEvent">> = {}) =>
       createApplication({ url, ...all, ...more }),

@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { startLoopbackServer } from "./loopback-server.ts";
 
+export const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
 /** A request to the token endpoint. */
 export interface TokenRequest {
   readonly grantType: string;
@@ -29,6 +31,8 @@ export interface HandMadeRules {
   rotates: boolean;
   /** How long a registered secret is good, in seconds. Without it the clients are public. */
   secretSeconds: number | undefined;
+  /** Checks an assertion (RFC 7523). @returns the word of the refusal */
+  checkAssertion: ((parameters: URLSearchParams) => Promise<string | undefined>) | undefined;
   /** The scopes of the next tokens. Without them they are those that were asked for. */
   grants: string | undefined;
   /** Takes the place of an answer; `usual` makes it. */
@@ -59,6 +63,7 @@ export async function startHandMadeServer(changes: Partial<HandMadeRules> = {}) 
     accessTokenSeconds: 3_600,
     rotates: true,
     secretSeconds: undefined,
+    checkAssertion: undefined,
     grants: undefined,
     onToken: undefined,
     onRevocation: undefined,
@@ -98,9 +103,12 @@ export async function startHandMadeServer(changes: Partial<HandMadeRules> = {}) 
       },
     };
   };
-  const usualAnswer = ({ grantType, parameters }: TokenRequest): TokenAnswer => {
+  const usualAnswer = ({ grantType, parameters }: TokenRequest, wrong?: string): TokenAnswer => {
     const scope = parameters.get("scope") ?? "";
     if (parameters.get("resource") !== `${server.origin}/mcp`) return refusal("invalid_target");
+    if (grantType === jwtBearer) {
+      return wrong === undefined ? issue(scope, randomUUID()) : refusal(wrong);
+    }
     if (grantType === "client_credentials") return issue(scope, randomUUID(), false);
     if (grantType === "authorization_code") {
       const code = codes.get(parameters.get("code") ?? "");
@@ -166,7 +174,9 @@ export async function startHandMadeServer(changes: Partial<HandMadeRules> = {}) 
       const { authorization } = request.headers;
       const asked: TokenRequest = { grantType, parameters, authorization };
       tokenRequests.push(asked);
-      const usual = () => usualAnswer(asked);
+      const isAssertion = grantType === jwtBearer;
+      const wrong = isAssertion ? await rules.checkAssertion?.(parameters) : undefined;
+      const usual = () => usualAnswer(asked, wrong);
       send(response, await (rules.onToken?.(asked, usual) ?? usual()));
     } else if (pathname === "/revoke") {
       const token = parameters.get("token") ?? "";

@@ -2,6 +2,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import type { ResourceUse } from "./authorization-required.ts";
+import type { TokenOutcome } from "../protocol/token-request.ts";
 import type { Denied } from "./asked-tokens.ts";
 
 /** The error for tokens that cannot be had in this way, whoever signs in. */
@@ -45,6 +46,12 @@ export function notOffered(use: ResourceUse, issuer: string, provider: string): 
   const [server, company] = [issuer, provider].map((each) => new URL(each).origin);
   const why = `${server} does not take users by the login of ${company}, and enterprise.isRequired allows no other way.`;
   return notGiven(use, why, { field: "enterprise.isRequired" });
+}
+
+/** Without a refresh token: who vouches is asked again instead, and can end the access. */
+export function withoutRefresh(outcome: TokenOutcome): TokenOutcome {
+  if (outcome.type !== "tokens") return outcome;
+  return { ...outcome, tokens: { ...outcome.tokens, refreshToken: undefined } };
 }
 
 /** What a function of the application says: a text, or why there is none. */

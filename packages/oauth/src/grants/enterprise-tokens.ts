@@ -6,7 +6,13 @@ import { findServer } from "../protocol/discover.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import { requestError } from "../protocol/server-request.ts";
 import { scopesToAsk } from "../protocol/scopes.ts";
-import { denied, notOffered, textOf, withoutClient } from "./application-answers.ts";
+import {
+  denied,
+  notOffered,
+  textOf,
+  withoutClient,
+  withoutRefresh,
+} from "./application-answers.ts";
 import { allowServer } from "./ask-for-tokens.ts";
 import type { ResourceUse } from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
@@ -47,10 +53,7 @@ export function enterpriseTokens(enterprise: EnterpriseOptions): AskOwn {
     const { assertion } = exchanged;
     const outcome = await requestByAssertion({ server, client, ...sending, assertion });
     if (outcome.type === "refused") return denied(use, server.issuer, outcome);
-    if (outcome.type !== "tokens") return { type: "asked", outcome, client, scopes };
-    // The provider is asked again instead, so that it can end the access.
-    const tokens = { ...outcome.tokens, refreshToken: undefined };
-    return { type: "asked", outcome: { type: "tokens", tokens }, client, scopes };
+    return { type: "asked", outcome: withoutRefresh(outcome), client, scopes };
   };
 }
 

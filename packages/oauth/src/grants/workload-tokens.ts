@@ -1,6 +1,6 @@
 import type { WorkloadOptions } from "../base/assertion-options.ts";
 import { requestByAssertion } from "../protocol/assertion-grant.ts";
-import { denied, notText, textOf, withoutClient } from "./application-answers.ts";
+import { denied, notText, textOf, withoutClient, withoutRefresh } from "./application-answers.ts";
 import type { AskOwn } from "./ask-without-user.ts";
 
 /** The application's own tokens, by the identity that its platform gives to this job. */
@@ -19,6 +19,6 @@ export function workloadTokens({ assertion: tell }: WorkloadOptions): AskOwn {
     const outcome = await requestByAssertion(request);
     // Nobody can sign in for a job: its operator has to know what the server says.
     if (outcome.type === "refused") return denied(use, server.issuer, outcome);
-    return { type: "asked", outcome, ...own };
+    return { type: "asked", outcome: withoutRefresh(outcome), ...own };
   };
 }
