@@ -45,6 +45,7 @@ export { refusingTasks } from "./session/task-answer.ts";
 export { isLost, isOutdated } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession, listedTools, withoutToolList } from "./tools/manage-slot.ts";
 export { compareTools } from "./tools/compare-tools.ts";
+export { inSlotKey } from "./tools/tool-list.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
 export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/principal.ts";

@@ -73,7 +73,7 @@ export function createFetchSource(
 
 /** The definition's options of a session. */
 function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetchOptions> {
-  const { definition, exceptSlot, trace, onSession } = parts;
+  const { definition, exceptSlot, trace, onSession, maxListLength } = parts;
   const { timeouts } = definition.options;
   const {
     except = [],
@@ -86,7 +86,11 @@ function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetch
   return {
     onSession,
     // A new session and its tools are one write of the store then.
-    toolList: { ...toolList, beforeSave: parts.listsTools },
+    toolList: {
+      ...(maxListLength !== undefined && { maxLength: maxListLength }),
+      ...toolList,
+      beforeSave: parts.listsTools,
+    },
     listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
     recovery: {

@@ -66,6 +66,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     pausing,
     takesEnvelopes: !isLeftToClient(parts, pausing !== undefined),
     toolNow: parts.toolNow,
+    listedTools: parts.listedTools,
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
     async client() {

@@ -8,6 +8,7 @@ import { isLost, listedTools } from "@durable-mcp/core/internal";
 import type { JudgedTool } from "../connection/call-envelope.ts";
 import {
   connectTimeoutMs,
+  isStateful,
   type McpClientConnection,
   readyTimeoutMs,
   sessionOptions,
@@ -33,6 +34,8 @@ export interface HttpConnectionOptions extends ConnectionStep {
   readonly outdated?: ActiveSessionSnapshot | undefined;
   /** The save point of the slot. */
   readonly onSession?: OnSession | undefined;
+  /** As of the slot. */
+  readonly maxListLength?: number | undefined;
   /** Whether the step lists the tools as soon as it is connected. */
   readonly listsTools?: boolean | undefined;
   /** Where calls wait, if the connection has `waiting`. */
@@ -108,8 +111,10 @@ export function createHttpParts(options: HttpConnectionOptions) {
     use: sent,
     toolNow:
       typeof definition.options.approval === "function" && slot
-        ? (tool: JudgedTool) => listedTools(slot).find(({ name }) => name === tool.name) ?? tool
+        ? (tool: JudgedTool) =>
+            listedTools(slot)?.tools?.find(({ name }) => name === tool.name) ?? tool
         : undefined,
+    listedTools: slot && isStateful(definition) ? () => listedTools(slot) : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */

@@ -1,7 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
-import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
+import { abortable, inSlotKey, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
 import { reportProgress } from "../connection/call-progress.ts";
@@ -183,17 +183,25 @@ function createReplay(
 
 async function listAllTools(
   client: MCPClient,
-  { name, origin }: LiveConnection,
+  { name, origin, listedTools }: LiveConnection,
   signal: AbortSignal,
-) {
-  const pages = await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) =>
-    client.listTools({
-      ...(cursor === undefined ? {} : { params: { cursor } }),
-      options: { signal },
-    }),
-  );
-  return uniqueTools(pages.flatMap(({ tools }) => tools));
+): Promise<Definitions> {
+  const list = async (meta: object) =>
+    await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) => {
+      const params = { ...(cursor !== undefined && { cursor }), ...meta };
+      const isPlain = Object.keys(params).length === 0;
+      return client.listTools({ ...(!isPlain && { params }), options: { signal } });
+    });
+  const pages = await list(listedTools?.() ? { _meta: { [inSlotKey]: true } } : {});
+  const left = pages.filter(({ _meta }) => _meta?.[inSlotKey] === true);
+  const inSlot = left.length === pages.length ? listedTools?.()?.tools : undefined;
+  if (inSlot) return inSlot as Definitions;
+  // The session was lost while it listed.
+  const whole = left.length > 0 ? await list({}) : pages;
+  return uniqueTools(whole.flatMap(({ tools }) => tools));
 }
+
+type Definitions = Parameters<MCPClient["toolsFromDefinitions"]>[0]["tools"];
 
 interface CallUse {
   readonly abortSignal?: AbortSignal;

@@ -16,7 +16,7 @@ export const LATEST_SESSION_VERSION = "2025-11-25";
 /** Larger snapshots are refused, as are deeper ones. Counted in UTF-16 units of the JSON text. */
 const MAX_SNAPSHOT_LENGTH = 1_000_000;
 /** A kept snapshot is smaller, because a store's record has the same limit and other fields too. */
-const MAX_KEPT_LENGTH = 900_000;
+export const MAX_KEPT_LENGTH = 900_000;
 const MAX_DEPTH = 64;
 
 /**

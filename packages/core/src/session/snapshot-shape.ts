@@ -38,16 +38,19 @@ function listOf(item: Shape): Shape {
  * @param isOpen whether it may have other fields too @default false
  */
 function recordOf(shapes: Readonly<Record<string, Shape>>, isOpen = false): Shape {
+  const fields = Object.entries(shapes).map(([name, shape]) => {
+    const key = name.replace("?", "");
+    return { key, shape, isOptional: key !== name };
+  });
+  const keys = new Set(fields.map(({ key }) => key));
   return (value) => {
     if (!isRecord(value)) return [];
-    const others = new Set(Object.keys(value));
-    for (const [name, shape] of Object.entries(shapes)) {
-      const key = name.replace("?", "");
-      const field = others.delete(key) ? value[key] : undefined;
-      const wrong = field === undefined && key !== name ? undefined : shape(field);
+    for (const { key, shape, isOptional } of fields) {
+      const field = Object.hasOwn(value, key) ? value[key] : undefined;
+      const wrong = field === undefined && isOptional ? undefined : shape(field);
       if (wrong) return [key, ...wrong];
     }
-    return isOpen || others.size === 0 ? undefined : [];
+    return isOpen || Object.keys(value).every((key) => keys.has(key)) ? undefined : [];
   };
 }
 
@@ -81,6 +84,27 @@ const toolList = recordOf({
   tools: listOf(recordOf({ name: anyText, inputSchema: anyRecord }, true)),
   listedAt: anyNumber,
 });
+
+const anyFlag = when((value) => typeof value === "boolean");
+
+/** The tools of a list as clients take it: `@ai-sdk/mcp` refuses a list with any other tool. */
+export const anyTools = listOf(
+  recordOf(
+    {
+      ...{ name: anyText, "title?": anyText, "description?": anyText },
+      inputSchema: recordOf({ "properties?": anyRecord }, true),
+      ...{ "outputSchema?": anyRecord, "_meta?": anyRecord },
+      "annotations?": recordOf(
+        {
+          ...{ "title?": anyText, "readOnlyHint?": anyFlag, "destructiveHint?": anyFlag },
+          ...{ "idempotentHint?": anyFlag, "openWorldHint?": anyFlag },
+        },
+        true,
+      ),
+    },
+    true,
+  ),
+);
 
 /** The requests whose results a memory keeps. */
 export type KeptMethod = (typeof keptMethods)[number];
