@@ -2,6 +2,17 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+const owned = new WeakSet<object>();
+
+/** Parses a stored text. Nobody else has the value, so it need not be copied before it is checked. @throws */
+export function parseOwned(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (isRecord(value)) owned.add(value);
+  return value;
+}
+
+export const isOwned = (value: unknown) => isRecord(value) && owned.has(value);
+
 /** Whether a value of JSON is so shallow that it can be printed again. */
 export function isPrintable(value: unknown): boolean {
   try {

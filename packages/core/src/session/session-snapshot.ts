@@ -189,10 +189,15 @@ export function asInitializeResult(value: unknown): InitializeResult | undefined
  * @throws {McpSessionError} `STATE_INVALID`, naming the first wrong field and no value.
  */
 export function parseSessionSnapshot(value: unknown): SessionSnapshot {
-  const copy = ownJson(value);
-  const wrong = anySnapshot(copy);
-  if (!wrong) return copy as SessionSnapshot;
-  if (isNewerFormat(copy)) throw newerFormat("The session snapshot");
+  return readSessionSnapshot(ownJson(value));
+}
+
+/** The same, for JSON that nobody else has and that a store has bounded: it is checked, and not copied. */
+export function readSessionSnapshot(json: unknown): SessionSnapshot {
+  checkNesting(json, 0);
+  const wrong = anySnapshot(json);
+  if (!wrong) return json as SessionSnapshot;
+  if (isNewerFormat(json)) throw newerFormat("The session snapshot");
   throw stateInvalid(wrong.join(".") || "the snapshot");
 }
 
@@ -202,7 +207,8 @@ export function parseSessionSnapshot(value: unknown): SessionSnapshot {
  */
 export function isKeepable(snapshot: SessionSnapshot): boolean {
   try {
-    return JSON.stringify(parseSessionSnapshot(snapshot)).length <= MAX_KEPT_LENGTH;
+    const { length } = JSON.stringify(snapshot);
+    return length <= MAX_KEPT_LENGTH && readSessionSnapshot(snapshot) === snapshot;
   } catch {
     return false;
   }
@@ -217,16 +223,14 @@ function ownJson(value: unknown): unknown {
     throw stateInvalid("the snapshot", cause);
   }
   if (text === undefined || text.length > MAX_SNAPSHOT_LENGTH) throw stateInvalid("the size");
-  const copy: unknown = JSON.parse(text);
-  checkNesting(copy, 0);
-  return copy;
+  return JSON.parse(text);
 }
 
 function checkNesting(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return;
   if (depth >= MAX_DEPTH) throw stateInvalid("the depth");
   if (Object.hasOwn(value, "__proto__")) throw stateInvalid("__proto__");
-  for (const child of Object.values(value)) checkNesting(child, depth + 1);
+  for (const key in value) checkNesting((value as Record<string, unknown>)[key], depth + 1);
 }
 
 function stateInvalid(field: string, cause?: unknown): McpSessionError {
