@@ -1,7 +1,13 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
-import { abortable, inSlotKey, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
+import {
+  abortable,
+  inSlotKey,
+  listPages,
+  uniqueTools,
+  waitingCallOf,
+} from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
 import { reportProgress } from "../connection/call-progress.ts";

@@ -168,7 +168,10 @@ export type ResendPolicy = "safe" | "always" | "never" | ((request: JsonRpcReque
 export interface ToolListOptions {
   /** What is older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
   readonly maxAgeMs?: number;
-  /** A list whose JSON is longer than this, in characters, is only kept for the step. @default 200000 */
+  /**
+   * A list whose JSON is longer than this, in characters, is only kept for the step. @default 200000, and in a store
+   * of durable sessions what fits into a record
+   */
   readonly maxLength?: number;
 }
 
