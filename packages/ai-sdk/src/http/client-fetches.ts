@@ -86,11 +86,7 @@ function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetch
   return {
     onSession,
     // A new session and its tools are one write of the store then.
-    toolList: {
-      ...(maxListLength !== undefined && { maxLength: maxListLength }),
-      ...toolList,
-      beforeSave: parts.listsTools,
-    },
+    toolList: { maxLength: maxListLength, ...toolList, beforeSave: parts.listsTools },
     listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
     recovery: {

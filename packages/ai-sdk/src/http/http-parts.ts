@@ -1,14 +1,8 @@
-import {
-  type ActiveSessionSnapshot,
-  createSessionSlot,
-  type OnSession,
-  type SessionSlot,
-} from "@durable-mcp/core";
+import { type ActiveSessionSnapshot, createSessionSlot, type OnSession } from "@durable-mcp/core";
 import { isLost, listedTools } from "@durable-mcp/core/internal";
 import type { JudgedTool } from "../connection/call-envelope.ts";
 import {
   connectTimeoutMs,
-  isStateful,
   type McpClientConnection,
   readyTimeoutMs,
   sessionOptions,
@@ -23,21 +17,12 @@ import {
   restoreSessionError,
 } from "../events/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
+import type { StepSlot } from "../slots/step-slot.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 
-export interface HttpConnectionOptions extends ConnectionStep {
+export interface HttpConnectionOptions extends ConnectionStep, Partial<StepSlot> {
   readonly definition: McpClientConnection;
-  /** The slot of a connection that keeps a session or a memory. */
-  readonly slot?: SessionSlot | undefined;
-  /** A kept session that the next one replaces. */
-  readonly outdated?: ActiveSessionSnapshot | undefined;
-  /** The save point of the slot. */
-  readonly onSession?: OnSession | undefined;
-  /** As of the slot. */
-  readonly maxListLength?: number | undefined;
-  /** Whether the step lists the tools as soon as it is connected. */
-  readonly listsTools?: boolean | undefined;
   /** Where calls wait, if the connection has `waiting`. */
   readonly waiting?: WaitingSource | undefined;
 }
@@ -114,7 +99,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
         ? (tool: JudgedTool) =>
             listedTools(slot)?.tools?.find(({ name }) => name === tool.name) ?? tool
         : undefined,
-    listedTools: slot && isStateful(definition) ? () => listedTools(slot) : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */

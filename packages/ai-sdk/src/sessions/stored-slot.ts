@@ -110,8 +110,8 @@ function createStoredSlot(
   const stepSlot: StepSlot = {
     slot,
     outdated,
-    // A state travels with each request of the application. A store takes what fits into its record.
-    ...(carried === undefined && { maxListLength: Number.MAX_SAFE_INTEGER }),
+    // A state travels with the application, so it takes less than a record.
+    maxListLength: carried ? undefined : Number.MAX_SAFE_INTEGER,
     async onSession(own) {
       try {
         const { saved, startedAt: start } = await saveSession(step, own);

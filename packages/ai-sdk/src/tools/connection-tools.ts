@@ -187,23 +187,26 @@ function createReplay(
   };
 }
 
+/** All tools of the server: those in the connection's slot, if it has listed them, so that nobody parses them again. */
 async function listAllTools(
   client: MCPClient,
   { name, origin, listedTools }: LiveConnection,
   signal: AbortSignal,
 ): Promise<Definitions> {
-  const list = async (meta: object) =>
+  const list = async (mark?: { readonly _meta: Record<string, unknown> }) =>
     await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) => {
-      const params = { ...(cursor !== undefined && { cursor }), ...meta };
-      const isPlain = Object.keys(params).length === 0;
-      return client.listTools({ ...(!isPlain && { params }), options: { signal } });
+      const params = { ...mark, ...(cursor !== undefined && { cursor }) };
+      return client.listTools({
+        ...((mark ?? cursor) !== undefined && { params }),
+        options: { signal },
+      });
     });
-  const pages = await list(listedTools?.() ? { _meta: { [inSlotKey]: true } } : {});
+  const pages = await list(listedTools?.() && { _meta: { [inSlotKey]: true } });
   const left = pages.filter(({ _meta }) => _meta?.[inSlotKey] === true);
   const inSlot = left.length === pages.length ? listedTools?.()?.tools : undefined;
   if (inSlot) return inSlot as Definitions;
   // The session was lost while it listed.
-  const whole = left.length > 0 ? await list({}) : pages;
+  const whole = left.length > 0 ? await list() : pages;
   return uniqueTools(whole.flatMap(({ tools }) => tools));
 }
 

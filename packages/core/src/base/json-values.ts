@@ -10,8 +10,7 @@ export function parseOwned(text: string): unknown {
   if (isRecord(value)) owned.add(value);
   return value;
 }
-
-export const isOwned = (value: unknown) => isRecord(value) && owned.has(value);
+export const isOwned = (value: unknown) => owned.has(value as object);
 
 /** Whether a value of JSON is so shallow that it can be printed again. */
 export function isPrintable(value: unknown): boolean {

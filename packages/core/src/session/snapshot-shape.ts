@@ -38,19 +38,17 @@ function listOf(item: Shape): Shape {
  * @param isOpen whether it may have other fields too @default false
  */
 function recordOf(shapes: Readonly<Record<string, Shape>>, isOpen = false): Shape {
-  const fields = Object.entries(shapes).map(([name, shape]) => {
-    const key = name.replace("?", "");
-    return { key, shape, isOptional: key !== name };
-  });
-  const keys = new Set(fields.map(({ key }) => key));
+  const fields = new Map(
+    Object.entries(shapes).map(([name, shape]) => [name.replace("?", ""), { name, shape }]),
+  );
   return (value) => {
     if (!isRecord(value)) return [];
-    for (const { key, shape, isOptional } of fields) {
+    for (const [key, { name, shape }] of fields) {
       const field = Object.hasOwn(value, key) ? value[key] : undefined;
-      const wrong = field === undefined && isOptional ? undefined : shape(field);
+      const wrong = field === undefined && key !== name ? undefined : shape(field);
       if (wrong) return [key, ...wrong];
     }
-    return isOpen || Object.keys(value).every((key) => keys.has(key)) ? undefined : [];
+    return isOpen || Object.keys(value).every((key) => fields.has(key)) ? undefined : [];
   };
 }
 
@@ -85,26 +83,22 @@ const toolList = recordOf({
   listedAt: anyNumber,
 });
 
-const anyFlag = when((value) => typeof value === "boolean");
-
-/** The tools of a list as clients take it: `@ai-sdk/mcp` refuses a list with any other tool. */
+/** Tools that every client takes. `@ai-sdk/mcp` refuses a list for one of another form. */
 export const anyTools = listOf(
   recordOf(
     {
       ...{ name: anyText, "title?": anyText, "description?": anyText },
       inputSchema: recordOf({ "properties?": anyRecord }, true),
       ...{ "outputSchema?": anyRecord, "_meta?": anyRecord },
-      "annotations?": recordOf(
-        {
-          ...{ "title?": anyText, "readOnlyHint?": anyFlag, "destructiveHint?": anyFlag },
-          ...{ "idempotentHint?": anyFlag, "openWorldHint?": anyFlag },
-        },
-        true,
-      ),
+      "annotations?": when((value) => isRecord(value) && Object.entries(value).every(isHint)),
     },
     true,
   ),
 );
+
+function isHint([name, value]: [string, unknown]): boolean {
+  return typeof value === (name === "title" ? "string" : "boolean");
+}
 
 /** The requests whose results a memory keeps. */
 export type KeptMethod = (typeof keptMethods)[number];

@@ -3,7 +3,7 @@ import { isRecord } from "../base/json-values.ts";
 import { isFresh, type SessionContext } from "../session/session-context.ts";
 import type { ToolChanges } from "../session/session-event.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
-import { sameSession, type SlotState } from "../session/slot-state.ts";
+import { type LiveSession, sameSession, type SlotState } from "../session/slot-state.ts";
 import {
   isKeepable,
   isOutdated,
@@ -73,11 +73,7 @@ export function leftInSlot<RESULT extends Record<string, unknown>>(
   return { ...result, tools: [], _meta: { ...(result["_meta"] as object), [inSlotKey]: true } };
 }
 
-/**
- * Reads a message of the server: pages of a list, news about the list, an unknown tool.
- *
- * @returns whether it was a page that the slot has now
- */
+/** Reads news of the tools in a message of the server. @returns whether it was a page of a list that the slot has now */
 export function observeTools(
   context: SessionContext,
   message: JsonRpcMessage,
@@ -114,7 +110,7 @@ function collectPage(
   { result }: JsonRpcResponse,
   { params = {} }: JsonRpcRequest,
 ): boolean {
-  const { state, now } = context;
+  const { state } = context;
   const { pages } = state.tools;
   const session = liveSession(state);
   const { tools: page, nextCursor } = result ?? {};
@@ -124,22 +120,22 @@ function collectPage(
   pages.delete(cursor);
   if (before === undefined || !sameSession(before.session, session)) return false;
   const tools = uniqueTools([...before.tools, ...(page as ToolDefinition[])]);
-  if (nextCursor != null) {
-    setBounded(pages, nextCursor, { session, tools }, maxUnderWay);
-    return true;
-  }
+  if (nextCursor == null) keepList(context, session, tools);
+  else setBounded(pages, nextCursor, { session, tools }, maxUnderWay);
+  return true;
+}
+
+function keepList(context: SessionContext, session: LiveSession, tools: ToolDefinition[]): void {
+  const { state, now } = context;
   const list = { tools, listedAt: now() };
   const isShort = isShortList(context, list);
   const last = lastList(state);
   state.tools.local = { session, list };
   if (last) tellChanges(context, "new-list", last.tools, tools);
   const { snapshot } = state;
-  if (snapshot === undefined || !("initializeResult" in snapshot)) return true;
-  if (snapshot.kind !== session.kind) return true;
-  if (snapshot.kind === "session" && !sameSession(snapshot, session)) return true;
-  const isSaved = isShort && isKeepable({ ...snapshot, toolList: list });
-  saveList(state, isSaved ? list : undefined);
-  return true;
+  if (snapshot === undefined || snapshot.kind !== session.kind) return;
+  if (snapshot.kind === "session" && !sameSession(snapshot, session)) return;
+  saveList(state, isShort && isKeepable({ ...snapshot, toolList: list }) ? list : undefined);
 }
 
 /** Whether a list may be saved. A longer one is not printed to its end. @throws for tools too deep to be printed */
