@@ -48,13 +48,11 @@ export interface LiveProcess {
   end(mode: "restart" | "end"): Promise<void>;
 }
 
-export interface ProcessStatus {
+export interface ProcessStatus extends Pick<ConnectionState, "protocolVersion" | "server"> {
   /** Whether it runs. Otherwise the next use starts another in its place. */
   readonly isRunning: boolean;
   /** In milliseconds since 1970-01-01 UTC. */
   readonly startedAt?: number;
-  readonly protocolVersion?: string;
-  readonly server?: { readonly name: string; readonly version: string };
 }
 
 /** What is known of a connection in this process. Times are milliseconds since 1970-01-01 UTC. */

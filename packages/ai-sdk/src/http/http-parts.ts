@@ -35,7 +35,7 @@ export type TakeFetch = () => typeof globalThis.fetch;
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, onSession, listsTools, telemetry, now, sessionName } = options;
-  const { url } = definition.options;
+  const { url, waiting, onElicitation } = definition.options;
   const { connection } = context;
   const { origin, pathname } = new URL(url);
   const endpoint = `${origin}${pathname}`;
@@ -50,7 +50,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
       options.countRequest(connection);
     },
     onSession() {
-      const { session, waiting } = definition.options;
+      const { session } = definition.options;
       // The definition says nothing of sessions.
       if (session === undefined && waiting === undefined)
         options.emit({ type: "session-unused", connection });
@@ -73,7 +73,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
     const own = restoreSessionError(error, connection, deliverySlot);
     const isOver = isAborted || context.abortSignal.aborted;
     const hint = pathHint(connectionFetch.initializeStatus, pathname);
-    const { waiting, onElicitation } = definition.options;
     const isMute = waiting === undefined && onElicitation === undefined;
     const use = { connection, origin, endpoint, method, pathHint: hint, isMute };
     return connectionFetch.scrubError(isOver ? own : requestError(own, use));
@@ -97,7 +96,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     toolNow:
       typeof definition.options.approval === "function" && slot
         ? (tool: JudgedTool) =>
-            listedTools(slot)?.tools?.find(({ name }) => name === tool.name) ?? tool
+            listedTools(slot)?.tools?.find((it) => it.name === tool.name) ?? tool
         : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),

@@ -2,12 +2,14 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The longest JSON of a stored value, and of a snapshot, in UTF-16 units. */
+export const maxValueLength = 1_000_000;
 const owned = new WeakSet<object>();
 
-/** Parses a stored text. Nobody else has the value, so it need not be copied before it is checked. @throws */
+/** Parses a stored text. Nobody else has the value, so one of a lawful size need not be copied to be checked. @throws */
 export function parseOwned(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  if (isRecord(value)) owned.add(value);
+  if (isRecord(value) && text.length <= maxValueLength) owned.add(value);
   return value;
 }
 export const isOwned = (value: unknown) => owned.has(value as object);

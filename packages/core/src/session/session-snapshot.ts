@@ -1,5 +1,5 @@
 import { invalidOption } from "../base/check-option.ts";
-import { isRecord } from "../base/json-values.ts";
+import { isRecord, maxValueLength } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import {
   anyInitializeResult,
@@ -13,8 +13,6 @@ import {
 /** The newest protocol revision that has sessions; offered when the fetch initializes by itself. */
 export const LATEST_SESSION_VERSION = "2025-11-25";
 
-/** Larger snapshots are refused, as are deeper ones. Counted in UTF-16 units of the JSON text. */
-const MAX_SNAPSHOT_LENGTH = 1_000_000;
 /** A kept snapshot is smaller, because a store's record has the same limit and other fields too. */
 export const MAX_KEPT_LENGTH = 900_000;
 const MAX_DEPTH = 64;
@@ -222,7 +220,7 @@ function ownJson(value: unknown): unknown {
   } catch (cause) {
     throw stateInvalid("the snapshot", cause);
   }
-  if (text === undefined || text.length > MAX_SNAPSHOT_LENGTH) throw stateInvalid("the size");
+  if (text === undefined || text.length > maxValueLength) throw stateInvalid("the size");
   return JSON.parse(text);
 }
 

@@ -4,7 +4,8 @@ import { saveSession, startStep } from "../../test/step.ts";
 import { listedTools } from "./manage-slot.ts";
 import { inSlotKey } from "./tool-list.ts";
 
-const marked = { _meta: { [inSlotKey]: true } };
+const mark = { [inSlotKey]: true };
+const marked = { _meta: mark };
 
 /** A step on a server with these pages of tools, and what was sent to list them. */
 async function startListing(pages: unknown[][]) {
@@ -36,7 +37,7 @@ test("who takes the tools from the slot gets none in the answer, from the server
 test("the server gets what else is in the request", async () => {
   const { client, slot, sent } = await startListing([[toolDefinition("a")], [toolDefinition("b")]]);
   const trace = { traceparent: "00-1-2-01" };
-  await client.request("tools/list", { _meta: { ...marked._meta, ...trace } });
+  await client.request("tools/list", { _meta: { ...mark, ...trace } });
   const { result } = await client.request("tools/list", { cursor: "1", ...marked });
   expect(result).toEqual({ tools: [], ...marked });
   expect(sent()).toEqual([{ _meta: trace }, { cursor: "1" }]);
