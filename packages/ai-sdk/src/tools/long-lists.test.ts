@@ -1,8 +1,10 @@
 import { createMCPClient } from "@ai-sdk/mcp";
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
+import { createDrivenStore } from "@durable-mcp/core/store-driver";
 import { asSchema, type ToolSet } from "ai";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { createMapDriver } from "../../../core/test/map-driver.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
@@ -78,6 +80,18 @@ test("a list beyond the bound of a store is asked for in each step", async () =>
   expect(log).toEqual(["POST tools/list", "POST tools/call"]);
   expect(types).toEqual(["resumed"]);
   expect(Object.keys(tools)).toHaveLength(1_001);
+});
+
+test("a list that a store has no room for is told of in each step, and written in none", async () => {
+  const server = await startLongServer(100, 500);
+  const store = createDrivenStore(createMapDriver(20_000));
+  await takeStep(server, store);
+  const put = vi.spyOn(store, "put");
+  const { types, log } = await takeStep(server, store);
+  expect(log).toEqual(["POST tools/list", "POST tools/call"]);
+  expect(types).toEqual(["resumed", "not-kept"]);
+  // The one that the store refused.
+  expect(put).toHaveBeenCalledTimes(1);
 });
 
 test("a state that the application carries does not grow by a long list", async () => {

@@ -6,9 +6,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 export const maxValueLength = 1_000_000;
 const owned = new WeakSet<object>();
 
-/** Parses a stored text. Nobody else has the value, so one of a lawful size need not be copied to be checked. @throws */
-export function parseOwned(text: string): unknown {
-  const value: unknown = JSON.parse(text);
+/** Notes of a value of a stored text that nobody else has it: of a lawful size, it need not be copied to be checked. */
+export function owning<VALUE>(value: VALUE, text: string): VALUE {
   if (isRecord(value) && text.length <= maxValueLength) owned.add(value);
   return value;
 }

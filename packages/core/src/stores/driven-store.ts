@@ -1,5 +1,5 @@
 import { checkedClock, checkFunction, checkMs, checkWhole } from "../base/check-option.ts";
-import { parseOwned } from "../base/json-values.ts";
+import { owning } from "../base/json-values.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type { StoreDriver, StoredText } from "./driver.ts";
 import type { JsonValue, SessionStore, StoredValue } from "./session-store.ts";
@@ -176,7 +176,7 @@ function createValueReader({
       get value() {
         if (parsed !== undefined) return parsed;
         try {
-          parsed = parseOwned(text) as JsonValue;
+          parsed = owning(JSON.parse(text) as JsonValue, text);
         } catch {
           parsed = null;
           tellUnreadable();
