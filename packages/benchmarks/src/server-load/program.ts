@@ -2,7 +2,7 @@
  * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run:
  *
  *     npm run lab -- load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
- *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.25] [--warm-up 12000] [--sessions 10000]
+ *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.25] [--warm-up 5000] [--windows 6] [--sessions 10000]
  */
 import { parseArgs } from "node:util";
 import { measureCalls, type MeasuredCalls } from "./measure-calls.ts";
@@ -34,7 +34,8 @@ const { values } = parseArgs({
     processes: { type: "string", default: "2" },
     rounds: { type: "string", default: "4" },
     seconds: { type: "string", default: "0.25" },
-    "warm-up": { type: "string", default: "12000" },
+    "warm-up": { type: "string", default: "5000" },
+    windows: { type: "string", default: "6" },
     sessions: { type: "string", default: "10000" },
     markdown: { type: "boolean", default: false },
   },
@@ -90,14 +91,19 @@ async function measureAllCalls(): Promise<MeasuredCalls[]> {
   const counting = { tool: "count", callers: callersThatCount, seconds };
   const measured: MeasuredCalls[] = [];
   for (const format of wantedFormats) {
-    const calls = await measureCalls({
+    const { calls, warmUps } = await measureCalls({
       ...{ names, format, places },
       series: format === wantedFormats[0] ? [...greetings, counting] : greetings,
       processes: Number(values.processes),
       rounds: Number(values.rounds),
-      warmUpCalls: Number(values["warm-up"]),
+      warmUp: {
+        calls: Number(values["warm-up"]),
+        fewest: Number(values.windows),
+        most: 4 * Number(values.windows),
+      },
     });
     measured.push(...calls);
+    print(tables.warmUpTable(`Before, ${format === "sse" ? "SSE" : "JSON"} answers`, warmUps));
     for (const [tool, title] of Object.entries(titles)) {
       const ofTool = calls.filter((one) => one.tool === tool);
       print(tables.callsTable(`${title}, ${format === "sse" ? "SSE" : "JSON"} answers`, ofTool));

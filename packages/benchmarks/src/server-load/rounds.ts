@@ -55,23 +55,6 @@ export async function runRounds(
   return turns;
 }
 
-/** Longer is not worth the wait: a server as slow as that waits for its disk. */
-const longestWarmUpMs = 6_000;
-
-/**
- * Calls all servers equally often without measuring, until their compilers are done. After 3,000 calls the SDK's transport
- * takes twice the time that it takes after 12,000.
- */
-export async function warmUp(servers: readonly RunningServer[], calls: number): Promise<void> {
-  for (const { callers } of servers) {
-    const end = performance.now() + longestWarmUpMs;
-    let made = 0;
-    const callSome = async (caller: SessionCaller) => {
-      while (made++ < calls && performance.now() < end) await caller.call("greet");
-    };
-    await Promise.all(callers.map(callSome));
-  }
-}
 
 async function takeTurn(server: RunningServer, calls: Calls): Promise<Omit<Turn, "ofBase">> {
   // It has slept while others ran, and its caches are theirs.
