@@ -1,8 +1,9 @@
 /**
- * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run:
+ * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run, and fails when a target
+ * is missed:
  *
- *     npm run lab -- load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
- *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.25] [--warm-up 5000] [--windows 6] [--sessions 10000]
+ *     npm run load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
+ *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.5] [--warm-up 5000] [--windows 6] [--sessions 10000]
  */
 import { parseArgs } from "node:util";
 import { measureCalls, type MeasuredCalls } from "./measure-calls.ts";
@@ -33,7 +34,7 @@ const { values } = parseArgs({
     formats: { type: "string", default: formats.join() },
     processes: { type: "string", default: "2" },
     rounds: { type: "string", default: "4" },
-    seconds: { type: "string", default: "0.25" },
+    seconds: { type: "string", default: "0.5" },
     "warm-up": { type: "string", default: "5000" },
     windows: { type: "string", default: "6" },
     sessions: { type: "string", default: "10000" },
@@ -67,7 +68,7 @@ try {
 }
 
 async function measure(): Promise<void> {
-  print(tables.machineTable(["npm run lab -- load --", ...process.argv.slice(2)].join(" ")));
+  print(tables.machineTable(["npm run load --", ...process.argv.slice(2)].join(" ")));
   const calls = wantedParts.includes("calls") ? await measureAllCalls() : [];
   const operations = wantedParts.includes("operations")
     ? await measureOperations(withStore, wantedFormats, places)
@@ -78,11 +79,14 @@ async function measure(): Promise<void> {
     : { progress: [], idle: [] };
   print(tables.progressTable(progress));
   print(tables.idleTable(idle));
-  if (wantedParts.includes("sessions")) {
-    const sessions = Number(values.sessions);
-    print(tables.sessionsTable(await measureSessions(inOneProcess, sessions, places), sessions));
-  }
-  print(tables.targetsTable(targetRows({ calls, operations, progress, idle })));
+  const count = Number(values.sessions);
+  const sessions = wantedParts.includes("sessions")
+    ? await measureSessions(inOneProcess, count, places)
+    : [];
+  print(tables.sessionsTable(sessions, count));
+  const targets = targetRows({ calls, operations, progress, idle, sessions });
+  print(tables.targetsTable(targets));
+  if (targets.some(({ isMet }) => !isMet)) process.exitCode = 1;
 }
 
 async function measureAllCalls(): Promise<MeasuredCalls[]> {
