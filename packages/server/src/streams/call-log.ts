@@ -21,7 +21,7 @@ export interface CallLog {
   /** How many parts were stored. */
   readonly parts: number;
   /** The writes that store the last message, with those that wait, and forget `evicted`. */
-  finish(event: LoggedEvent, evicted: CallLog | undefined): StoreBatchWrite[];
+  finish(event: LoggedEvent, evicted: readonly CallLog[]): StoreBatchWrite[];
   /** After `finish` is stored: drops what only it needed. */
   release(): void;
   /** The writes that forget the call. */
@@ -165,11 +165,12 @@ export function createCallLog(
     },
     finish: (event, evicted) => {
       // No answers are kept: nothing is left of this one.
-      if (evicted === log) return makeRoom(Infinity, 0);
+      if (evicted.includes(log)) return makeRoom(Infinity, 0);
       const events = withinBounds([...waiting, event], maxEvents, maxLength);
       const room = makeRoom(events.length, lengthOf(events));
       // What does not fit into one transaction expires on its own.
-      return [row(key, events), ...room, ...(evicted?.forget() ?? [])].slice(0, maxBatch - 1);
+      const forgotten = evicted.flatMap((each) => each.forget());
+      return [row(key, events), ...room, ...forgotten].slice(0, maxBatch - 1);
     },
     release: () => {
       waiting = [];
