@@ -51,11 +51,11 @@ export interface LiveSession {
   /** Ends the waits of the session's calls, and its listening streams in this process. */
   readonly closed: AbortSignal;
   /** Ends the listening streams that are open now. */
-  readonly listening: AbortSignal;
+  listening(): AbortSignal;
   /** Requests until their answer, other messages until they are handed on. */
-  readonly messagesInFlight: number;
+  messagesInFlight(): number;
   /** Tasks whose work runs in the server. */
-  readonly runningTasks: number;
+  runningTasks(): number;
   /** `undefined` when so many more would be too many. */
   admit(messages: number): Admission | undefined;
   isServing(requestId: RequestId): boolean;
@@ -161,7 +161,7 @@ export async function createLiveSession<State extends object>(
   });
   const inTurn = createQueue();
   const onFailed = (error: unknown) => handler.emit({ type: "failed", error });
-  const room = createRoom(context.settings.limits.requestsPerSession, () => calls.count);
+  const room = createRoom(context.settings.limits.requestsPerSession, calls.count);
   const canHangUp = context.format === "sse" && canPrime(found.record.initialize.protocolVersion);
 
   async function post(given: ClientPost) {
@@ -196,15 +196,9 @@ export async function createLiveSession<State extends object>(
 
   return {
     ...{ instance: context.instance, stored, format: context.format, closed: closing.signal },
-    get listening() {
-      return listening.signal;
-    },
-    get messagesInFlight() {
-      return room.taken;
-    },
-    get runningTasks() {
-      return tasks.count;
-    },
+    listening: () => listening.signal,
+    messagesInFlight: room.taken,
+    runningTasks: tasks.count,
     admit: room.admit,
     isServing: calls.has,
     cancelElsewhere: async (requestIds) => {

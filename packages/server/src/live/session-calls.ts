@@ -78,9 +78,7 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
   }
 
   return {
-    get count() {
-      return open.size;
-    },
+    count: () => open.size,
     has: (requestId: RequestId) => open.has(requestId),
     of: (requestId: RequestId) => open.get(requestId),
     /** Holds the call in whose handler code runs; `undefined` when it is over. */

@@ -19,7 +19,7 @@ export interface CallLog {
   /** Keeps what was stored before until then. */
   prolong(until: number): Promise<void>;
   /** How many parts were stored. */
-  readonly parts: number;
+  parts(): number;
   /** The writes that store the last message, with those that wait, and forget `evicted`. */
   finish(event: LoggedEvent, evicted: readonly CallLog[]): StoreBatchWrite[];
   /** After `finish` is stored: drops what only it needed. */
@@ -160,9 +160,7 @@ export function createCallLog(
         await store.put(partOf, stored.value, stored.revision, { owner, expiresAt: until });
       }
     },
-    get parts() {
-      return written;
-    },
+    parts: () => written,
     finish: (event, evicted) => {
       // No answers are kept: nothing is left of this one.
       if (evicted.includes(log)) return makeRoom(Infinity, 0);
