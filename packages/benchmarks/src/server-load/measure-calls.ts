@@ -39,10 +39,10 @@ export async function measureCalls(
   );
   for (let process = 0; process < processes; process++) {
     await withServers({ names, format, callers, places }, async (servers) => {
-      for (const [n, calls] of series.entries()) {
+      for (const [place, calls] of series.entries()) {
         const ofSeries = measured.filter((one) => one.calls === calls);
         const called = servers.filter(({ name }) => ofSeries.some((one) => one.server === name));
-        const fewest = n === 0 ? options.warmUp.fewest : 2;
+        const fewest = place === 0 ? options.warmUp.fewest : 2;
         for (const server of called) {
           warmUps.push(await warmUp(server, calls, { ...options.warmUp, fewest }));
         }

@@ -107,16 +107,18 @@ export async function createLiveSession<State extends object>(
     editOf: (...args) => told.editOf(...args),
     onBusy: (isBusy) => onBusy("calls", isBusy),
   });
-  const tasks = createSessionTasks({
-    ...context,
-    ...{ hash: found.hash, owner: found.record.owner },
-    scope: await scopeOf(found, principal),
-    callOf: () => runningCall.getStore()?.state,
-    holdCall: calls.holdRunning,
-    answer: calls.answer,
-    receive: (message) => link.receive(message),
-    onBusy: (isBusy) => onBusy("tasks", isBusy),
-  });
+  const scope = await scopeOf(found, principal);
+  let tasks: ReturnType<typeof createSessionTasks> | undefined; // Most servers have none.
+  const createTasks = () =>
+    createSessionTasks({
+      ...context,
+      ...{ hash: found.hash, owner: found.record.owner, scope },
+      callOf: () => runningCall.getStore()?.state,
+      holdCall: calls.holdRunning,
+      answer: calls.answer,
+      receive: (message) => link.receive(message),
+      onBusy: (isBusy) => onBusy("tasks", isBusy),
+    });
   const { serverMs } = handler.settings.timeouts;
   const link: ServerLink = createServerLink(context, serverMs, {
     onRequest: (request, dispatch) => {
@@ -126,7 +128,7 @@ export async function createLiveSession<State extends object>(
     onAnswer: calls.answer,
     onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
-    onSettled: tasks.settled,
+    onSettled: (question) => tasks?.settled(question),
     onCancelled: calls.cancel,
     onClosed: () => {
       if (!closing.signal.aborted) onGone();
@@ -136,10 +138,14 @@ export async function createLiveSession<State extends object>(
   const watch = createCallWatch(context, {
     receive: link.receive,
     cancelledElsewhere: calls.cancelledElsewhere,
-    lookAtTasks: tasks.look,
+    lookAtTasks: async () => await tasks?.look(),
     onGone,
   });
-  const session = createServerSession(clientOfSession(stored), states.access, tasks.access);
+  const session = createServerSession(
+    clientOfSession(stored),
+    states.access,
+    () => (tasks ??= createTasks()).access,
+  );
   let check: CheckContent | undefined;
   const build = async () => {
     const given = { session, principal, onClose: callbacks.add, tasks: {} };
@@ -198,7 +204,7 @@ export async function createLiveSession<State extends object>(
     ...{ instance: context.instance, stored, format: context.format, closed: closing.signal },
     listening: () => listening.signal,
     messagesInFlight: room.taken,
-    runningTasks: tasks.count,
+    runningTasks: () => tasks?.count() ?? 0,
     admit: room.admit,
     isServing: calls.has,
     cancelElsewhere: async (requestIds) => {
@@ -223,7 +229,7 @@ export async function createLiveSession<State extends object>(
       closing.abort();
       watch(false);
       context.mailbox.forget(found.hash, context.instance);
-      await Promise.all([calls.close(), tasks.close()]);
+      await Promise.all([calls.close(), tasks?.close()]);
       const late = `The server took longer than timeouts.serverMs (${serverMs}) to close.`;
       const closed = server
         .close()

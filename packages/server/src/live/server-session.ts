@@ -92,12 +92,12 @@ function noTasks(): McpSessionError {
 export function createServerSession<State extends object>(
   client: ClientSide,
   state: StateAccess<State>,
-  tasks?: SessionTasks,
+  tasks?: () => SessionTasks,
 ): ServerSession<State> {
   return {
     get tasks() {
       if (!tasks) throw noTasks();
-      return tasks;
+      return tasks();
     },
     get state() {
       return state.current();
