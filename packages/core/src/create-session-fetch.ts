@@ -24,7 +24,7 @@ import type { LiveSession } from "./session/slot-state.ts";
 import { slotState } from "./session/session-slot.ts";
 import { openSecondSession } from "./second-session.ts";
 import { refusingTasks } from "./session/task-answer.ts";
-import { toolsFor } from "./tools/tool-list.ts";
+import { leftInSlot, toolsFor, withoutMark } from "./tools/tool-list.ts";
 import {
   emptyAnswer,
   type JsonRpcMessage,
@@ -102,8 +102,10 @@ function createPipeline(
     initialized: (request) => answerInitialized(context, request),
     list(request, message) {
       announceResumption(context);
-      const kept = toolsFor(context, message);
-      return kept ? resultAnswer(message.id, kept) : exchange(context, message, request);
+      const own = withoutMark(message);
+      const kept = toolsFor(context, own);
+      if (kept) return resultAnswer(message.id, leftInSlot(kept, own));
+      return exchange(context, own, request);
     },
     exchange: (request, message) => exchange(context, message, request),
   };

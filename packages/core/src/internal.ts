@@ -30,7 +30,7 @@ export {
   type OptionChecks,
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
-export { isRecord, sameJson } from "./base/json-values.ts";
+export { isOwned, isRecord, sameJson } from "./base/json-values.ts";
 export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded } from "./base/observe.ts";
@@ -42,9 +42,10 @@ export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { classifyLoss, refusesUnprocessed } from "./session/lost-session.ts";
 export { refusingTasks } from "./session/task-answer.ts";
-export { isLost, isOutdated } from "./session/session-snapshot.ts";
+export { isLost, isOutdated, readSessionSnapshot } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession, listedTools, withoutToolList } from "./tools/manage-slot.ts";
 export { compareTools } from "./tools/compare-tools.ts";
+export { inSlotKey } from "./tools/tool-list.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
 export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/principal.ts";

@@ -1,7 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { Principal } from "@durable-mcp/core";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
-import { within } from "@durable-mcp/core/internal";
+import { type listedTools, within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
@@ -48,13 +48,11 @@ export interface LiveProcess {
   end(mode: "restart" | "end"): Promise<void>;
 }
 
-export interface ProcessStatus {
+export interface ProcessStatus extends Pick<ConnectionState, "protocolVersion" | "server"> {
   /** Whether it runs. Otherwise the next use starts another in its place. */
   readonly isRunning: boolean;
   /** In milliseconds since 1970-01-01 UTC. */
   readonly startedAt?: number;
-  readonly protocolVersion?: string;
-  readonly server?: { readonly name: string; readonly version: string };
 }
 
 /** What is known of a connection in this process. Times are milliseconds since 1970-01-01 UTC. */
@@ -156,6 +154,8 @@ export interface LiveConnection {
    * call: a session that replaces a lost one may have other tools.
    */
   readonly toolNow?: ((tool: JudgedTool) => JudgedTool) | undefined;
+  /** As in core: what the session's own fetch has listed, so that the client need not read it too. */
+  readonly listedTools?: (() => ReturnType<typeof listedTools>) | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(use?: {
     /** Whether requests carry the trace context; only for clients of this project. */

@@ -7,8 +7,9 @@ import {
   type SessionSnapshot,
   type SessionStart,
 } from "@durable-mcp/core";
-import { createServerMemory } from "@durable-mcp/core/memory";
+import type { createServerMemory as CreateServerMemory } from "@durable-mcp/core/memory";
 import { abortable, anySignal, isOutdated, refusingTasks } from "@durable-mcp/core/internal";
+import { once } from "../base/once.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionResend, StatefulSessionOptions } from "../connection/connection-options.ts";
 import {
@@ -40,7 +41,7 @@ export function createFetchSource(
     const isKept = snapshot?.kind === "sessionless" && snapshot.initializeResult !== undefined;
     return keepsSession ? snapshot?.kind === "stateless" : !isKept;
   };
-  const createOwn = () => {
+  const createOwn = (memoryOf?: typeof CreateServerMemory): typeof globalThis.fetch => {
     const { fetch } = connectionFetch;
     const retrying = keepsSession ? withRetries(fetch, connectTimeoutMs(definition)) : fetch;
     const sending = pausing?.wrap(retrying) ?? retrying;
@@ -48,17 +49,15 @@ export function createFetchSource(
     if (slot === undefined) return refusingTasks(own, new URL(url), parts.deliverySlot, true);
     return createSessionFetch({
       ...{ url, slot, fetch: own, onEvent, now },
-      memory:
-        memory &&
-        createServerMemory({
-          ...(memory !== "server" && memory),
-          session: keepsSession ? "stateful" : "stateless",
-        }),
+      memory: memoryOf?.({
+        ...(memory !== "server" && memory),
+        session: keepsSession ? "stateful" : "stateless",
+      }),
       ...(keepsSession && sessionParts(parts, slot)),
     });
   };
   const create = () =>
-    readingEnvelopes(createOwn(), {
+    readingEnvelopes(memory === undefined ? createOwn() : onceLoaded(createOwn), {
       scrub: connectionFetch.scrub,
       reads: (isFollowed) => isFollowed && isPassed(),
     });
@@ -71,9 +70,21 @@ export function createFetchSource(
   };
 }
 
+const loadMemory = once(async () => await import("@durable-mcp/core/memory"));
+
+/** A fetch with memory: few connections have one, so its code is loaded for them. */
+function onceLoaded(
+  create: (memoryOf: typeof CreateServerMemory) => typeof globalThis.fetch,
+): typeof globalThis.fetch {
+  const creating = loadMemory().then(({ createServerMemory }) => create(createServerMemory));
+  // Who sends the first request gets the failure.
+  creating.catch(() => undefined);
+  return async (input, init) => await (await creating)(input, init);
+}
+
 /** The definition's options of a session. */
 function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetchOptions> {
-  const { definition, exceptSlot, trace, onSession } = parts;
+  const { definition, exceptSlot, trace, onSession, maxListLength } = parts;
   const { timeouts } = definition.options;
   const {
     except = [],
@@ -86,7 +97,7 @@ function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetch
   return {
     onSession,
     // A new session and its tools are one write of the store then.
-    toolList: { ...toolList, beforeSave: parts.listsTools },
+    toolList: { maxLength: maxListLength, ...toolList, beforeSave: parts.listsTools },
     listening: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
     recovery: {

@@ -4,7 +4,7 @@ import {
   McpSessionError,
   type SessionEvent,
 } from "@durable-mcp/core";
-import { scrubJson } from "@durable-mcp/core/internal";
+import { listedTools, scrubJson } from "@durable-mcp/core/internal";
 import { takeProgress } from "../connection/call-envelope.ts";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
@@ -66,6 +66,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     pausing,
     takesEnvelopes: !isLeftToClient(parts, pausing !== undefined),
     toolNow: parts.toolNow,
+    listedTools: slot && isStateful(definition) ? () => listedTools(slot) : undefined,
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
     async client() {

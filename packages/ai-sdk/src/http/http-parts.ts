@@ -1,9 +1,4 @@
-import {
-  type ActiveSessionSnapshot,
-  createSessionSlot,
-  type OnSession,
-  type SessionSlot,
-} from "@durable-mcp/core";
+import { type ActiveSessionSnapshot, createSessionSlot, type OnSession } from "@durable-mcp/core";
 import { isLost, listedTools } from "@durable-mcp/core/internal";
 import type { JudgedTool } from "../connection/call-envelope.ts";
 import {
@@ -22,19 +17,12 @@ import {
   restoreSessionError,
 } from "../events/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
+import type { StepSlot } from "../slots/step-slot.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 
-export interface HttpConnectionOptions extends ConnectionStep {
+export interface HttpConnectionOptions extends ConnectionStep, Partial<StepSlot> {
   readonly definition: McpClientConnection;
-  /** The slot of a connection that keeps a session or a memory. */
-  readonly slot?: SessionSlot | undefined;
-  /** A kept session that the next one replaces. */
-  readonly outdated?: ActiveSessionSnapshot | undefined;
-  /** The save point of the slot. */
-  readonly onSession?: OnSession | undefined;
-  /** Whether the step lists the tools as soon as it is connected. */
-  readonly listsTools?: boolean | undefined;
   /** Where calls wait, if the connection has `waiting`. */
   readonly waiting?: WaitingSource | undefined;
 }
@@ -47,7 +35,7 @@ export type TakeFetch = () => typeof globalThis.fetch;
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, onSession, listsTools, telemetry, now, sessionName } = options;
-  const { url } = definition.options;
+  const { url, waiting, onElicitation } = definition.options;
   const { connection } = context;
   const { origin, pathname } = new URL(url);
   const endpoint = `${origin}${pathname}`;
@@ -62,7 +50,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
       options.countRequest(connection);
     },
     onSession() {
-      const { session, waiting } = definition.options;
+      const { session } = definition.options;
       // The definition says nothing of sessions.
       if (session === undefined && waiting === undefined)
         options.emit({ type: "session-unused", connection });
@@ -85,7 +73,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
     const own = restoreSessionError(error, connection, deliverySlot);
     const isOver = isAborted || context.abortSignal.aborted;
     const hint = pathHint(connectionFetch.initializeStatus, pathname);
-    const { waiting, onElicitation } = definition.options;
     const isMute = waiting === undefined && onElicitation === undefined;
     const use = { connection, origin, endpoint, method, pathHint: hint, isMute };
     return connectionFetch.scrubError(isOver ? own : requestError(own, use));
@@ -108,7 +95,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     use: sent,
     toolNow:
       typeof definition.options.approval === "function" && slot
-        ? (tool: JudgedTool) => listedTools(slot).find(({ name }) => name === tool.name) ?? tool
+        ? (tool: JudgedTool) =>
+            listedTools(slot)?.tools?.find((it) => it.name === tool.name) ?? tool
         : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),

@@ -1,7 +1,6 @@
 import { McpSessionError, type SessionStore, type StoredValue } from "@durable-mcp/core";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
-import { guarded } from "@durable-mcp/core/internal";
-import pRetry from "p-retry";
+import { guarded, wait } from "@durable-mcp/core/internal";
 import type { ConnectionTelemetry, StoreOperation } from "../events/connection-telemetry.ts";
 
 /**
@@ -97,12 +96,15 @@ function createMeasure(telemetry: ConnectionTelemetry | undefined) {
   };
 }
 
+/** The pause before the second try, in milliseconds, up to twice as long by chance. */
+const pauseMs = 50;
+
 async function retryOnce<T>(run: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  return await pRetry(run, {
-    signal,
-    retries: 1,
-    minTimeout: 50,
-    randomize: true,
-    shouldRetry: ({ error }) => !McpSessionError.isInstance(error) || error.code === "STORE_FAILED",
-  });
+  try {
+    return await run();
+  } catch (error) {
+    if (McpSessionError.isInstance(error) && error.code !== "STORE_FAILED") throw error;
+    await wait(pauseMs * (1 + Math.random()), signal);
+    return await run();
+  }
 }

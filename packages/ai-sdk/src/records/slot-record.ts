@@ -1,9 +1,11 @@
 import {
   invalidOption,
   isOAuthKey,
+  isOwned,
   isRecord,
   isTimerMs,
   parseWaitingKey,
+  readSessionSnapshot,
 } from "@durable-mcp/core/internal";
 import {
   type ActiveSessionSnapshot,
@@ -107,11 +109,12 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
     if (version !== 1 || !Number.isFinite(savedAt)) return undefined;
     if (startedAt !== undefined && !Number.isFinite(startedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
-    const sessions = ending === undefined ? [] : (ending as unknown[]).map(parseSessionSnapshot);
+    const parse = isOwned(value) ? readSessionSnapshot : parseSessionSnapshot;
+    const sessions = ending === undefined ? [] : (ending as unknown[]).map(parse);
     if (!sessions.every((session) => session.kind === "session")) return undefined;
     return createRecord({
       ...others,
-      snapshot: parseSessionSnapshot(snapshot),
+      snapshot: parse(snapshot),
       startedAt: startedAt as number | undefined,
       savedAt: savedAt as number,
       idleTimeoutMs,

@@ -7,7 +7,13 @@ import {
   type StoredValue,
   type StoreListQuery,
 } from "@durable-mcp/core";
-import { isTooLong, newerFormat, parseOAuthKey, withoutToolList } from "@durable-mcp/core/internal";
+import {
+  isTooLong,
+  newerFormat,
+  parseOAuthKey,
+  sameJson,
+  withoutToolList,
+} from "@durable-mcp/core/internal";
 import { deleteAll } from "../base/delete-all.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../events/connection-error.ts";
@@ -82,7 +88,8 @@ export function createRecordCell(
       });
       if ("shorter" in result) {
         tell?.("no-room");
-        return await cell.put({ ...next, snapshot: result.shorter });
+        const own = { ...next, snapshot: result.shorter };
+        return sameJson(own, record) || (await cell.put(own));
       }
       if (!result.ok) {
         accept(result.current);

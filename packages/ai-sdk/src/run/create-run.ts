@@ -9,14 +9,12 @@ import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { createRunWaiting } from "../waiting/create-run-waiting.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
-import { bindTools } from "./bind-tools.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
 import { type RunOptions, runSchema, statusSchema, timeSchema } from "./run-options.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { useConnections, withInternals } from "./use-connections.ts";
-import { waitUntilReady } from "./wait-until-ready.ts";
 
 /** The connections of a run, and its lifetime. */
 export interface RunParts {
@@ -42,9 +40,7 @@ export function createRun(
   const { lookUp, tools, forgetFirst, internals } = useConnections(connections, lifetime);
   const { find, collect } = internals;
   const entered = createOverlappingRuns(parts);
-  const { waiting, stored, repeats } = createRunWaiting(parts, find, (own) =>
-    bindTools(scope, own),
-  );
+  const { waiting, stored, repeats } = createRunWaiting(parts, find, () => scope);
   const management = createManagement(connections, lifetime, lookUp);
 
   const run: ConnectionRun = {
@@ -69,6 +65,7 @@ export function createRun(
     async ready(name, options) {
       const connection = find(name);
       try {
+        const { waitUntilReady } = await import("./wait-until-ready.ts");
         await connection.trace({ operation: "ready" }, () =>
           waitUntilReady(connection, signal, options),
         );

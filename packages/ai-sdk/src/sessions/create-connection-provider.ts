@@ -12,10 +12,9 @@ import { readStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { refusePausing } from "../waiting/waiting-source.ts";
 import { startAutoSession } from "../run/auto-session.ts";
 import type { AutoSessionOptions } from "../run/run-options.ts";
-import { createManagement } from "./manage-sessions.ts";
 import { createStateContext, leaveBefore, type StepContext } from "./sessions-context.ts";
 import { ofState, type StateStore } from "../records/state-store.ts";
-import { createCarriedWaiting } from "./waiting-outside-step.ts";
+import { carriedWaitingOf, managementOf } from "./uses-outside-step.ts";
 import type {
   ConnectionProvider,
   ConnectionProviderOptions,
@@ -50,7 +49,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
 
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRuns(internals),
-    ...createCarriedWaiting(internals),
+    ...carriedWaitingOf(internals),
     ...createCarriedManagement(internals),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
@@ -74,7 +73,7 @@ function createCarriedManagement(
   const { sessionId } = ofState;
   const manage = ({ state }: { readonly state?: unknown }) => {
     const context = createStateContext(internals, state);
-    return { carried: context.carried, ...createManagement(context) };
+    return { carried: context.carried, ...managementOf(context) };
   };
   return {
     async list(session, selection) {

@@ -3,7 +3,6 @@ import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
 import type { SharedId } from "../slots/session-reports.ts";
-import { createManagement } from "./manage-sessions.ts";
 import { durableSessionsSchema, shutdownSchema, useSchema } from "./option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";
 import type { ConnectionProvider } from "./connection-provider.ts";
@@ -11,8 +10,7 @@ import { createConnectionProvider } from "./create-connection-provider.ts";
 import { internalsOf } from "./provider-internals.ts";
 import { createBoundedStore } from "../records/bounded-store.ts";
 import { beginRun, openSession, runStep } from "./open-session.ts";
-import { createSessionsAdmin } from "./sessions-admin.ts";
-import { createStoredWaiting } from "./waiting-outside-step.ts";
+import { adminOf, type Management, managementOf, storedWaitingOf } from "./uses-outside-step.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { checkSessionId, leastIdleMs } from "../records/slot-record.ts";
 import { startAutoSession } from "../run/auto-session.ts";
@@ -35,7 +33,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
   const { context, ownProvider } = createSessionsContext(checked);
   const { work } = context;
   const { autoSession } = options;
-  const management = createManagement(context);
+  const management = managementOf(context);
 
   return {
     open: async (sessionId, use) =>
@@ -44,14 +42,14 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
       const run = await openSession(context, sessionId, checkOptions(useSchema, use));
       return await runStep(run, use.abortSignal, step);
     },
-    ...createStoredWaiting(context),
+    ...storedWaitingOf(context),
     ...(autoSession ? startStoredAutoSession(context, autoSession, management) : management),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();
       await (ownProvider?.shutdown({ timeoutMs }) ?? within(timeoutMs, closings));
     },
-    admin: createSessionsAdmin(context),
+    admin: adminOf(context),
   };
 }
 
@@ -114,8 +112,8 @@ function createOwnProvider(
 function startStoredAutoSession(
   context: SessionsContext,
   options: StoredAutoSessionOptions,
-  management: ReturnType<typeof createManagement>,
-): ReturnType<typeof createManagement> {
+  management: Management,
+): Management {
   const { provider, tell, work } = context;
   const { sessionId, principal } = options;
   checkSessionId(sessionId);

@@ -110,6 +110,8 @@ function createStoredSlot(
   const stepSlot: StepSlot = {
     slot,
     outdated,
+    // A state travels with the application, so it takes less than a record.
+    maxListLength: carried ? undefined : Number.MAX_SAFE_INTEGER,
     async onSession(own) {
       try {
         const { saved, startedAt: start } = await saveSession(step, own);

@@ -11,6 +11,8 @@ export interface StepSlot {
   readonly onSession?: OnSession | undefined;
   /** Whether the step lists the tools as soon as it is connected, so that they can be saved with a session. */
   readonly listsTools?: boolean | undefined;
+  /** A longer tool list, as JSON, is only kept for the step. @default as in core */
+  readonly maxListLength?: number | undefined;
   /** A kept session that another one replaces in this step. */
   readonly outdated?: ActiveSessionSnapshot | undefined;
 }

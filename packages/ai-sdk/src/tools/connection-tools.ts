@@ -1,7 +1,13 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
-import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
+import {
+  abortable,
+  inSlotKey,
+  listPages,
+  uniqueTools,
+  waitingCallOf,
+} from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
 import { reportProgress } from "../connection/call-progress.ts";
@@ -181,19 +187,30 @@ function createReplay(
   };
 }
 
+/** All tools of the server: those in the connection's slot, if it has listed them, so that nobody parses them again. */
 async function listAllTools(
   client: MCPClient,
-  { name, origin }: LiveConnection,
+  { name, origin, listedTools }: LiveConnection,
   signal: AbortSignal,
-) {
-  const pages = await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) =>
-    client.listTools({
-      ...(cursor === undefined ? {} : { params: { cursor } }),
-      options: { signal },
-    }),
-  );
-  return uniqueTools(pages.flatMap(({ tools }) => tools));
+): Promise<Definitions> {
+  const list = async (mark?: { readonly _meta: Record<string, unknown> }) =>
+    await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) => {
+      const params = { ...mark, ...(cursor !== undefined && { cursor }) };
+      return client.listTools({
+        ...((mark ?? cursor) !== undefined && { params }),
+        options: { signal },
+      });
+    });
+  const pages = await list(listedTools?.() && { _meta: { [inSlotKey]: true } });
+  const left = pages.filter(({ _meta }) => _meta?.[inSlotKey] === true);
+  const inSlot = left.length === pages.length ? listedTools?.()?.tools : undefined;
+  if (inSlot) return inSlot as Definitions;
+  // The session was lost while it listed.
+  const whole = left.length > 0 ? await list() : pages;
+  return uniqueTools(whole.flatMap(({ tools }) => tools));
 }
+
+type Definitions = Parameters<MCPClient["toolsFromDefinitions"]>[0]["tools"];
 
 interface CallUse {
   readonly abortSignal?: AbortSignal;

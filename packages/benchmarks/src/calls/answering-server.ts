@@ -1,7 +1,8 @@
-// An MCP server that does nothing but answer, in a process of its own: /<json or sse>/<bytes of the answer>.
+// An MCP server that does nothing but answer, in a process of its own: /<json or sse>/<bytes of the answer>/<ms until it>.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { initializeResult, sessionId } from "./resumed-session.ts";
 
 type Answer = (id: unknown) => Buffer;
@@ -23,7 +24,7 @@ const contentTypes: Record<string, string> = { json: "application/json", sse: "t
 const answers = new Map<string, Answer>();
 
 const server = createServer((request, response) => {
-  void text(request).then((body) => {
+  void text(request).then(async (body) => {
     if (request.method !== "POST") return response.writeHead(405).end();
     const { id, method } = JSON.parse(body) as { id?: unknown; method: string };
     if (id === undefined) return response.writeHead(202).end();
@@ -40,9 +41,10 @@ const server = createServer((request, response) => {
         .end(JSON.stringify({ jsonrpc: "2.0", id, error }));
     }
     const path = request.url ?? "";
-    const [, framing = "", size] = path.split("/");
+    const [, framing = "", size, ms] = path.split("/");
     const answer = answers.get(path) ?? createAnswer(framing, Number(size));
     answers.set(path, answer);
+    if (Number(ms) > 0) await setTimeout(Number(ms));
     return response.writeHead(200, { "content-type": contentTypes[framing] }).end(answer(id));
   });
 });

@@ -1,6 +1,4 @@
-import type { BenchRatio } from "../report/part.ts";
 import { medianRatio, verdictOf } from "../report/ratio.ts";
-import { median } from "../server-load/statistics.ts";
 import type { Caller } from "./callers.ts";
 
 /** The same call with a plain fetch and with a session fetch. */
@@ -10,7 +8,9 @@ export interface CallPair {
 }
 
 export interface RoundPlan {
-  readonly target: NonNullable<BenchRatio["target"]>;
+  /** Of milliseconds that a call adds, or of time as a multiple of the plain fetch's. */
+  readonly measure: "added ms" | "time";
+  readonly target: { readonly atMost: number };
   readonly inFlight: number;
   readonly callsPerRound: number;
   readonly warmUpRounds: number;
@@ -38,13 +38,16 @@ export async function measureRounds(pair: CallPair, plan: RoundPlan) {
     times.plain.push(plain);
     times.session.push(session);
     if (round + 1 < rounds.min || (round + 1 - rounds.min) % 20 !== 0) continue;
-    const isSpeed = "atLeast" in target;
-    // A ratio of speeds is the ratio of times upside down.
-    const ratio = isSpeed
-      ? medianRatio(times.plain, times.session)
+    const added = times.session.map((ms, at) => (ms - times.plain[at]!) / plan.callsPerRound);
+    const isAdded = plan.measure === "added ms";
+    const ratio = isAdded
+      ? medianRatio(
+          added,
+          added.map(() => 1),
+        )
       : medianRatio(times.session, times.plain);
     if (round + 1 < rounds.max && verdictOf({ ...ratio, target }) === "open") continue;
-    return { ...ratio, plainMs: median(times.plain), sessionMs: median(times.session) };
+    return ratio;
   }
 }
 

@@ -5,8 +5,11 @@ import { medianRatio } from "../report/ratio.ts";
 import type { DelayedServer } from "../stores/start-delayed-server.ts";
 import { createBareStep, createDurableStep, type WarmStep } from "../stores/warm-steps.ts";
 
-/** Their list has 1.08 MB, which is far more than a step saves: each step asks for it. */
-const toolCount = 500;
+/** The shorter list is kept. The longer one is more than a record of a store takes, so each step asks for it. */
+const lists: ReadonlyMap<number, string> = new Map([
+  [300, "0.65 MB"],
+  [1_000, "2.16 MB"],
+]);
 const defaultRounds = 60;
 const warmUpRounds = 5;
 
@@ -16,8 +19,19 @@ export async function measureManyTools(
   folder: string,
   rounds = defaultRounds,
 ): Promise<BenchRatio[]> {
+  const ratios: BenchRatio[] = [];
+  for (const list of lists) ratios.push(...(await measureList(server, folder, rounds, list)));
+  return ratios;
+}
+
+async function measureList(
+  server: DelayedServer,
+  folder: string,
+  rounds: number,
+  [toolCount, size]: readonly [number, string],
+): Promise<BenchRatio[]> {
   const url = server.url(0, toolCount);
-  const store = createSqliteStore({ path: join(folder, "many-tools") });
+  const store = createSqliteStore({ path: join(folder, `many-tools-${toolCount}`) });
   const durable = { step: createDurableStep(url, store), taken: [] as TimedStep[] };
   const bare = { step: createBareStep(url, false), taken: [] as TimedStep[] };
   for (let round = 0; round < warmUpRounds + rounds; round += 1) {
@@ -34,9 +48,9 @@ export async function measureManyTools(
       taken.slice(warmUpRounds).map((step) => step[figure]);
     return medianRatio(figures(durable), figures(bare));
   };
-  const group = `a warm resumed step, ${toolCount} tools of 1.08 MB`;
+  const group = `a warm resumed step, ${toolCount} tools of ${size}`;
   return [
-    { group, label: "time ÷ bare", ...ratio("ms"), target: { atMost: 1.2 } },
+    { group, label: "time ÷ bare", ...ratio("ms"), target: { atMost: 1.1 } },
     { group, label: "processor time ÷ bare", ...ratio("cpuMs") },
   ];
 }

@@ -7,7 +7,7 @@ const program = fileURLToPath(new URL("./program.ts", import.meta.url));
 test("measures a server on this package beside the SDK's own transport", () => {
   const options = {
     ...{ parts: "calls,operations", servers: "sdk,memory", formats: "sse", callers: "2" },
-    ...{ processes: "1", rounds: "1", seconds: "0.1", "warm-up": "20" },
+    ...{ processes: "1", rounds: "1", seconds: "0.1", "warm-up": "20", windows: "1" },
   };
   const printed = execFileSync(
     process.execPath,

@@ -1,7 +1,8 @@
-import { type CallFigures, type Calls, figuresOf, runRounds, type Turn, warmUp } from "./rounds.ts";
+import { type CallFigures, type Calls, figuresOf, runRounds, type Turn } from "./rounds.ts";
 import { type AnswerFormat, withServers } from "./running-servers.ts";
-import { base, type ServerName } from "./server-kinds.ts";
+import { base, serverKinds, type ServerName } from "./server-kinds.ts";
 import type { StorePlaces } from "./store-places.ts";
+import { type WarmUp, warmUp, type WarmUpBounds } from "./warm-up.ts";
 
 /** Of one server, beside the base with the same format, callers and tool. */
 export interface MeasuredCalls extends CallFigures {
@@ -20,30 +21,39 @@ export interface CallsToMeasure {
   readonly processes: number;
   /** With each process. */
   readonly rounds: number;
-  /** How often each server is called before the rounds. */
-  readonly warmUpCalls: number;
+  readonly warmUp: WarmUpBounds;
   readonly places: StorePlaces;
 }
 
-export async function measureCalls(options: CallsToMeasure): Promise<MeasuredCalls[]> {
-  const { format, series, rounds, processes, warmUpCalls, places } = options;
+export async function measureCalls(
+  options: CallsToMeasure,
+): Promise<{ calls: MeasuredCalls[]; warmUps: WarmUp[] }> {
+  const { format, series, rounds, processes, places } = options;
+  const warmUps: WarmUp[] = [];
   const names = [base, ...options.names.filter((name) => name !== base)];
   const callers = Math.max(...series.map((calls) => calls.callers));
   const measured = series.flatMap((calls) =>
-    names.map((server) => ({ calls, server, turns: [] as Turn[] })),
+    names
+      .filter((server) => calls.tool === "greet" || serverKinds[server].needs === undefined)
+      .map((server) => ({ calls, server, turns: [] as Turn[] })),
   );
   for (let process = 0; process < processes; process++) {
     await withServers({ names, format, callers, places }, async (servers) => {
-      await warmUp(servers, warmUpCalls);
-      for (const calls of series) {
+      for (const [place, calls] of series.entries()) {
         const ofSeries = measured.filter((one) => one.calls === calls);
-        const taken = await runRounds(servers, calls, rounds);
+        const called = servers.filter(({ name }) => ofSeries.some((one) => one.server === name));
+        const fewest = place === 0 ? options.warmUp.fewest : 2;
+        for (const server of called) {
+          warmUps.push(await warmUp(server, calls, { ...options.warmUp, fewest }));
+        }
+        const taken = await runRounds(called, calls, rounds);
         for (const [n, { turns }] of ofSeries.entries()) turns.push(...taken[n]!);
       }
     });
   }
-  return measured.map(({ calls, server, turns }) => ({
-    ...{ server, format, callers: calls.callers, tool: calls.tool },
+  const calls = measured.map(({ calls: { callers: count, tool }, server, turns }) => ({
+    ...{ server, format, callers: count, tool },
     ...figuresOf(turns),
   }));
+  return { calls, warmUps };
 }

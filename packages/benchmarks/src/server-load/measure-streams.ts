@@ -87,7 +87,7 @@ async function measureIdle(servers: readonly RunningServer[]): Promise<IdleFigur
   }
 }
 
-async function listen(port: number, sessionId: string): Promise<ClientRequest> {
+async function listen(port: number, sessionId = ""): Promise<ClientRequest> {
   const headers = {
     accept: "text/event-stream",
     "mcp-protocol-version": "2025-11-25",

@@ -1,8 +1,9 @@
 /**
- * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run:
+ * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run, and fails when a target
+ * is missed:
  *
- *     npm run lab -- load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
- *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.25] [--warm-up 12000] [--sessions 10000]
+ *     npm run load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
+ *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.5] [--warm-up 5000] [--windows 6] [--sessions 10000]
  */
 import { parseArgs } from "node:util";
 import { measureCalls, type MeasuredCalls } from "./measure-calls.ts";
@@ -33,8 +34,9 @@ const { values } = parseArgs({
     formats: { type: "string", default: formats.join() },
     processes: { type: "string", default: "2" },
     rounds: { type: "string", default: "4" },
-    seconds: { type: "string", default: "0.25" },
-    "warm-up": { type: "string", default: "12000" },
+    seconds: { type: "string", default: "0.5" },
+    "warm-up": { type: "string", default: "5000" },
+    windows: { type: "string", default: "6" },
     sessions: { type: "string", default: "10000" },
     markdown: { type: "boolean", default: false },
   },
@@ -66,7 +68,7 @@ try {
 }
 
 async function measure(): Promise<void> {
-  print(tables.machineTable(["npm run lab -- load --", ...process.argv.slice(2)].join(" ")));
+  print(tables.machineTable(["npm run load --", ...process.argv.slice(2)].join(" ")));
   const calls = wantedParts.includes("calls") ? await measureAllCalls() : [];
   const operations = wantedParts.includes("operations")
     ? await measureOperations(withStore, wantedFormats, places)
@@ -77,11 +79,14 @@ async function measure(): Promise<void> {
     : { progress: [], idle: [] };
   print(tables.progressTable(progress));
   print(tables.idleTable(idle));
-  if (wantedParts.includes("sessions")) {
-    const sessions = Number(values.sessions);
-    print(tables.sessionsTable(await measureSessions(inOneProcess, sessions, places), sessions));
-  }
-  print(tables.targetsTable(targetRows({ calls, operations, progress, idle })));
+  const count = Number(values.sessions);
+  const sessions = wantedParts.includes("sessions")
+    ? await measureSessions(inOneProcess, count, places)
+    : [];
+  print(tables.sessionsTable(sessions, count));
+  const targets = targetRows({ calls, operations, progress, idle, sessions });
+  print(tables.targetsTable(targets));
+  if (targets.some(({ isMet }) => !isMet)) process.exitCode = 1;
 }
 
 async function measureAllCalls(): Promise<MeasuredCalls[]> {
@@ -90,14 +95,19 @@ async function measureAllCalls(): Promise<MeasuredCalls[]> {
   const counting = { tool: "count", callers: callersThatCount, seconds };
   const measured: MeasuredCalls[] = [];
   for (const format of wantedFormats) {
-    const calls = await measureCalls({
+    const { calls, warmUps } = await measureCalls({
       ...{ names, format, places },
       series: format === wantedFormats[0] ? [...greetings, counting] : greetings,
       processes: Number(values.processes),
       rounds: Number(values.rounds),
-      warmUpCalls: Number(values["warm-up"]),
+      warmUp: {
+        calls: Number(values["warm-up"]),
+        fewest: Number(values.windows),
+        most: 4 * Number(values.windows),
+      },
     });
     measured.push(...calls);
+    print(tables.warmUpTable(`Before, ${format === "sse" ? "SSE" : "JSON"} answers`, warmUps));
     for (const [tool, title] of Object.entries(titles)) {
       const ofTool = calls.filter((one) => one.tool === tool);
       print(tables.callsTable(`${title}, ${format === "sse" ? "SSE" : "JSON"} answers`, ofTool));

@@ -12,6 +12,7 @@ import type { BenchTable } from "../report/part.ts";
 import { base, serverKinds, type ServerName } from "./server-kinds.ts";
 import type { Spread } from "./statistics.ts";
 import type { TargetRow } from "./targets.ts";
+import type { WarmUp } from "./warm-up.ts";
 
 const none = "–";
 
@@ -27,6 +28,23 @@ export function machineTable(command: string): BenchTable {
       ["Node", `${process.versions.node}, ${process.platform} ${process.arch}`],
       ["load average before", loadavg()[0]!.toFixed(1)],
     ],
+  };
+}
+
+/** How warm each process was, before anything was measured. */
+export function warmUpTable(title: string, warmUps: readonly WarmUp[]): BenchTable {
+  return {
+    title,
+    columns: ["server", "tool", "callers", "calls", "CPU µs, first window", "last window", "flat"],
+    rows: warmUps.map((one) => [
+      titleOf(one.server),
+      `\`${one.tool}\``,
+      one.callers,
+      one.calls,
+      one.coldMicroseconds.toFixed(0),
+      one.warmMicroseconds.toFixed(0),
+      one.isFlat ? "yes" : "no",
+    ]),
   };
 }
 

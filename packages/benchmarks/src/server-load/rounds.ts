@@ -55,27 +55,10 @@ export async function runRounds(
   return turns;
 }
 
-/** Longer is not worth the wait: a server as slow as that waits for its disk. */
-const longestWarmUpMs = 6_000;
-
-/**
- * Calls all servers equally often without measuring, until their compilers are done. After 3,000 calls the SDK's transport
- * takes twice the time that it takes after 12,000.
- */
-export async function warmUp(servers: readonly RunningServer[], calls: number): Promise<void> {
-  for (const { callers } of servers) {
-    const end = performance.now() + longestWarmUpMs;
-    let made = 0;
-    const callSome = async (caller: SessionCaller) => {
-      while (made++ < calls && performance.now() < end) await caller.call("greet");
-    };
-    await Promise.all(callers.map(callSome));
-  }
-}
-
 async function takeTurn(server: RunningServer, calls: Calls): Promise<Omit<Turn, "ofBase">> {
-  // It has slept while others ran, and its caches are theirs.
-  await callAll(server, calls, calls.seconds / 5);
+  // It has slept while others ran: its caches are theirs, and its heap was made small. The SDK's transport needs some
+  // thousand calls to be as fast again.
+  await callAll(server, calls, calls.seconds);
   const before = await server.figures();
   const start = performance.now();
   const { latenciesMs, bytes } = await callAll(server, calls, calls.seconds);

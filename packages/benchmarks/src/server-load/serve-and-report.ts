@@ -26,8 +26,18 @@ export function serveAndReport(
   // Callers keep their connections while other servers are measured.
   server.keepAliveTimeout = 600_000;
   server.listen(0, "127.0.0.1", () => {
-    process.send!({ port: (server.address() as AddressInfo).port });
+    report((server.address() as AddressInfo).port, () => ({ requests, operations }));
   });
+}
+
+/** For a server that listens already. */
+export function report(
+  port: number,
+  counts: () => Pick<ProcessFigures, "requests" | "operations"> = () => ({
+    requests: 0,
+    operations: {},
+  }),
+): void {
   process.on("message", (message) => {
     if (message === "exit") process.exit();
     if (message === "figures without garbage") globalThis.gc!();
@@ -37,10 +47,10 @@ export function serveAndReport(
       cpuMicroseconds: user + system,
       residentBytes: rss,
       heapBytes: heapUsed,
-      requests,
-      operations,
+      ...counts(),
     };
     process.send!(figures);
   });
   process.on("disconnect", () => process.exit());
+  process.send!({ port });
 }

@@ -7,6 +7,8 @@ export interface ServerKind {
   readonly kept: string;
   /** Where that is, for `store-places.ts`. */
   readonly place?: "file" | "redis" | "postgres-off" | "postgres-on";
+  /** A package of packages/e2e/compatibility, which has a lock file of its own. Its program has `greet` alone. */
+  readonly needs?: string;
   /** It has no store of ours. */
   readonly isSdk?: true;
   /** Further figures have no row of this one: its program does the same as another's, with another setting. */
@@ -15,6 +17,7 @@ export interface ServerKind {
 
 const session = "./session-server-program.ts";
 const sdk = "./sdk-server-program.ts";
+const extra = "../../../e2e/compatibility/servers";
 
 export type ServerName = keyof typeof kinds;
 
@@ -36,6 +39,29 @@ const kinds = {
     kept: "events",
     isSdk: true,
   },
+  "sdk-v2": {
+    title: "SDK v2",
+    program: "./sdk-v2-server-program.ts",
+    kept: "none",
+    isSdk: true,
+    isVariant: true,
+  },
+  fastmcp: {
+    title: "fastmcp",
+    program: `${extra}/fastmcp-load-server.mjs`,
+    kept: "none",
+    isSdk: true,
+    isVariant: true,
+    needs: "fastmcp",
+  },
+  "mcp-handler": {
+    title: "mcp-handler (no sessions)",
+    program: `${extra}/mcp-handler-load-server.mjs`,
+    kept: "none",
+    isSdk: true,
+    isVariant: true,
+    needs: "mcp-handler",
+  },
   memory: { title: "memory", program: session, kept: "memory" },
   "sqlite-normal": {
     title: "SQLite, `synchronous = NORMAL`",
@@ -44,7 +70,7 @@ const kinds = {
     place: "file",
   },
   "sqlite-full": {
-    title: "SQLite, as it comes (`FULL`)",
+    title: "SQLite, `synchronous = FULL`, as it comes",
     program: session,
     kept: "sqlite-full",
     place: "file",
@@ -57,13 +83,13 @@ const kinds = {
     place: "redis",
   },
   "postgres-off": {
-    title: "PostgreSQL, `synchronous_commit = off`",
+    title: "PostgreSQL, `synchronous_commit = off`, `fsync = on`",
     program: session,
     kept: "postgres",
     place: "postgres-off",
   },
   "postgres-on": {
-    title: "PostgreSQL, `synchronous_commit = on`",
+    title: "PostgreSQL, `synchronous_commit = on`, `fsync = on`",
     program: session,
     kept: "postgres",
     place: "postgres-on",

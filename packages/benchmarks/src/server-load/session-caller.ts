@@ -2,7 +2,8 @@ import { type Answer, connectCaller, type HttpCaller } from "./http-caller.ts";
 
 /** A client of revision 2025-11-25 with a session and a connection of its own. */
 export interface SessionCaller {
-  readonly sessionId: string;
+  /** `undefined` on a server without sessions. */
+  readonly sessionId: string | undefined;
   /** Calls a tool that greets. Rejects unless the answer does. */
   readonly call: (tool: string, more?: CallArguments) => Promise<Answer>;
   readonly close: () => void;
@@ -36,13 +37,16 @@ export async function startSessionCaller(port: number): Promise<SessionCaller> {
 }
 
 /** Starts a session as clients do, with two requests. */
-export async function startSession(connection: HttpCaller, port: number): Promise<string> {
+export async function startSession(
+  connection: HttpCaller,
+  port: number,
+): Promise<string | undefined> {
   const clientInfo = { name: "load", version: "1.0.0" };
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
   const start = { id: ++lastId, method: "initialize", params };
-  const answer = await post(connection, headOf(port), start);
+  const answer = await post(connection, headOf(port, undefined, true), start);
   const id = /\r\nmcp-session-id: (\S+)/i.exec(answer.head)?.[1];
-  if (id === undefined) throw failed(answer);
+  if (answer.status !== 200) throw failed(answer);
   const initialized = { method: "notifications/initialized" };
   const accepted = await post(connection, headOf(port, id), initialized);
   if (accepted.status !== 202) throw failed(accepted);
@@ -50,16 +54,15 @@ export async function startSession(connection: HttpCaller, port: number): Promis
 }
 
 /** All of a POST's head but its length. */
-function headOf(port: number, sessionId?: string): string {
+function headOf(port: number, sessionId?: string, isFirst = false): string {
   const lines = [
     "POST /mcp HTTP/1.1",
     `host: 127.0.0.1:${port}`,
     "connection: keep-alive",
     "content-type: application/json",
     "accept: application/json, text/event-stream",
-    ...(sessionId === undefined
-      ? []
-      : ["mcp-protocol-version: 2025-11-25", `mcp-session-id: ${sessionId}`]),
+    ...(sessionId === undefined ? [] : [`mcp-session-id: ${sessionId}`]),
+    ...(isFirst ? [] : ["mcp-protocol-version: 2025-11-25"]),
     "content-length: ",
   ];
   return lines.join("\r\n");

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
@@ -21,8 +21,13 @@ const databases = {
   "postgres-on": () => startPostgres("fsync=on", "synchronous_commit=on"),
 };
 
+const extraFolder = new URL("../../../e2e/compatibility/", import.meta.url);
+
 /** Why a server cannot be measured on this machine; `undefined` when it can. */
-export function unavailable({ place }: ServerKind): string | undefined {
+export function unavailable({ place, needs }: ServerKind): string | undefined {
+  if (needs && !existsSync(new URL(`node_modules/${needs}`, extraFolder))) {
+    return "npm ci --ignore-scripts was not run in packages/e2e/compatibility";
+  }
   if (place === "redis") return redisUnavailable;
   return place?.startsWith("postgres-") ? postgresUnavailable : undefined;
 }

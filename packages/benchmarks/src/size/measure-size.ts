@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { measureFirstLoad } from "./first-load.ts";
 import type { BenchCount, BenchPart } from "../report/part.ts";
 
 /** What is bundled stands in `.size-limit.json` of this package. The first is the session fetch alone. */
@@ -9,6 +10,8 @@ const program = fileURLToPath(
 );
 /** Of the session fetch with all it needs, in kilobytes. */
 const maxKilobytes = 14;
+/** Of the two functions of a first program, until one of their parts is used, in kilobytes. */
+const maxFirstLoad = 55;
 /** How the names of its additions begin. */
 const addition = "with ";
 
@@ -36,7 +39,14 @@ export async function measureSize(): Promise<BenchPart> {
         : { group: "Clients", label: name, ...kilobytes(size) },
     ),
   ];
+  counts.push({
+    group: "A first program",
+    label: "what createDurableSessions and defineMcpClientConnection load at once, peers outside",
+    ...kilobytes(await measureFirstLoad()),
+    target: { atMost: maxFirstLoad },
+  });
   const notes = [
+    "The first program is bundled by rolldown with splitting, minified, and each chunk that it loads at once is compressed by gzip.",
     "A session fetch is larger than its target. [Where the bytes are](../decisions/2026-11-23-size.md), part by part, and what was tried to be rid of them.",
   ];
   return { id: "size", title: "Size in a bundle", ratios: [], counts, tables: [], notes };

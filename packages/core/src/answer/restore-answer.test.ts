@@ -98,7 +98,7 @@ describe.each([
     const { wireId, restore, slot } = setUp({ method: "tools/list" });
     const tools = [{ name: text }];
     restore(JSON.stringify({ jsonrpc: "2.0", id: wireId, result: { tools } }));
-    expect(listedTools(slot)).toEqual(tools);
+    expect(listedTools(slot)).toMatchObject({ tools });
   });
 });
 

@@ -6,7 +6,7 @@ import { observeStandingRequests } from "../session/standing-requests.ts";
 import { withoutTask } from "../session/task-answer.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { boundPage } from "../tools/list-pages.ts";
-import { observeTools } from "../tools/tool-list.ts";
+import { leftInSlot, observeTools } from "../tools/tool-list.ts";
 import {
   type ByteParts,
   partsBetween,
@@ -189,12 +189,14 @@ function createReader(context: SessionContext, session: () => LiveSession, named
     ids.observeTasks(message, answered);
     const from = session();
     // A lost session's news about tools does not concern its successor.
-    if (!isCurrent(state, from)) return;
+    if (!isCurrent(state, from)) return false;
     // The client gets the error. The next request makes the handshake again.
     if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
-    observeTools(context, message, answered?.request);
-    if (answered === undefined || "method" in message) return;
-    observeStandingRequests(state, message, answered.request);
+    const isInSlot = observeTools(context, message, answered?.request);
+    if (answered !== undefined && !("method" in message)) {
+      observeStandingRequests(state, message, answered.request);
+    }
+    return isInSlot;
   };
   return {
     /** An answer, with all but its id as the client gets it. */
@@ -202,7 +204,11 @@ function createReader(context: SessionContext, session: () => LiveSession, named
       if (!isUsable(message)) throw new UnusableAnswer();
       const { request } = pending;
       const answer = withoutTask(context, boundPage(context, message, request), request);
-      observe(answer, pending);
+      const isInSlot = observe(answer, pending);
+      if (isInSlot) {
+        const result = leftInSlot(answer.result!, request);
+        return result === answer.result ? answer : { ...answer, result };
+      }
       if (answer.error === undefined) return answer;
       return { ...answer, error: secrets().reduce(scrubError, answer.error) };
     },

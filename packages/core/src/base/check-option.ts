@@ -118,7 +118,7 @@ export const mustBe =
   };
 
 export const flag = mustBe("true or false", (value) => typeof value === "boolean");
-export const oneOf = (...values: unknown[]): OptionCheck =>
+export const oneOf = /* @__NO_SIDE_EFFECTS__ */ (...values: unknown[]): OptionCheck =>
   mustBe(values.map((value) => JSON.stringify(value)).join(" or "), (value) =>
     values.includes(value),
   );

@@ -1,4 +1,5 @@
 import { checkedLater, checkFunction, checkOptions } from "../base/check-option.ts";
+import { owning } from "../base/json-values.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type {
   JsonValue,
@@ -218,6 +219,7 @@ function createOpener({ keys, onUnreadable }: Omit<EncryptStoreOptions, "fingerp
     const opened = await openText(value, await loadKeys(), maxDecompressedLength);
     if ("reason" in opened) return unreadable(opened.reason);
     const sealed = JSON.parse(opened.text) as Sealed;
+    owning(sealed.value, opened.text);
     return sealed.outer === outer ? sealed : unreadable("other-key");
   };
   return {

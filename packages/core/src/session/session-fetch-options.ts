@@ -168,8 +168,8 @@ export type ResendPolicy = "safe" | "always" | "never" | ((request: JsonRpcReque
 export interface ToolListOptions {
   /** What is older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
   readonly maxAgeMs?: number;
-  /** A list whose JSON is longer than this, in characters, is only kept for the step. @default 200000 */
-  readonly maxLength?: number;
+  /** A longer list, in characters of JSON, is only kept for the step. @default 200000, in a store what a record takes */
+  readonly maxLength?: number | undefined;
 }
 
 /** The save point. If it returns a snapshot, saved by another process, that one replaces the new one. */

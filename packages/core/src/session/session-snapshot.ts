@@ -1,5 +1,5 @@
 import { invalidOption } from "../base/check-option.ts";
-import { isRecord } from "../base/json-values.ts";
+import { isRecord, maxValueLength } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import {
   anyInitializeResult,
@@ -13,10 +13,8 @@ import {
 /** The newest protocol revision that has sessions; offered when the fetch initializes by itself. */
 export const LATEST_SESSION_VERSION = "2025-11-25";
 
-/** Larger snapshots are refused, as are deeper ones. Counted in UTF-16 units of the JSON text. */
-const MAX_SNAPSHOT_LENGTH = 1_000_000;
 /** A kept snapshot is smaller, because a store's record has the same limit and other fields too. */
-const MAX_KEPT_LENGTH = 900_000;
+export const MAX_KEPT_LENGTH = 900_000;
 const MAX_DEPTH = 64;
 
 /**
@@ -189,10 +187,15 @@ export function asInitializeResult(value: unknown): InitializeResult | undefined
  * @throws {McpSessionError} `STATE_INVALID`, naming the first wrong field and no value.
  */
 export function parseSessionSnapshot(value: unknown): SessionSnapshot {
-  const copy = ownJson(value);
-  const wrong = anySnapshot(copy);
-  if (!wrong) return copy as SessionSnapshot;
-  if (isNewerFormat(copy)) throw newerFormat("The session snapshot");
+  return readSessionSnapshot(ownJson(value));
+}
+
+/** The same, for JSON that nobody else has and that a store has bounded: it is checked, and not copied. */
+export function readSessionSnapshot(json: unknown): SessionSnapshot {
+  checkNesting(json, 0);
+  const wrong = anySnapshot(json);
+  if (!wrong) return json as SessionSnapshot;
+  if (isNewerFormat(json)) throw newerFormat("The session snapshot");
   throw stateInvalid(wrong.join(".") || "the snapshot");
 }
 
@@ -202,7 +205,8 @@ export function parseSessionSnapshot(value: unknown): SessionSnapshot {
  */
 export function isKeepable(snapshot: SessionSnapshot): boolean {
   try {
-    return JSON.stringify(parseSessionSnapshot(snapshot)).length <= MAX_KEPT_LENGTH;
+    const { length } = JSON.stringify(snapshot);
+    return length <= MAX_KEPT_LENGTH && readSessionSnapshot(snapshot) === snapshot;
   } catch {
     return false;
   }
@@ -216,17 +220,15 @@ function ownJson(value: unknown): unknown {
   } catch (cause) {
     throw stateInvalid("the snapshot", cause);
   }
-  if (text === undefined || text.length > MAX_SNAPSHOT_LENGTH) throw stateInvalid("the size");
-  const copy: unknown = JSON.parse(text);
-  checkNesting(copy, 0);
-  return copy;
+  if (text === undefined || text.length > maxValueLength) throw stateInvalid("the size");
+  return JSON.parse(text);
 }
 
 function checkNesting(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return;
   if (depth >= MAX_DEPTH) throw stateInvalid("the depth");
   if (Object.hasOwn(value, "__proto__")) throw stateInvalid("__proto__");
-  for (const child of Object.values(value)) checkNesting(child, depth + 1);
+  for (const key in value) checkNesting((value as Record<string, unknown>)[key], depth + 1);
 }
 
 function stateInvalid(field: string, cause?: unknown): McpSessionError {

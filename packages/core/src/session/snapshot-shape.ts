@@ -38,16 +38,17 @@ function listOf(item: Shape): Shape {
  * @param isOpen whether it may have other fields too @default false
  */
 function recordOf(shapes: Readonly<Record<string, Shape>>, isOpen = false): Shape {
+  const fields = new Map(
+    Object.entries(shapes).map(([name, shape]) => [name.replace("?", ""), { name, shape }]),
+  );
   return (value) => {
     if (!isRecord(value)) return [];
-    const others = new Set(Object.keys(value));
-    for (const [name, shape] of Object.entries(shapes)) {
-      const key = name.replace("?", "");
-      const field = others.delete(key) ? value[key] : undefined;
+    for (const [key, { name, shape }] of fields) {
+      const field = Object.hasOwn(value, key) ? value[key] : undefined;
       const wrong = field === undefined && key !== name ? undefined : shape(field);
       if (wrong) return [key, ...wrong];
     }
-    return isOpen || others.size === 0 ? undefined : [];
+    return isOpen || Object.keys(value).every((key) => fields.has(key)) ? undefined : [];
   };
 }
 
@@ -81,6 +82,23 @@ const toolList = recordOf({
   tools: listOf(recordOf({ name: anyText, inputSchema: anyRecord }, true)),
   listedAt: anyNumber,
 });
+
+/** Tools that every client takes. `@ai-sdk/mcp` refuses a list for one of another form. */
+export const anyTools = listOf(
+  recordOf(
+    {
+      ...{ name: anyText, "title?": anyText, "description?": anyText },
+      inputSchema: recordOf({ "properties?": anyRecord }, true),
+      ...{ "outputSchema?": anyRecord, "_meta?": anyRecord },
+      "annotations?": when((value) => isRecord(value) && Object.entries(value).every(isHint)),
+    },
+    true,
+  ),
+);
+
+function isHint([name, value]: [string, unknown]): boolean {
+  return typeof value === (name === "title" ? "string" : "boolean");
+}
 
 /** The requests whose results a memory keeps. */
 export type KeptMethod = (typeof keptMethods)[number];

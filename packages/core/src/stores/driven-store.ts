@@ -1,4 +1,5 @@
 import { checkedClock, checkFunction, checkMs, checkWhole } from "../base/check-option.ts";
+import { owning } from "../base/json-values.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type { StoreDriver, StoredText } from "./driver.ts";
 import type { JsonValue, SessionStore, StoredValue } from "./session-store.ts";
@@ -175,7 +176,7 @@ function createValueReader({
       get value() {
         if (parsed !== undefined) return parsed;
         try {
-          parsed = JSON.parse(text) as JsonValue;
+          parsed = owning(JSON.parse(text) as JsonValue, text);
         } catch {
           parsed = null;
           tellUnreadable();

@@ -1,4 +1,5 @@
 import { checkMethods, checkWhole, invalidOption, type OptionCheck } from "../base/check-option.ts";
+import { maxValueLength } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { StoreBatchStep, StorePosition, StoreSelection, StoreWrite } from "./driver.ts";
@@ -15,7 +16,6 @@ export const checkStore: OptionCheck = (value, field) =>
 
 /** The longest key, owner and prefix, in characters. */
 const maxTextLength = 1_000;
-const maxValueLength = 1_000_000;
 /** The most writes that a store takes in one batch. */
 export const maxBatch = 250;
 

@@ -63,7 +63,7 @@ const address = "Start the database, or correct its address.";
 const account = "Correct the user name and the password.";
 const disk = "Make room on its disk.";
 const starting = refused("it is starting up", "Try again in a moment.");
-const readOnly = (fix: string) => refused("it only takes reads", fix);
+const readOnly = /* @__NO_SIDE_EFFECTS__ */ (fix: string) => refused("it only takes reads", fix);
 const noWrite = "Let the process write the file and its folder.";
 const tables = "Call createTables, or run the SQL of the store's schema in a migration.";
 const pool = "Lower the max of your pools, or raise max_connections.";

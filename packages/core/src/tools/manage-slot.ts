@@ -36,9 +36,12 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
   return undefined;
 }
 
-/** The tools that were listed last on the session of a slot. */
-export function listedTools(slot: SessionSlot): readonly ToolDefinition[] {
-  return lastList(slotState(slot))?.tools ?? [];
+/** The tools that were listed last on the session of a slot, if there were any listed; `undefined` without a session. */
+export function listedTools(
+  slot: SessionSlot,
+): { readonly tools?: readonly ToolDefinition[] } | undefined {
+  const state = slotState(slot);
+  return liveSession(state) && { ...lastList(state) };
 }
 
 /** Forgets the kept tool list of a slot, so that the next `tools/list` goes to the server. */

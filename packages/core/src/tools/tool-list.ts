@@ -1,15 +1,18 @@
 import { setBounded } from "../base/bounded-map.ts";
+import { isRecord } from "../base/json-values.ts";
 import { isFresh, type SessionContext } from "../session/session-context.ts";
 import type { ToolChanges } from "../session/session-event.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
-import { sameSession, type SlotState } from "../session/slot-state.ts";
+import { type LiveSession, sameSession, type SlotState } from "../session/slot-state.ts";
 import {
   isKeepable,
   isOutdated,
+  MAX_KEPT_LENGTH,
   outdated,
   type ToolDefinition,
   type ToolList,
 } from "../session/session-snapshot.ts";
+import { anyTools } from "../session/snapshot-shape.ts";
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { scrubStrings } from "../wire/scrub-session-id.ts";
 import { compareTools, reportsUnknownTool } from "./compare-tools.ts";
@@ -42,19 +45,48 @@ function savedList({ snapshot }: SlotState): ToolList | undefined {
   return snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
 }
 
-/** Reads a message of the server: pages of a list, news about the list, an unknown tool. */
+/**
+ * In the `_meta` of a client's `tools/list`: whoever asks takes the tools from the slot, so nobody prints and parses
+ * them. In the `_meta` of the answer: they are there, and the answer has none.
+ */
+export const inSlotKey = "durable-mcp/in-slot";
+
+const forSlot = new WeakSet<JsonRpcRequest>();
+
+/** A request as the server gets it, without the mark. */
+export function withoutMark(message: JsonRpcRequest): JsonRpcRequest {
+  const { params: { _meta, ...others } = {}, ...request } = message;
+  const { [inSlotKey]: mark, ...meta } = isRecord(_meta) ? _meta : {};
+  if (mark === undefined) return message;
+  const params = { ...others, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+  const own = { ...request, ...(Object.keys(params).length > 0 && { params }) };
+  forSlot.add(own);
+  return own;
+}
+
+/** A result that the slot has, for the client: without tools, if the request said so, and clients take all of them. */
+export function leftInSlot<RESULT extends Record<string, unknown>>(
+  result: RESULT,
+  request: JsonRpcRequest,
+): RESULT {
+  if (!forSlot.has(request) || anyTools(result["tools"])) return result;
+  return { ...result, tools: [], _meta: { ...(result["_meta"] as object), [inSlotKey]: true } };
+}
+
+/** Reads news of the tools in a message of the server. @returns whether it was a page of a list that the slot has now */
 export function observeTools(
   context: SessionContext,
   message: JsonRpcMessage,
   request: JsonRpcRequest | undefined,
-): void {
+): boolean {
   if ("method" in message) {
     if (message.method === "notifications/tools/list_changed") dropList(context, "list-changed");
   } else if (request?.method === "tools/list") {
-    collectPage(context, message, request);
+    return collectPage(context, message, request);
   } else if (request?.method === "tools/call") {
     if (reportsUnknownTool(message, request.params?.["name"])) dropList(context, "unknown-tool");
   }
+  return false;
 }
 
 function dropList(context: SessionContext, reason: "list-changed" | "unknown-tool"): void {
@@ -72,40 +104,45 @@ function dropList(context: SessionContext, reason: "list-changed" | "unknown-too
 /** Lists under way that are collected at once. */
 const maxUnderWay = 100;
 
-/** Collects the pages of a list, and keeps the list when it is complete. */
+/** Collects the pages of a list, and keeps the list when it is complete. @returns whether it took the page */
 function collectPage(
   context: SessionContext,
   { result }: JsonRpcResponse,
   { params = {} }: JsonRpcRequest,
-): void {
-  const { state, now } = context;
+): boolean {
+  const { state } = context;
   const { pages } = state.tools;
   const session = liveSession(state);
   const { tools: page, nextCursor } = result ?? {};
-  if (session === undefined || !Array.isArray(page)) return;
+  if (session === undefined || !Array.isArray(page)) return false;
   const { cursor } = params;
   const before = cursor === undefined ? { session, tools: [] } : pages.get(cursor);
   pages.delete(cursor);
-  if (before === undefined || !sameSession(before.session, session)) return;
+  if (before === undefined || !sameSession(before.session, session)) return false;
   const tools = uniqueTools([...before.tools, ...(page as ToolDefinition[])]);
-  if (nextCursor != null) return setBounded(pages, nextCursor, { session, tools }, maxUnderWay);
+  if (nextCursor == null) keepList(context, session, tools);
+  else setBounded(pages, nextCursor, { session, tools }, maxUnderWay);
+  return true;
+}
+
+function keepList(context: SessionContext, session: LiveSession, tools: ToolDefinition[]): void {
+  const { state, now } = context;
   const list = { tools, listedAt: now() };
   const isShort = isShortList(context, list);
   const last = lastList(state);
   state.tools.local = { session, list };
   if (last) tellChanges(context, "new-list", last.tools, tools);
   const { snapshot } = state;
-  if (snapshot === undefined || !("initializeResult" in snapshot)) return;
-  if (snapshot.kind !== session.kind) return;
+  if (snapshot === undefined || snapshot.kind !== session.kind) return;
   if (snapshot.kind === "session" && !sameSession(snapshot, session)) return;
-  const isSaved = isShort && isKeepable({ ...snapshot, toolList: list });
-  saveList(state, isSaved ? list : undefined);
+  saveList(state, isShort && isKeepable({ ...snapshot, toolList: list }) ? list : undefined);
 }
 
-/** Whether a list may be saved. One that is too deep to be printed cannot answer a client either. @throws for such a one */
+/** Whether a list may be saved. A longer one is not printed to its end. @throws for tools too deep to be printed */
 export function isShortList({ toolList }: SessionContext, { tools }: ToolList): boolean {
   const { maxLength = 200_000 } = toolList;
-  return JSON.stringify(tools).length <= maxLength;
+  let left = Math.min(maxLength, MAX_KEPT_LENGTH) - 1;
+  return tools.every((tool) => (left -= JSON.stringify(tool).length + 1) >= 0);
 }
 
 function saveList(state: SlotState, list: ToolList | undefined): void {

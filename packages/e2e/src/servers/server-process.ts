@@ -9,6 +9,8 @@ export interface TestServer {
   url: string;
   /** The last lines it printed. */
   output: () => string;
+  /** Kills its own process without a look at others, which takes a while. */
+  killAtOnce: () => void;
   /** Kills the whole process tree, as a crash would. */
   kill: () => Promise<void>;
   /** Kills it and starts a new process on the same port. */
@@ -88,6 +90,7 @@ export async function startServerProcess(command: ServerCommand): Promise<TestSe
     name: command.name,
     url,
     output: () => output,
+    killAtOnce: () => void child?.kill("SIGKILL"),
     kill,
     restart: async () => {
       await kill();

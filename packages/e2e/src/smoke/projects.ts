@@ -29,7 +29,7 @@ const withAiSdk6 = {
 };
 const aiSdk = ["ai", "@ai-sdk/mcp", "@opentelemetry/api"];
 
-export const projects: readonly Project[] = [
+const own: readonly Project[] = [
   { name: "core", own: ["core"], others: ["@ai-sdk/mcp"] },
   { name: "ai-sdk", own: ["ai-sdk", "stores"], others: aiSdk },
   {
@@ -81,3 +81,10 @@ export const projects: readonly Project[] = [
   },
   { name: "cli", own: ["cli"], isCommand: true },
 ];
+
+/** All entry points are imported: that of the stores for DynamoDB imports AWS's client, others are given theirs. */
+export const projects: readonly Project[] = own.map((project) =>
+  project.own.includes("stores")
+    ? { ...project, others: [...(project.others ?? []), "@aws-sdk/client-dynamodb"] }
+    : project,
+);

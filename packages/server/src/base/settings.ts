@@ -108,7 +108,7 @@ export interface EventBounds {
    * @default 917504
    */
   readonly maxLength?: number | undefined;
-  /** Answered requests of one session that one process keeps. @default 16 */
+  /** Answered requests of one session that one process keeps; half as many more until it forgets them. @default 16 */
   readonly maxAnswers?: number | undefined;
 }
 

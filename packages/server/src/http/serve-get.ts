@@ -110,7 +110,7 @@ async function listen(
   }
   return {
     parts: (ended) => streams.listen({ stored, eventIds, after, isAlive }, ended),
-    signals: [live.closed, live.listening],
+    signals: [live.closed, live.listening()],
     release,
   };
 }

@@ -41,7 +41,7 @@ interface Entry {
 
 function usesOf(entry: Entry): number {
   const { current } = entry;
-  return entry.uses + (current ? current.messagesInFlight + current.runningTasks : 0);
+  return entry.uses + (current ? current.messagesInFlight() + current.runningTasks() : 0);
 }
 
 /**

@@ -51,11 +51,11 @@ export interface LiveSession {
   /** Ends the waits of the session's calls, and its listening streams in this process. */
   readonly closed: AbortSignal;
   /** Ends the listening streams that are open now. */
-  readonly listening: AbortSignal;
+  listening(): AbortSignal;
   /** Requests until their answer, other messages until they are handed on. */
-  readonly messagesInFlight: number;
+  messagesInFlight(): number;
   /** Tasks whose work runs in the server. */
-  readonly runningTasks: number;
+  runningTasks(): number;
   /** `undefined` when so many more would be too many. */
   admit(messages: number): Admission | undefined;
   isServing(requestId: RequestId): boolean;
@@ -107,16 +107,18 @@ export async function createLiveSession<State extends object>(
     editOf: (...args) => told.editOf(...args),
     onBusy: (isBusy) => onBusy("calls", isBusy),
   });
-  const tasks = createSessionTasks({
-    ...context,
-    ...{ hash: found.hash, owner: found.record.owner },
-    scope: await scopeOf(found, principal),
-    callOf: () => runningCall.getStore()?.state,
-    holdCall: calls.holdRunning,
-    answer: calls.answer,
-    receive: (message) => link.receive(message),
-    onBusy: (isBusy) => onBusy("tasks", isBusy),
-  });
+  const scope = await scopeOf(found, principal);
+  let tasks: ReturnType<typeof createSessionTasks> | undefined; // Most servers have none.
+  const createTasks = () =>
+    createSessionTasks({
+      ...context,
+      ...{ hash: found.hash, owner: found.record.owner, scope },
+      callOf: () => runningCall.getStore()?.state,
+      holdCall: calls.holdRunning,
+      answer: calls.answer,
+      receive: (message) => link.receive(message),
+      onBusy: (isBusy) => onBusy("tasks", isBusy),
+    });
   const { serverMs } = handler.settings.timeouts;
   const link: ServerLink = createServerLink(context, serverMs, {
     onRequest: (request, dispatch) => {
@@ -126,7 +128,7 @@ export async function createLiveSession<State extends object>(
     onAnswer: calls.answer,
     onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
-    onSettled: tasks.settled,
+    onSettled: (question) => tasks?.settled(question),
     onCancelled: calls.cancel,
     onClosed: () => {
       if (!closing.signal.aborted) onGone();
@@ -136,10 +138,14 @@ export async function createLiveSession<State extends object>(
   const watch = createCallWatch(context, {
     receive: link.receive,
     cancelledElsewhere: calls.cancelledElsewhere,
-    lookAtTasks: tasks.look,
+    lookAtTasks: async () => await tasks?.look(),
     onGone,
   });
-  const session = createServerSession(clientOfSession(stored), states.access, tasks.access);
+  const session = createServerSession(
+    clientOfSession(stored),
+    states.access,
+    () => (tasks ??= createTasks()).access,
+  );
   let check: CheckContent | undefined;
   const build = async () => {
     const given = { session, principal, onClose: callbacks.add, tasks: {} };
@@ -161,7 +167,7 @@ export async function createLiveSession<State extends object>(
   });
   const inTurn = createQueue();
   const onFailed = (error: unknown) => handler.emit({ type: "failed", error });
-  const room = createRoom(context.settings.limits.requestsPerSession, () => calls.count);
+  const room = createRoom(context.settings.limits.requestsPerSession, calls.count);
   const canHangUp = context.format === "sse" && canPrime(found.record.initialize.protocolVersion);
 
   async function post(given: ClientPost) {
@@ -196,15 +202,9 @@ export async function createLiveSession<State extends object>(
 
   return {
     ...{ instance: context.instance, stored, format: context.format, closed: closing.signal },
-    get listening() {
-      return listening.signal;
-    },
-    get messagesInFlight() {
-      return room.taken;
-    },
-    get runningTasks() {
-      return tasks.count;
-    },
+    listening: () => listening.signal,
+    messagesInFlight: room.taken,
+    runningTasks: () => tasks?.count() ?? 0,
     admit: room.admit,
     isServing: calls.has,
     cancelElsewhere: async (requestIds) => {
@@ -229,7 +229,7 @@ export async function createLiveSession<State extends object>(
       closing.abort();
       watch(false);
       context.mailbox.forget(found.hash, context.instance);
-      await Promise.all([calls.close(), tasks.close()]);
+      await Promise.all([calls.close(), tasks?.close()]);
       const late = `The server took longer than timeouts.serverMs (${serverMs}) to close.`;
       const closed = server
         .close()

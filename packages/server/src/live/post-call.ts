@@ -89,7 +89,7 @@ function streamedCall(
     later = [];
     // Without an event id no client comes back, and nothing has to be stored.
     const canResume = isPrimed || isBegun || !isLast;
-    const evicted = canResume && isLast ? keep(log) : undefined;
+    const evicted = canResume && isLast ? keep(log) : [];
     if (canResume) await log.settled();
     const { text } = await settleCall(context, id, message, effects, (given) => {
       if (!canResume) return { rows: [] };
@@ -148,7 +148,7 @@ function streamedCall(
     const { message, text } = await settleCall(context, request.id, asked, noted, (given) => {
       if (given.message === asked) return { rows: asking.rows() };
       return {
-        rows: [...log.finish({ place: last + 1, ...given }, undefined), ...forgetQuestion()],
+        rows: [...log.finish({ place: last + 1, ...given }, []), ...forgetQuestion()],
       };
     });
     open.delete(request.id);
@@ -219,5 +219,5 @@ function inPlaceOf(
   event: LoggedEvent,
 ): readonly StoreBatchWrite[] {
   if (!older) return [];
-  return [...older.forget(), ...log.finish(event, undefined)].slice(-maxBatch + 1);
+  return [...older.forget(), ...log.finish(event, [])].slice(-maxBatch + 1);
 }

@@ -37,8 +37,8 @@ export interface PostCallOptions {
   readonly claimed?: ClaimedCall | undefined;
   /** Its number among the session's calls here. */
   readonly number: number;
-  /** @returns the call whose answer is kept no longer */
-  readonly keep: (log: CallLog) => CallLog | undefined;
+  /** @returns the calls whose answers are kept no longer */
+  readonly keep: (log: CallLog) => readonly CallLog[];
   /** There is no room to keep the call. @returns the oldest kept one, which is kept in its place no longer */
   readonly spare: (log: CallLog) => CallLog | undefined;
 }

@@ -3,7 +3,11 @@ import { createServerSession } from "./server-session.ts";
 
 test("a client without a session has no tasks, and is told why", () => {
   const client = { protocolVersion: "2026-07-28", clientCapabilities: {}, clientInfo: undefined };
-  const state = { current: {}, handle: "", update: async () => await Promise.reject(new Error()) };
+  const state = {
+    current: () => ({}),
+    handle: () => "",
+    update: async () => await Promise.reject(new Error()),
+  };
   const session = createServerSession(client, state);
   expect(() => session.tasks).toThrow(
     expect.objectContaining({

@@ -46,8 +46,8 @@ export interface ServerSession<State extends object> {
 /** The state of one session, or of one request without a session, for its author's code. */
 export interface StateAccess<State extends object> {
   /** In a handler the call's draft; elsewhere a frozen copy. */
-  readonly current: State;
-  readonly handle: string;
+  current(): State;
+  handle(): string;
   update<Result>(change: (state: State) => Result): Promise<Result>;
 }
 
@@ -92,18 +92,18 @@ function noTasks(): McpSessionError {
 export function createServerSession<State extends object>(
   client: ClientSide,
   state: StateAccess<State>,
-  tasks?: SessionTasks,
+  tasks?: () => SessionTasks,
 ): ServerSession<State> {
   return {
     get tasks() {
       if (!tasks) throw noTasks();
-      return tasks;
+      return tasks();
     },
     get state() {
-      return state.current;
+      return state.current();
     },
     get handle() {
-      return state.handle;
+      return state.handle();
     },
     update: (change) => state.update(change),
     get protocolVersion() {

@@ -23,7 +23,7 @@ export function createStateAccess<State extends object>(
     return request.call as CallState<State>;
   }
   return {
-    get current() {
+    current: () => {
       const request = running();
       return callOf(request)?.draft ?? frozenState(rowOf(request ?? outside), options);
     },
@@ -34,7 +34,7 @@ export function createStateAccess<State extends object>(
         ? await call.update(change)
         : await updateState(rowOf(request ?? outside), options, change);
     },
-    get handle() {
+    handle: () => {
       const request = running();
       if (request?.missing) throw request.missing();
       if (!request?.handle) throw noHandle();

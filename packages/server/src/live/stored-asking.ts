@@ -65,7 +65,7 @@ export function prepareAsking(context: LiveContext, asking: AskingCall): StoredA
       // In this order: the log counts its parts as it makes them.
       const messages = log.ask(events, until);
       const asked = { hash: stored.hash, call, owner };
-      const row = newQuestionRow(context, asked, { ...record, parts: log.parts });
+      const row = newQuestionRow(context, asked, { ...record, parts: log.parts() });
       if (!claimed) return [row, ...messages];
       const before = questionKey(context, stored.hash, call, round - 1);
       return [row, ...messages, { type: "delete", key: before }];

@@ -88,6 +88,12 @@ export function createStoredRow<Value extends ChangingRecord>(
   const inTurn = createQueue();
   let row = first;
 
+  function keep(newest: RowVersion<Value>): void {
+    row = newest;
+    const { record, revision } = row;
+    Object.assign(self, { record, revision, state: record.state });
+  }
+
   /** `refused` is the version that is known not to be stored, or not any more. */
   function take(stored: StoredValue | undefined, refused?: RowVersion<Value>): Value | undefined {
     const found = stored && kind.parse(stored, row);
@@ -96,7 +102,7 @@ export function createStoredRow<Value extends ChangingRecord>(
     // A record that refused our newest one counts even if it is older: stores may lose last writes.
     const isRefused = refused !== undefined && refused.revision === row.revision;
     if (record.changes >= row.record.changes || isRefused) {
-      row = { record, revision: stored?.revision ?? null };
+      keep({ record, revision: stored?.revision ?? null });
     }
     return record;
   }
@@ -150,7 +156,7 @@ export function createStoredRow<Value extends ChangingRecord>(
       const result = await persist(base, next, effects);
       if (result.ok) {
         if (next.changes > row.record.changes) {
-          row = { record: next, revision: result.revisions[0]! };
+          keep({ record: next, revision: result.revisions[0]! });
         }
         return "stored";
       }
@@ -173,18 +179,10 @@ export function createStoredRow<Value extends ChangingRecord>(
     return outcome === "stopped" ? await commitRows(store, rows, lesserRows) : outcome;
   }
 
-  return {
-    get record() {
-      return row.record;
-    },
-    get revision() {
-      return row.revision;
-    },
-    get state() {
-      return row.record.state;
-    },
+  const self: StoredRow<Value> = {
+    ...{ record: row.record, revision: row.revision, state: row.record.state },
     see: (found) => {
-      if (found.record.changes > row.record.changes) row = found;
+      if (found.record.changes > row.record.changes) keep(found);
     },
     load: async () => {
       const base = row;
@@ -199,6 +197,7 @@ export function createStoredRow<Value extends ChangingRecord>(
       await inTurn(() => replace((current) => (kind.isStale(current) ? current : undefined)));
     },
   };
+  return self;
 }
 
 /** The answer of a write that was done. A store without transactions may have done its first part alone. */

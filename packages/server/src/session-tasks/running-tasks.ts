@@ -23,12 +23,8 @@ export function createRunningTasks({ onBusy, reject, onExpired }: RunningTasksOp
   /** Tasks by their open questions. */
   const questions = new Map<RequestId, string>();
   return {
-    get ids() {
-      return [...running.keys()];
-    },
-    get count() {
-      return running.size;
-    },
+    ids: () => [...running.keys()],
+    count: () => running.size,
     questions,
     begin: (taskId: string, hold: CallHold, ttl: number): void => {
       const timer = setTimeout(() => onExpired(taskId), ttl);

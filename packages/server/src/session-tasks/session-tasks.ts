@@ -67,16 +67,14 @@ export function createSessionTasks(options: SessionTasksOptions) {
   };
   return {
     access,
-    get count() {
-      return running.count;
-    },
+    count: running.count,
     settled,
     /** Notices tasks that another replica has ended. */
     look: async (): Promise<void> => {
-      await Promise.all(running.ids.map(lookAt));
+      await Promise.all(running.ids().map(lookAt));
     },
     close: async (): Promise<void> => {
-      await Promise.all(running.ids.map(closeOne));
+      await Promise.all(running.ids().map(closeOne));
     },
   };
 }

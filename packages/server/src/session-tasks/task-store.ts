@@ -34,7 +34,7 @@ export function createTaskStore(context: TaskContext): TaskStore {
   return {
     createTask: async ({ ttl, pollInterval }) => {
       if (closed.aborted) throw closedMeanwhile();
-      if (running.count + creating >= limits.tasksPerSession) {
+      if (running.count() + creating >= limits.tasksPerSession) {
         // SDK v1 tells the client that no task was made, and not why.
         emit({ type: "refused", reason: "too-many-tasks" });
         const most = `limits.tasksPerSession: ${limits.tasksPerSession}`;

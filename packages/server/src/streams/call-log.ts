@@ -19,9 +19,9 @@ export interface CallLog {
   /** Keeps what was stored before until then. */
   prolong(until: number): Promise<void>;
   /** How many parts were stored. */
-  readonly parts: number;
+  parts(): number;
   /** The writes that store the last message, with those that wait, and forget `evicted`. */
-  finish(event: LoggedEvent, evicted: CallLog | undefined): StoreBatchWrite[];
+  finish(event: LoggedEvent, evicted: readonly CallLog[]): StoreBatchWrite[];
   /** After `finish` is stored: drops what only it needed. */
   release(): void;
   /** The writes that forget the call. */
@@ -160,16 +160,15 @@ export function createCallLog(
         await store.put(partOf, stored.value, stored.revision, { owner, expiresAt: until });
       }
     },
-    get parts() {
-      return written;
-    },
+    parts: () => written,
     finish: (event, evicted) => {
       // No answers are kept: nothing is left of this one.
-      if (evicted === log) return makeRoom(Infinity, 0);
+      if (evicted.includes(log)) return makeRoom(Infinity, 0);
       const events = withinBounds([...waiting, event], maxEvents, maxLength);
       const room = makeRoom(events.length, lengthOf(events));
       // What does not fit into one transaction expires on its own.
-      return [row(key, events), ...room, ...(evicted?.forget() ?? [])].slice(0, maxBatch - 1);
+      const forgotten = evicted.flatMap((each) => each.forget());
+      return [row(key, events), ...room, ...forgotten].slice(0, maxBatch - 1);
     },
     release: () => {
       waiting = [];

@@ -45,10 +45,10 @@ export function createConnection(database: DatabaseSync): SqliteConnection {
   };
 }
 
-/** Runs a statement to its end. */
+/** Runs a statement to its end. Its numbered parameters go by number: Node 22 takes no list for them. */
 export function allRows(
   { statement }: SqliteConnection,
   [sql, ...values]: SqliteStatement,
 ): readonly SqliteRow[] {
-  return statement(sql).all(...values);
+  return statement(sql).all(Object.fromEntries(values.map((value, at) => [at + 1, value])));
 }

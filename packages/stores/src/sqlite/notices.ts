@@ -1,6 +1,6 @@
 import { createStoreListeners } from "@durable-mcp/core/store-driver";
 import { escapeText, unescapeText } from "../base/key-text.ts";
-import type { SqliteConnection } from "./database.ts";
+import { allRows, type SqliteConnection } from "./database.ts";
 import type { sqliteStatements } from "./statements.ts";
 import type { SqliteWriteQueue } from "./write-queue.ts";
 
@@ -46,7 +46,7 @@ export function createSqliteNotices({ sql, tables, connect, queue }: NoticeOptio
         seen = { version, number: Number(newest["number"]) };
         listeners.tellAll();
       } else if (version !== seen.version) {
-        const rows = connection.statement(sql.noticesSince).all(seen.number);
+        const rows = allRows(connection, [sql.noticesSince, seen.number]);
         seen.version = version;
         tellOf(rows, seen);
       }
@@ -82,10 +82,10 @@ export function createSqliteNotices({ sql, tables, connect, queue }: NoticeOptio
 
   const add = (connection: SqliteConnection, topic: string): number => {
     if (!hasTable) connection.database.exec(tables);
-    const added = connection.statement(sql.addNotice).run(escapeText(topic));
+    const added = connection.statement(sql.addNotice).run({ 1: escapeText(topic) });
     const number = Number(added.lastInsertRowid);
     if (number % cleanEvery === 0) {
-      connection.statement(sql.cleanNotices).run(number - keptNotices);
+      allRows(connection, [sql.cleanNotices, number - keptNotices]);
     }
     return number;
   };

@@ -1,0 +1,80 @@
+import type { ToolSet } from "ai";
+import { checkOptions, optionalOptions, someObject } from "../base/check-options.ts";
+import { inParallel } from "../base/in-parallel.ts";
+import { ownField } from "../base/own-field.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { bindTools } from "../run/bind-tools.ts";
+import type { RunScope } from "../run/run-scope.ts";
+import { replayOf } from "../tools/connection-tools.ts";
+import { currentToolCall } from "../tools/tool-call-scope.ts";
+import { findResults, placesIn } from "./find-results.ts";
+import { fillIn, lastSpeaker } from "./placeholders.ts";
+import { joinRepeats, landingText, type RepeatedCalls } from "./repeats.ts";
+import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
+import { isParked, resumeParked } from "./sign-in.ts";
+import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
+import { isOpen, type StoredCalls, unlessOver } from "./stored-calls.ts";
+import { isAgentCall, resumeAgentCall } from "./sub-agents.ts";
+
+const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
+
+/** What a resumption needs of its run. */
+interface ResumeParts {
+  readonly stored: StoredCalls | undefined;
+  readonly connections: readonly LiveConnection[];
+  readonly repeats: RepeatedCalls;
+  /** A connection for a use; `undefined` for one that is not the run's. */
+  readonly findOpen: (name: string) => LiveConnection | undefined;
+  readonly scope: RunScope;
+  readonly signal: AbortSignal;
+}
+
+/** `resume` of a run's waiting calls. */
+export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
+  { stored, connections, repeats, findOpen, scope, signal }: ResumeParts,
+  messages: readonly MESSAGE[],
+  options: { readonly tools: TOOLS; readonly whileWaiting?: WhileWaiting | undefined },
+): Promise<ResumedMessages<MESSAGE, TOOLS>> {
+  /** Fills in what is over. */
+  const fill = async <EACH>(given: readonly EACH[]) => {
+    const places = placesIn(given);
+    const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) => {
+      if (isAgentCall(call)) return await resumeAgentCall(stored!, call, ...of, signal);
+      if (!isParked(call.call)) return await stored!.look(call, signal);
+      const { contextOf } = stored!;
+      return await resumeParked({ contextOf, find: findOpen }, call, replayOf(of[1])?.tool);
+    });
+    const inOrder = filled.values();
+    return {
+      messages: fillIn(given, () => inOrder.next().value),
+      over: places.filter((_, at) => filled[at] !== undefined).map(({ toolName }) => toolName),
+      stillWaiting: calls.filter((call) => isOpen({ call })),
+      resumed: calls.filter((call) => !isOpen({ call })),
+    };
+  };
+  const { tools, whileWaiting: mode = "reply" } = checkOptions(resumeSchema, options);
+  let { over, ...resumed } = await fill(messages);
+  const hasWritten = lastSpeaker(messages) === "user";
+  if (mode === "withdraw" && hasWritten && resumed.stillWaiting.length > 0) {
+    await inParallel(resumed.stillWaiting, ({ id }) => stored!.withdraw(id).catch(unlessOver));
+    ({ over, ...resumed } = await fill(messages));
+  }
+  const { stillWaiting } = resumed;
+  const inTool = currentToolCall();
+  // The messages of a sub-agent say nothing of the root agent's calls.
+  if (stored && inTool === undefined)
+    joinRepeats(stored, mode === "reply" ? stillWaiting : [], { connections, repeats });
+  for (const call of stillWaiting)
+    inTool?.agents?.waiting.push({ call, withdraw: () => stored!.withdraw(call.id) });
+  const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";
+  const note = { role: "user", content: landingText(over) } as const;
+  const landing: UserMessage[] = isLanding ? [note] : [];
+  const isOfPage = Array.isArray(ownField(resumed.messages.at(-1), "parts"));
+  return {
+    ...resumed,
+    tools: bindTools(scope, tools),
+    messages: isOfPage ? resumed.messages : [...resumed.messages, ...(landing as never[])],
+    landing,
+    goesOn: stillWaiting.length === 0 || (mode !== "hold" && (hasWritten || isLanding)),
+  };
+}
