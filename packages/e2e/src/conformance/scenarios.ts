@@ -77,7 +77,12 @@ const authorizationNames = {
     "auth/2025-03-26-oauth-metadata-backcompat",
     "auth/2025-03-26-oauth-endpoint-fallback",
   ],
-  [extension]: ["auth/client-credentials-jwt", "auth/client-credentials-basic"],
+  [extension]: [
+    "auth/client-credentials-jwt",
+    "auth/client-credentials-basic",
+    "auth/enterprise-managed-authorization",
+    "auth/wif-jwt-bearer",
+  ],
 };
 
 /** The suite's client scenarios about authorization, for `@durable-mcp/oauth`, by their newest revision. */
@@ -90,16 +95,6 @@ export const notCovered: readonly { readonly names: readonly string[]; readonly 
       names: ["auth/dpop", "auth/dpop-nonce"],
       reason:
         "`@durable-mcp/oauth` has bearer tokens alone, none that are bound to a key (DPoP, RFC 9449).",
-    },
-    {
-      names: ["auth/wif-jwt-bearer"],
-      reason:
-        "It does not exchange the identity of a workload for a token (RFC 7523). An application gets its own tokens with client credentials.",
-    },
-    {
-      names: ["auth/enterprise-managed-authorization"],
-      reason:
-        "It asks the user of each server, not a company's identity provider for all of them. A `getToken` of your own can.",
     },
   ];
 

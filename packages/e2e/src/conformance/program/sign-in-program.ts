@@ -45,6 +45,8 @@ const endings: Readonly<Record<string, Ending>> = {
   "auth/authorization-server-migration": { ended: "done", signIns: 2 },
   "auth/client-credentials-jwt": { ended: "done", signIns: 0 },
   "auth/client-credentials-basic": { ended: "done", signIns: 0 },
+  "auth/enterprise-managed-authorization": { ended: "done", signIns: 0 },
+  "auth/wif-jwt-bearer": { ended: "done", signIns: 0 },
 };
 
 /** More than any scenario needs. */

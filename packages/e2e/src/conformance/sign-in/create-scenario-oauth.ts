@@ -9,6 +9,11 @@ export interface SignInContext {
   readonly private_key_pem?: string;
   readonly signing_algorithm?: string;
   readonly issuer?: string;
+  readonly idp_client_id?: string;
+  readonly idp_id_token?: string;
+  readonly idp_issuer?: string;
+  /** The token of the workload's platform. */
+  readonly valid_jwt?: string;
 }
 
 /** An application of a scenario, in one of its processes. */
@@ -34,6 +39,7 @@ export async function createScenarioOAuth({
   readonly key: string;
 }): Promise<ScenarioApplication> {
   const clientCredentials = scenario.startsWith("auth/client-credentials-");
+  const { idp_issuer: issuer, idp_client_id: idpClientId, idp_id_token, valid_jwt } = context;
   const client = await givenClient(context, url);
   const oauth = createOAuth({
     store,
@@ -45,8 +51,16 @@ export async function createScenarioOAuth({
       clientMetadataUrl: "https://conformance-test.local/client-metadata.json",
     }),
     clients: client === undefined ? [] : [{ ...client, clientCredentials }],
+    ...(issuer !== undefined && {
+      enterprise: {
+        ...{ issuer, client: { clientId: idpClientId ?? "" } },
+        idToken: () => idp_id_token,
+      },
+    }),
+    ...(valid_jwt !== undefined && { workload: { assertion: () => valid_jwt } }),
   });
-  return { oauth, principal: clientCredentials ? app : user };
+  const isOfApplication = clientCredentials || valid_jwt !== undefined;
+  return { oauth, principal: isOfApplication ? app : user };
 }
 
 /** The registration by hand that the suite hands out, if it does. */
