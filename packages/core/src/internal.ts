@@ -48,6 +48,7 @@ export { compareTools } from "./tools/compare-tools.ts";
 export { inSlotKey } from "./tools/tool-list.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
+export { sendWithToken, type TokenProof } from "./wire/bound-token.ts";
 export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/principal.ts";
 export {
   type ConnectionFailure,

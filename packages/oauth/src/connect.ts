@@ -6,10 +6,13 @@ import {
   refusalMode,
   rewriteRefusal,
   scrubText,
+  sendWithToken,
+  type TokenProof,
 } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "./base/refused-token.ts";
 import type { ResourceUse } from "./grants/authorization-required.ts";
 import { getToken } from "./grants/get-token.ts";
+import { proofOf } from "./grants/token-binding.ts";
 import { checkOwner } from "./base/token-owner.ts";
 import type { OAuthContext } from "./grants/oauth-context.ts";
 import { resourceIdOf } from "./records/resource-id.ts";
@@ -51,6 +54,12 @@ export interface OAuthConnection {
   readonly authProvider: OAuthClientProvider;
 }
 
+/** A token, with what proves its key. */
+interface Given {
+  readonly token?: string | undefined;
+  readonly dpop?: TokenProof | undefined;
+}
+
 /** The client's sign-in ends where it calls one of these. */
 type OwnSignIn = () => Promise<never>;
 
@@ -61,7 +70,7 @@ type OwnSignIn = () => Promise<never>;
 export interface OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: { readonly redirect_uris: string[] };
-  /** The principal's token, refreshed if needed; `undefined` without a sign-in. */
+  /** The principal's token, refreshed if needed; `undefined` without a sign-in, and for one that is bound to a key. */
   readonly tokens: () => Promise<{ access_token: string; token_type: "Bearer" } | undefined>;
   readonly discoveryState: OwnSignIn;
   readonly validateResourceURL: OwnSignIn;
@@ -83,7 +92,7 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
     const resourceId = await resourceIdOf(url);
     const own: ResourceUse = { principal, connection, url, resourceId, sessionId };
     const tokens = await getToken(context, { ...own, refused, signal: signal ?? undefined });
-    return tokens?.accessToken;
+    return tokens && { token: tokens.accessToken, dpop: proofOf(context, own, tokens) };
   };
 
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -91,17 +100,16 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
     const target = new URL(request?.url ?? (input as string | URL));
     if (target.origin !== url.origin) throw otherOrigin(connection, target.origin);
     const signal = init?.signal ?? request?.signal;
-    const send = async (token: string | undefined) => {
+    const send = async ({ token, dpop }: Given = {}) => {
       const headers = new Headers(init?.headers ?? request?.headers);
       headers.delete("authorization");
-      if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-      const own = request?.clone() ?? target;
-      let response;
-      try {
-        response = await base(own, { ...init, headers, redirect });
-      } catch (error) {
+      const method = init?.method ?? request?.method ?? "GET";
+      const isRepeatable = !(init?.body instanceof ReadableStream);
+      const sending = { token, dpop, method, url: target.href, headers, isRepeatable };
+      const sendOnce = () => base(request?.clone() ?? target, { ...init, headers, redirect });
+      const response = await sendWithToken(sending, sendOnce).catch((error: unknown) => {
         throw isRedirectError(error) ? redirected(connection, url.origin) : error;
-      }
+      });
       // A server may repeat the token where it refuses it, and clients put that into their errors.
       const scrub = (text: string) => (token ? scrubText(text, [token], "[removed]") : text);
       if (!isRedirect(response)) return await rewriteRefusal(response, scrub);
@@ -109,16 +117,16 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
       throw redirected(connection, url.origin, response.status);
     };
     // Whatever else there is at this origin gets no token.
-    if (target.pathname !== url.pathname) return await send(undefined);
-    const token = await ask(undefined, signal);
-    const response = await send(token);
-    const refused = refusalOf(response, token);
+    if (target.pathname !== url.pathname) return await send();
+    const given = await ask(undefined, signal);
+    const response = await send(given);
+    const refused = refusalOf(response, given?.token);
     if (refused === undefined || init?.body instanceof ReadableStream) return response;
     const other = await ask(refused, signal).catch(letGoAndThrow(response));
-    if (other === undefined || other === token) return response;
+    if (other === undefined || other.token === given?.token) return response;
     await response.body?.cancel();
     const second = await send(other);
-    const again = refusalOf(second, other);
+    const again = refusalOf(second, other.token);
     if (again === undefined) return second;
     // Where it was revoked meanwhile the user has to sign in. No other error says more than this refusal.
     return await ask(again, signal).then(
@@ -147,7 +155,7 @@ function refusalOf(response: Response, token: string | undefined): RefusedToken 
 }
 
 function createAuthProvider(
-  ask: (refused?: RefusedToken) => Promise<string | undefined>,
+  ask: (refused?: RefusedToken) => Promise<Given | undefined>,
   { connection, url }: { readonly connection: string; readonly url: URL },
 ): OAuthClientProvider {
   let given: string | undefined;
@@ -164,8 +172,11 @@ function createAuthProvider(
     redirectUrl: "",
     clientMetadata: { redirect_uris: [] },
     async tokens() {
-      given = await ask();
-      return given === undefined ? undefined : { access_token: given, token_type: "Bearer" };
+      const { token, dpop } = (await ask()) ?? {};
+      given = token;
+      // Its client would send it bare. `fetch` sends the proofs.
+      if (token === undefined || dpop !== undefined) return undefined;
+      return { access_token: token, token_type: "Bearer" };
     },
     discoveryState: ownSignIn,
     validateResourceURL: ownSignIn,

@@ -1,5 +1,5 @@
 import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
-import { checkedClock, guarded } from "@durable-mcp/core/internal";
+import { checkedClock, guarded, type TokenProof } from "@durable-mcp/core/internal";
 import { encryptValues, type SealingKeys } from "@durable-mcp/core/sealing";
 import type { OAuthEvent } from "./base/oauth-event.ts";
 import type { RefusedToken } from "./base/refused-token.ts";
@@ -15,6 +15,7 @@ import { deleteAll, type SignedOut, signOut } from "./grants/sign-out.ts";
 import { createGuardedFetch } from "./guard/guarded-fetch.ts";
 import { checkOAuthOptions, type OAuthOptions, unencrypted } from "./oauth-options.ts";
 import { createRecords } from "./records/records.ts";
+import { createNonces, proofOf } from "./grants/token-binding.ts";
 import { resourceIdOf } from "./records/resource-id.ts";
 import { createClients } from "./sign-in/clients.ts";
 import { createRoutes, type StartUse } from "./sign-in/routes.ts";
@@ -28,6 +29,8 @@ export interface OAuthTokenContext {
   readonly url: string;
   /** The agent session. */
   readonly sessionId?: string | undefined;
+  /** The caller sends the proofs of `dpop`. Without it a token that is bound to a key is not given. */
+  readonly takesDpop?: true | undefined;
   /** Set after a server has refused a request. */
   readonly refused?: RefusedToken | undefined;
   readonly abortSignal?: AbortSignal | undefined;
@@ -53,7 +56,9 @@ export interface OAuth {
    */
   getToken(
     context: OAuthTokenContext,
-  ): Promise<{ readonly token: string; readonly expiresAt?: number } | undefined>;
+  ): Promise<
+    { readonly token: string; readonly expiresAt?: number; readonly dpop?: TokenProof } | undefined
+  >;
   /** The sign-in that a connection waits for; `undefined` if it waits for none. One read of the store. */
   authorizationFor(use: {
     readonly principal: Principal | undefined;
@@ -113,13 +118,16 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const redirectUrl = new URL(options.redirectUrl);
   const { onSignedIn } = options;
   return Object.freeze({
-    async getToken({ refused, abortSignal: signal, ...asked }: OAuthTokenContext) {
+    async getToken({ refused, takesDpop, abortSignal: signal, ...asked }: OAuthTokenContext) {
       // Who is nobody may use a server that asks for no sign-in.
       if (!mayOwnTokens(asked.principal) && refused === undefined) return undefined;
-      const tokens = await getToken(context, { ...(await useOf(asked)), refused, signal });
+      const use = await useOf(asked);
+      const tokens = await getToken(context, { ...use, refused, signal });
       if (tokens === undefined) return undefined;
       const { accessToken: token, expiresAt } = tokens;
-      return { token, ...(expiresAt !== undefined && { expiresAt }) };
+      const dpop = proofOf(context, use, tokens);
+      if (dpop && !takesDpop) throw boundToken(asked.connection);
+      return { token, ...(expiresAt !== undefined && { expiresAt }), ...(dpop && { dpop }) };
     },
     async authorizationFor(asked) {
       if (!mayOwnTokens(asked.principal)) return undefined;
@@ -186,6 +194,8 @@ function createContext(options: OAuthOptions): OAuthContext {
       loginUrl: new URL(options.enterprise.loginUrl ?? "/", redirectUrl),
     },
     workload: options.workload,
+    dpop: options.dpop ?? "when-supported",
+    nonces: createNonces(records, now),
     ...{ emit, timeoutMs, now },
   };
 }
@@ -215,6 +225,15 @@ function allowedIssuers(allowed: OAuthOptions["allowIssuers"]): OAuthContext["ma
   }
   const issuers = new Set(allowed.map((issuer) => new URL(issuer).href));
   return (issuer) => issuers.has(issuer.href);
+}
+
+/** As a bearer token it would be of no use, and anybody's who sees it. */
+function boundToken(connection: string): McpSessionError {
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    `Connection ${connection}: its token is bound to a key (DPoP), and the caller of getToken sends no proofs. Use the fetch of connect, or createOAuth with dpop: false, and have the user sign in again.`,
+    { data: { connection, field: "takesDpop" } },
+  );
 }
 
 /** It was given nothing secret, so its words may be shown. */

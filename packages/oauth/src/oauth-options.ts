@@ -52,6 +52,11 @@ export interface OAuthOptions {
   readonly enterprise?: EnterpriseOptions | undefined;
   /** The application's own tokens come by its platform's identity. @default `clientCredentials` of `clients` */
   readonly workload?: WorkloadOptions | undefined;
+  /**
+   * Whether tokens are bound to a key that only this application's processes have (DPoP, RFC 9449), where the
+   * authorization server does that; `"required"`: others are not used. @default "when-supported"
+   */
+  readonly dpop?: "when-supported" | "required" | false | undefined;
   /** The application's name, for servers that register it by themselves. @default none */
   readonly clientName?: string | undefined;
   /** The issuers that may be used, of those that a resource names. @default all */
@@ -191,6 +196,10 @@ const checks: OptionChecks<OAuthOptions> = {
   },
   workload: (value, field) => {
     checkWhole(value as WorkloadOptions, workloadChecks, field, ["assertion"]);
+  },
+  dpop: (value, field) => {
+    const isRight = value === false || value === "when-supported" || value === "required";
+    if (!isRight) throw invalidOption(field, 'must be "when-supported", "required" or false');
   },
   clientName: checkText,
   allowIssuers: (value, field) => {

@@ -1,11 +1,13 @@
 import type { Principal } from "@durable-mcp/core";
-import type { BearerChallenge } from "@durable-mcp/core/internal";
+import type { BearerChallenge, TokenProof } from "@durable-mcp/core/internal";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 
-/** A bearer token and its expiry, in milliseconds since 1970-01-01 UTC or as a `Date`. */
+/** A token and its expiry, in milliseconds since 1970-01-01 UTC or as a `Date`. */
 export interface ConnectionToken {
   readonly token: string;
   readonly expiresAt?: number | Date | undefined;
+  /** Makes the proofs for a token that is bound to a key (RFC 9449). @default a bearer token */
+  readonly dpop?: TokenProof | undefined;
 }
 
 /** What a server refused, and why. */
@@ -24,6 +26,8 @@ export interface TokenContext extends ConnectionContext {
   readonly url: string;
   /** The id of the agent session, if there is one. */
   readonly sessionId?: string | undefined;
+  /** The caller sends proofs: the token may be bound to a key. */
+  readonly takesDpop?: true | undefined;
   /** Set if the server has refused: another token is sent with the same request, once. */
   readonly refused?: RefusedToken | undefined;
 }
@@ -62,7 +66,7 @@ export interface GetToken {
   deleteAll?(use: { readonly principal: Principal }): Promise<unknown>;
 }
 
-/** What a connection sends in `Authorization`, as a bearer token. */
+/** What a connection sends in `Authorization`: as a bearer token, unless `dpop` says that it is bound to a key. */
 export type ConnectionAuth =
   | GetToken
   | ((context: TokenContext) => Awaitable<ConnectionToken | string | GetToken>);

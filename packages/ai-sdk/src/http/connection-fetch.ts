@@ -4,6 +4,7 @@ import {
   isRedirectError,
   refusalMode,
   rewriteRefusal,
+  sendWithToken,
 } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
@@ -69,11 +70,21 @@ export function createConnectionFetch(
   const sendToServer: Send = async (input, init, headers) => {
     const ownHeaders = await credentials.headers();
     for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
-    const attempt = async (token: string | undefined) => {
-      if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    const attempt = async ({ token, dpop }: Awaited<ReturnType<typeof credentials.token>>) => {
+      const request = input instanceof Request ? input : undefined;
+      const method = init.method ?? request?.method ?? "GET";
+      const target = request?.url ?? new URL(input as string | URL).href;
+      const isRepeatable = !(init.body instanceof ReadableStream);
+      return await sendWithToken(
+        { token, dpop, method, url: target, headers, isRepeatable },
+        sendOnce,
+      );
+    };
+    const sendOnce = async () => {
       const authorization = headers.get("authorization") ?? "";
       credentialsSent.add(authorization).add(headers.get("mcp-session-id") ?? "");
-      for (const value of [authorization, ...Object.values(ownHeaders)]) secrets.add(value);
+      const proof = headers.get("dpop") ?? "";
+      for (const value of [authorization, proof, ...Object.values(ownHeaders)]) secrets.add(value);
       // `fetch` would send the definition's headers to another origin.
       const target = input instanceof Request ? input.clone() : input;
       let response;
@@ -90,13 +101,13 @@ export function createConnectionFetch(
       return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
     };
     const sent = await credentials.token();
-    const response = await attempt(sent.token);
+    const response = await attempt(sent);
     const refusal = refusalOf(response);
     if (refusal === undefined) return response;
     const other = await credentials.tokenAfter(sent, { ...refusal, token: sent.token });
     if (other === undefined || init.body instanceof ReadableStream) return response;
     await response.body?.cancel();
-    const second = await attempt(other.token);
+    const second = await attempt(other);
     const again = refusalOf(second);
     if (again?.status !== 401) return second;
     // It may have been revoked meanwhile. Where only the user can go on, its source says so.

@@ -1,5 +1,11 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, isRecord, noAnswer, timeLimited } from "@durable-mcp/core/internal";
+import {
+  abortable,
+  isRecord,
+  noAnswer,
+  timeLimited,
+  type TokenProof,
+} from "@durable-mcp/core/internal";
 import type {
   ConnectionAuth,
   ConnectionToken,
@@ -23,6 +29,7 @@ interface Answer {
   /** `undefined` if none is to be sent. */
   readonly token?: string | undefined;
   readonly expiresAt?: number | Date | undefined;
+  readonly dpop?: TokenProof | undefined;
 }
 
 /** The application's headers and token for one connection, asked for once a step. */
@@ -37,7 +44,7 @@ export function createCredentials(
 
   const load = async (refused: RefusedToken | undefined, before: Answer | undefined) => {
     const answer = await inOwnTime("auth", () =>
-      loadToken(auth!, { ...context, ...resource, refused }),
+      loadToken(auth!, { ...context, ...resource, refused, takesDpop: true }),
     );
     // A token that lacks a scope still serves other requests.
     return answer.token === undefined && refused?.status === 403 ? { ...before } : answer;
@@ -155,8 +162,8 @@ async function loadToken(auth: ConnectionAuth, context: TokenContext): Promise<A
     given = await ask(field, context, () => source.getToken!(context));
     if (given === undefined) return {};
   }
-  const { token, expiresAt } = (given ?? {}) as Partial<ConnectionToken>;
-  if (isHeaderValue(token) && token !== "") return { token, expiresAt };
+  const { token, expiresAt, dpop } = (given ?? {}) as Partial<ConnectionToken>;
+  if (isHeaderValue(token) && token !== "") return { token, expiresAt, dpop };
   const expected = "{ token: string, expiresAt?: number | Date }, the token valid in a header";
   throw invalidAnswer(field, context, expected);
 }

@@ -88,7 +88,7 @@ export function sessionKey(key: { connection: string; principal: Principal }): s
 
 const oauthStart = JSON.stringify([null, "oauth", "oauth/"]).slice(0, -2);
 
-type OAuthRecordKind = "grant" | "sign-in" | "client";
+type OAuthRecordKind = "grant" | "sign-in" | "client" | "nonces";
 
 /** The key of a record of `@durable-mcp/oauth`. No connection has a slash in its name, so no session has such a key. */
 export function oauthKey(kind: OAuthRecordKind, id: string, principal: Principal): string {
@@ -109,7 +109,7 @@ export function parseOAuthKey(
   if (!isOAuthKey(key)) return undefined;
   try {
     const [, , slot] = JSON.parse(key) as unknown[];
-    const [, kind, id] = /^oauth\/(grant|sign-in|client)\/(.*)$/s.exec(String(slot)) ?? [];
+    const [, kind, id] = /^oauth\/(grant|sign-in|client|nonces)\/(.*)$/s.exec(String(slot)) ?? [];
     return id === undefined ? undefined : { kind: kind as OAuthRecordKind, id };
   } catch {
     return undefined;

@@ -15,22 +15,30 @@ const part = new RegExp(
   "g",
 );
 
+/** The challenge for tokens, be they bound to a key or not. */
+export function bearerChallenge(headers: Headers): BearerChallenge | undefined {
+  return challengeOf(headers, "bearer") ?? challengeOf(headers, "dpop");
+}
+
 /**
- * The challenge for bearer tokens in an answer's `WWW-Authenticate`; `undefined` without one. Of several the first
+ * The challenge with a scheme in an answer's `WWW-Authenticate`; `undefined` without one. Of several the first
  * counts.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
  * @see https://www.rfc-editor.org/rfc/rfc6750#section-3
  * @see https://www.rfc-editor.org/rfc/rfc9728#section-5.1
  */
-export function bearerChallenge(headers: Headers): BearerChallenge | undefined {
+export function challengeOf(
+  headers: Headers,
+  wanted: "bearer" | "dpop",
+): BearerChallenge | undefined {
   let parameters: Map<string, string> | undefined;
   for (const [, name, quoted, plain, scheme] of (headers.get("www-authenticate") ?? "").matchAll(
     part,
   )) {
     if (scheme !== undefined) {
       if (parameters !== undefined) break;
-      if (scheme.toLowerCase() === "bearer") parameters = new Map();
+      if (scheme.toLowerCase() === wanted) parameters = new Map();
       continue;
     }
     const value = quoted?.replaceAll(/\\(.)/g, "$1") ?? plain!;

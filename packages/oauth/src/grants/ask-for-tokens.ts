@@ -9,6 +9,7 @@ import type { GrantTokens } from "../records/grant-record.ts";
 import type { ResourceUse } from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
 import type { AskForTokens } from "./asked-tokens.ts";
+import { bindingOf } from "./token-binding.ts";
 import { isUsable, renewedTokens } from "./token-life.ts";
 
 /** The fetch for an authorization server's own endpoints. */
@@ -53,7 +54,10 @@ export function askRefresh(
     if (!(await mark())) return { type: "overtaken" };
     // Who asked may leave, but the answer must not be lost.
     const outcome = await timeLimited(context.timeoutMs, undefined, (signal) =>
-      refreshTokens({ server, client, refreshToken, resource, fetch, signal, now: context.now }),
+      refreshTokens({
+        ...{ server, client, refreshToken, resource, fetch, signal, now: context.now },
+        dpop: bindingOf(context, use, before.key),
+      }),
     );
     if (outcome.type === "refused" && outcome.error === "invalid_client") {
       await context.clients.forget(server, before);

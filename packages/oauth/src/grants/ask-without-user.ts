@@ -3,7 +3,11 @@ import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import type { Client } from "../protocol/client.ts";
 import { discover } from "../protocol/discover.ts";
-import { requestClientCredentials, type TokenOutcome } from "../protocol/token-request.ts";
+import {
+  requestClientCredentials,
+  type TokenBinding,
+  type TokenOutcome,
+} from "../protocol/token-request.ts";
 import type { GrantRecord } from "../records/grant-record.ts";
 import {
   allowServer,
@@ -15,6 +19,7 @@ import {
 import { enterpriseTokens } from "./enterprise-tokens.ts";
 import type { OAuthContext } from "./oauth-context.ts";
 import type { AskForTokens, Unasked } from "./asked-tokens.ts";
+import { bindingOf, newKey } from "./token-binding.ts";
 import { workloadTokens } from "./workload-tokens.ts";
 
 /** A request for tokens that needs no consent of a user at the authorization server. */
@@ -28,6 +33,7 @@ export interface OwnRequest {
   readonly scopesSupported?: readonly string[] | undefined;
   readonly guard: Guard;
   readonly signal: AbortSignal;
+  readonly dpop: TokenBinding | undefined;
 }
 
 /** What came of it; with the client and the scopes that were asked for, unless nothing was sent. */
@@ -71,13 +77,22 @@ export function askWithoutUser(
         }),
       ));
     allowServer(guard, found.server);
+    const key = before?.key ?? (await newKey(context, use, found.server));
+    const dpop = bindingOf(context, use, key);
     const asked = await timeLimited(timeoutMs, undefined, (signal) =>
-      ask(context, { ...found, use, record, guard, signal }),
+      ask(context, { ...found, use, record, guard, signal, dpop }),
     );
     if (asked.type !== "asked") return asked;
     const { outcome, client, scopes } = asked;
     const { server, resource } = found;
-    const first = { server, clientId: client.clientId, resource, scopes, signedInAt: now() };
+    const first = {
+      server,
+      clientId: client.clientId,
+      resource,
+      scopes,
+      signedInAt: now(),
+      ...(key && { key }),
+    };
     const answer = asAnswer(context, use.url, outcome, {
       client,
       before: { ...first, ...before, scopes },
@@ -87,10 +102,10 @@ export function askWithoutUser(
 }
 
 /** By the application's own registration. */
-const applicationTokens: AskOwn = async (context, { server, resource, guard, signal }) => {
+const applicationTokens: AskOwn = async (context, { server, resource, guard, signal, dpop }) => {
   const own = context.clients.ofApplication(server);
   if (own === undefined) return refusedHere;
   const { now } = context;
-  const request = { server, ...own, resource, fetch: guard.fetch, signal, now };
+  const request = { server, ...own, resource, fetch: guard.fetch, signal, now, dpop };
   return { type: "asked", outcome: await requestClientCredentials(request), ...own };
 };

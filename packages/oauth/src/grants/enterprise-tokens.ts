@@ -27,7 +27,7 @@ const isOver = /^(?:invalid_grant|invalid_token|login_required|interaction_requi
 /** A user's tokens, by the company's login: its provider vouches for the user to the MCP server's own authorization server. */
 export function enterpriseTokens(enterprise: EnterpriseOptions): AskOwn {
   return async (context, asked) => {
-    const { use, server, resource, guard, signal } = asked;
+    const { use, server, resource, guard, signal, dpop } = asked;
     const { now } = context;
     if (!takesIdJag(server)) {
       if (enterprise.isRequired) return notOffered(use, server.issuer, enterprise.issuer);
@@ -51,7 +51,7 @@ export function enterpriseTokens(enterprise: EnterpriseOptions): AskOwn {
       return { type: "login-required", refusedIdToken: await textDigest(idToken) };
     }
     const { assertion } = exchanged;
-    const outcome = await requestByAssertion({ server, client, ...sending, assertion });
+    const outcome = await requestByAssertion({ server, client, ...sending, assertion, dpop });
     if (outcome.type === "refused") return denied(use, server.issuer, outcome);
     return { type: "asked", outcome: withoutRefresh(outcome), client, scopes };
   };

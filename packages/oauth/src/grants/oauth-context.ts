@@ -4,6 +4,7 @@ import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import type { Client } from "../protocol/client.ts";
 import type { Records } from "../records/records.ts";
+import type { Nonces } from "./token-binding.ts";
 
 /** What the parts of one `createOAuth` share. */
 export interface OAuthContext {
@@ -21,6 +22,9 @@ export interface OAuthContext {
   /** The company's login, with the page where users have it. */
   readonly enterprise: (EnterpriseOptions & { readonly loginUrl: URL }) | undefined;
   readonly workload: WorkloadOptions | undefined;
+  /** Whether tokens are bound to keys. */
+  readonly dpop: "when-supported" | "required" | false;
+  readonly nonces: Nonces;
   readonly emit: (event: OAuthEvent) => void;
   /** How long one request to an authorization server may take, in milliseconds. */
   readonly timeoutMs: number;

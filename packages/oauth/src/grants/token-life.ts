@@ -25,11 +25,11 @@ function lifeOf({ obtainedAt, expiresAt = obtainedAt }: GrantTokens): number {
 
 /** A grant's tokens after an answer to `before`, or to the first request. */
 export function renewedTokens(
-  { accessToken, refreshToken, scopes, expiresAt }: Tokens,
+  { accessToken, refreshToken, scopes, expiresAt, isBound }: Tokens,
   before: Omit<GrantTokens, "accessToken" | "obtainedAt" | "expiresAt">,
   now: number,
 ): GrantTokens {
-  const { server, clientId, redirectUrl, resource, signedInAt } = before;
+  const { server, clientId, redirectUrl, resource, signedInAt, key } = before;
   // A server that does not rotate leaves the refresh token out.
   const kept = refreshToken ?? before.refreshToken;
   const isKept = kept !== undefined && kept === before.refreshToken;
@@ -40,5 +40,6 @@ export function renewedTokens(
     ...(kept !== undefined && { refreshToken: kept }),
     ...(isKept && { isRefreshTokenKept: true as const }),
     ...(expiresAt !== undefined && { expiresAt }),
+    ...(isBound && { key: key! }),
   };
 }

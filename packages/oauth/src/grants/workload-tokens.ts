@@ -5,7 +5,7 @@ import type { AskOwn } from "./ask-without-user.ts";
 
 /** The application's own tokens, by the identity that its platform gives to this job. */
 export function workloadTokens({ assertion: tell }: WorkloadOptions): AskOwn {
-  return async (context, { use, server, resource, guard, signal }) => {
+  return async (context, { use, server, resource, guard, signal, dpop }) => {
     const own = context.clients.ofWorkload(server);
     if (own === undefined) return withoutClient(use, server, "workload");
     const field = "workload.assertion";
@@ -15,7 +15,7 @@ export function workloadTokens({ assertion: tell }: WorkloadOptions): AskOwn {
     if (assertion === undefined) return notText(use, field);
     if (typeof assertion === "object") return assertion;
     const { now } = context;
-    const request = { server, ...own, resource, assertion, fetch: guard.fetch, signal, now };
+    const request = { server, ...own, resource, assertion, fetch: guard.fetch, signal, now, dpop };
     const outcome = await requestByAssertion(request);
     // Nobody can sign in for a job: its operator has to know what the server says.
     if (outcome.type === "refused") return denied(use, server.issuer, outcome);

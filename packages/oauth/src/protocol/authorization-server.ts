@@ -15,6 +15,7 @@ const metadata = z.object({
   token_endpoint: endpoint,
   registration_endpoint: z.optional(endpoint),
   revocation_endpoint: z.optional(endpoint),
+  dpop_signing_alg_values_supported: z.optional(names),
   scopes_supported: z.optional(z.pipe(names, z.transform(askedScopes))),
   grant_types_supported: z.optional(names),
   authorization_grant_profiles_supported: z.optional(names),
@@ -37,6 +38,7 @@ export interface AuthorizationServer {
   readonly token_endpoint: string;
   readonly registration_endpoint?: string | undefined;
   readonly revocation_endpoint?: string | undefined;
+  readonly dpop_signing_alg_values_supported?: readonly string[] | undefined;
   readonly scopes_supported?: readonly string[] | undefined;
   readonly grant_types_supported?: readonly string[] | undefined;
   readonly authorization_grant_profiles_supported?: readonly string[] | undefined;

@@ -22,6 +22,8 @@ export interface ServerAnswer {
   readonly json: Readonly<Record<string, unknown>> | undefined;
   /** Whether the server calls the answer JSON. */
   readonly isJson: boolean;
+  /** For the next proof (RFC 9449). */
+  readonly dpopNonce: string | null;
   /** Whether a gateway may have given it after the server has done its work. */
   readonly isUncertain: boolean;
 }
@@ -148,7 +150,8 @@ function readAnswer({ status, headers }: Response, text: string): ServerAnswer {
   const contentType = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   const isJson = contentType === "application/json" || contentType.endsWith("+json");
   const isUncertain = mayFollowWork(status, headers);
-  return { type: "answer", status, text, json: jsonObject(text), isJson, isUncertain };
+  const dpopNonce = headers.get("dpop-nonce");
+  return { type: "answer", status, text, json: jsonObject(text), isJson, isUncertain, dpopNonce };
 }
 
 function jsonObject(text: string): Record<string, unknown> | undefined {

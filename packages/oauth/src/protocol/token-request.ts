@@ -1,6 +1,7 @@
 import * as oauth from "oauth4webapi";
 import { asServer, type AuthorizationServer } from "./authorization-server.ts";
 import { authenticate, type Client, clientOf } from "./client.ts";
+import type { TokenProof } from "@durable-mcp/core/internal";
 import { isLoopbackUrl } from "./loopback-url.ts";
 import {
   type RequestFailed,
@@ -20,12 +21,21 @@ export type TokenOutcome =
   /** It says nothing about the code, token or client: 429, 5xx, a page, a broken connection. `sent` says how far it came. */
   | RequestFailed;
 
+/** What binds new tokens to a key. */
+export interface TokenBinding {
+  readonly proof: TokenProof;
+  /** Whether bearer tokens are refused. */
+  readonly isRequired: boolean;
+}
+
 /** What all requests for tokens need. */
 export interface TokenRequest extends Sending {
   readonly server: AuthorizationServer;
   readonly client: Client;
   /** The MCP server's identifier, from its discovery. */
   readonly resource: string;
+  /** Binds the tokens to a key. @default bearer tokens */
+  readonly dpop?: TokenBinding | undefined;
   /** @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -113,11 +123,12 @@ export async function requestTokens(
   sent: readonly (string | null)[],
   send: Send,
 ): Promise<TokenOutcome> {
-  const { server, client, now = Date.now } = request;
+  const { server, client, dpop, now = Date.now } = request;
   const sentAt = now();
   const answer = await askTokenEndpoint(request, sent, send);
   if (answer.type !== "answer") return answer;
-  const tokens = await readTokens(answer, { server, client, sentAt });
+  const binding = dpop ? (dpop.isRequired ? "required" : "possible") : "none";
+  const tokens = await readTokens(answer, { server, client, sentAt, binding });
   if (!("wrong" in tokens)) return { type: "tokens", tokens };
   return wrongAnswer(request, answer, tokens.wrong);
 }
@@ -135,18 +146,30 @@ export function wrongAnswer(
 
 /** One request to a token endpoint. @returns its answer, if it has the status 200 and no error */
 export async function askTokenEndpoint(
-  { server, client, fetch, signal }: Omit<TokenRequest, "resource">,
+  { server, client, fetch, signal, dpop }: Omit<TokenRequest, "resource">,
   sent: readonly (string | null)[],
   send: Send,
 ): Promise<ServerAnswer | Exclude<TokenOutcome, { type: "tokens" }>> {
   const name = { method: "POST", url: new URL(server.token_endpoint) } as const;
-  const answer = await sendRequest(name, { fetch, signal }, (customFetch, limit) =>
-    send(asServer(server), clientOf(client), authenticate(client), {
-      [oauth.customFetch]: customFetch,
-      [oauth.allowInsecureRequests]: isLoopbackUrl(name.url),
-      ...(limit !== undefined && { signal: limit }),
-    }),
-  );
+  const sendOnce = (header?: string) =>
+    sendRequest(name, { fetch: proving(fetch, header), signal }, (customFetch, limit) =>
+      send(asServer(server), clientOf(client), authenticate(client), {
+        [oauth.customFetch]: customFetch,
+        [oauth.allowInsecureRequests]: isLoopbackUrl(name.url),
+        ...(limit !== undefined && { signal: limit }),
+      }),
+    );
+  const sendProven = async () => {
+    const proof = await dpop?.proof.prove({ method: "POST", url: server.token_endpoint });
+    const given = await sendOnce(proof?.header);
+    const nonce = given.type === "answer" ? given.dpopNonce : null;
+    return { given, isNew: nonce !== null && (await proof?.takeNonce(nonce)) };
+  };
+  const first = await sendProven();
+  const { given } = first;
+  const isWanted = given.type === "answer" && given.json?.["error"] === "use_dpop_nonce";
+  // Nothing was done: neither a code nor a refresh token is used.
+  const answer = isWanted && first.isNew ? (await sendProven()).given : given;
   if (answer.type === "failed") return answer;
 
   const { status, json } = answer;
@@ -167,6 +190,19 @@ export async function askTokenEndpoint(
     return { type: "failed", sent: wasSent, error: requestError(name, why, { status }) };
   }
   return answer;
+}
+
+/** Puts a proof into the request. @see https://www.rfc-editor.org/rfc/rfc9449#section-5 */
+function proving(
+  fetch: typeof globalThis.fetch,
+  header: string | undefined,
+): typeof globalThis.fetch {
+  if (header === undefined) return fetch;
+  return async (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set("dpop", header);
+    return await fetch(input, { ...init, headers });
+  };
 }
 
 /** Words for a server that is not well. They say nothing about what was sent. */

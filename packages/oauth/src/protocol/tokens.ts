@@ -13,6 +13,8 @@ export interface Tokens {
   readonly refreshToken?: string | undefined;
   /** As granted. Without them in the answer, they are those that were asked for. */
   readonly scopes?: readonly string[] | undefined;
+  /** Whether it is bound to the key of the request's proof. */
+  readonly isBound: boolean;
 }
 
 /** A token that a header and a store take. @see https://www.rfc-editor.org/rfc/rfc6749#appendix-A.12 */
@@ -33,14 +35,29 @@ function isLifetime(value: unknown): boolean {
  */
 export async function readTokens(
   { json, text }: ServerAnswer,
-  { server, client, sentAt }: { server: AuthorizationServer; client: Client; sentAt: number },
+  {
+    server,
+    client,
+    sentAt,
+    binding,
+  }: {
+    server: AuthorizationServer;
+    client: Client;
+    sentAt: number;
+    binding: "none" | "possible" | "required";
+  },
 ): Promise<Tokens | { readonly wrong: string }> {
   if (json === undefined) {
     return { wrong: text === "" ? "the answer is empty" : "the answer is no JSON object" };
   }
   const type = json["token_type"];
-  if (typeof type === "string" && type.toLowerCase() !== "bearer") {
-    return { wrong: "its tokens are no bearer tokens. Others, such as DPoP, are not supported" };
+  const kind = typeof type === "string" ? type.toLowerCase() : "bearer";
+  const isBound = kind === "dpop" && binding !== "none";
+  if (!isBound && kind !== "bearer") {
+    return { wrong: "its tokens are no bearer tokens, nor bound to the key of a proof (DPoP)" };
+  }
+  if (!isBound && binding === "required") {
+    return { wrong: 'its tokens are not bound to the key of the proof, and dpop is "required"' };
   }
   // Some servers write `null` for what they do not give, or -1 for a token without an end.
   const given = Object.entries(json).filter(
@@ -67,6 +84,7 @@ export async function readTokens(
       expiresAt: seconds === undefined ? undefined : sentAt + seconds * 1_000,
       refreshToken: tokens.refresh_token,
       scopes: scope === undefined ? undefined : readScopes(scope),
+      isBound,
     };
   } catch {
     // The error of `oauth4webapi` has the whole answer as its cause.

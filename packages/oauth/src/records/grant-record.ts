@@ -1,5 +1,6 @@
 import { refreshLosses } from "../base/oauth-event.ts";
 import { isRecord } from "@durable-mcp/core/internal";
+import type { JWK } from "jose";
 import * as z from "zod/mini";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 
@@ -25,6 +26,8 @@ const tokensSchema = z.object({
   signedInAt: z.number(),
   obtainedAt: z.number(),
   expiresAt: z.optional(z.number()),
+  /** The private key (a JWK) to which the tokens are bound (RFC 9449): they are no bearer tokens. */
+  key: z.optional(z.custom<JWK>(isRecord)),
 });
 export type GrantTokens = Readonly<z.infer<typeof tokensSchema>>;
 
@@ -64,6 +67,8 @@ const grantSchema = z.object({
   /** Counts the changes of the tokens. */
   generation: z.int(),
   tokens: z.optional(tokensSchema),
+  /** In place of `tokens`, those that are bound to a key: a release that makes no proofs would send them bare. */
+  boundTokens: z.optional(tokensSchema),
   needed: z.optional(neededSchema),
   /** The right of one process to use the refresh token. */
   lease: z.optional(
@@ -86,5 +91,27 @@ export type GrantRecord = Readonly<z.infer<typeof grantSchema>>;
 
 /** Parses a record from a store, with the fields of later releases; `undefined` for what does not parse. */
 export function parseGrant(value: unknown): GrantRecord | undefined {
-  return grantSchema.safeParse(value).success ? (value as GrantRecord) : undefined;
+  if (!grantSchema.safeParse(value).success) return undefined;
+  const { boundTokens: bound, ...record } = value as GrantRecord;
+  const { tokens } = record;
+  // An older release may have signed in anew beside them.
+  const isBound = bound !== undefined && bound.obtainedAt >= (tokens?.obtainedAt ?? 0);
+  return isBound ? { ...record, tokens: bound } : record;
+}
+
+/** The record as it is stored. */
+export function printGrant({ tokens, ...record }: GrantRecord): GrantRecord {
+  if (tokens === undefined) return record;
+  return tokens.key === undefined ? { ...record, tokens } : { ...record, boundTokens: tokens };
+}
+
+/** The last nonces of servers for the proofs of a grant, by what they are for. */
+const noncesSchema = z.object({
+  version: z.literal(1),
+  nonces: z.record(z.string(), z.string()),
+});
+export type NoncesRecord = Readonly<z.infer<typeof noncesSchema>>;
+
+export function parseNonces(value: unknown): NoncesRecord | undefined {
+  return noncesSchema.safeParse(value).success ? (value as NoncesRecord) : undefined;
 }

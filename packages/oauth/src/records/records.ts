@@ -7,7 +7,13 @@ import {
 } from "@durable-mcp/core";
 import { grantPrefix, oauthKey, textDigest } from "@durable-mcp/core/internal";
 import { type ClientRecord, parseClient } from "./client-record.ts";
-import { type GrantRecord, parseGrant } from "./grant-record.ts";
+import {
+  type GrantRecord,
+  type NoncesRecord,
+  parseGrant,
+  parseNonces,
+  printGrant,
+} from "./grant-record.ts";
 import { parseSignIn, type SignInRecord } from "./sign-in-record.ts";
 
 /** A record as it was read. `revision` is `null` where there is none. */
@@ -47,6 +53,8 @@ export function createRecords(store: () => SessionStore) {
       await read(oauthKey("grant", resourceId, principal), principal, parseGrant),
     signIn: async (principal: Principal, state: string) =>
       await read(oauthKey("sign-in", await textDigest(state), principal), principal, parseSignIn),
+    nonces: async (principal: Principal, resourceId: string) =>
+      await read(oauthKey("nonces", resourceId, principal), principal, parseNonces),
     /** Registrations belong to the application. */
     client: async (issuer: string, redirectUrl: string) => {
       const id = await textDigest(JSON.stringify([issuer, redirectUrl]));
@@ -68,13 +76,14 @@ export function createRecords(store: () => SessionStore) {
     reread: async (stored: Stored<GrantRecord>): Promise<Stored<GrantRecord>> =>
       asStored(stored, await store().get(stored.key), parseGrant),
     /** Writes a record if it is still as it was read. @returns it, or `undefined` if it is not */
-    async replace<RECORD extends GrantRecord | SignInRecord | ClientRecord>(
+    async replace<RECORD extends GrantRecord | SignInRecord | ClientRecord | NoncesRecord>(
       { key, owner, revision }: Stored<RECORD>,
       record: RECORD,
       expiresAt?: number,
     ): Promise<Stored<RECORD> | undefined> {
       // A record is JSON by construction.
-      const value = record as unknown as JsonValue;
+      const printed = "generation" in record ? printGrant(record) : record;
+      const value = printed as unknown as JsonValue;
       const answer = await store().put(key, value, revision, { owner, expiresAt });
       return answer.ok ? { key, owner, record, revision: answer.revision } : undefined;
     },

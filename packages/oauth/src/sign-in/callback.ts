@@ -5,6 +5,7 @@ import { fetchFor, revoke } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { saveInsistently } from "../grants/save-insistently.ts";
+import { bindingOf, newKey } from "../grants/token-binding.ts";
 import { renewedTokens } from "../grants/token-life.ts";
 import { checkCallback } from "../protocol/check-callback.ts";
 import { exchangeCode } from "../protocol/token-request.ts";
@@ -75,7 +76,9 @@ export async function finishSignIn(
   const { parameters } = checked;
   const { resource, redirectUrl, verifier, scopes } = signIn;
   const fetch = fetchFor(context, resourceUrl, server);
-  const own = { server, client, resource, fetch, now };
+  const key = await newKey(context, use, server);
+  const dpop = bindingOf(context, use, key);
+  const own = { server, client, resource, fetch, now, dpop };
   const issued = await timeLimited(context.timeoutMs, undefined, (signal) =>
     exchangeCode({ ...own, parameters, redirectUrl, verifier, signal }),
   );
@@ -85,7 +88,15 @@ export async function finishSignIn(
     return over("not-exchanged", refusal(signIn, issued));
   }
   const signedInAt = now();
-  const before = { server, clientId, redirectUrl, resource, scopes, signedInAt };
+  const before = {
+    server,
+    clientId,
+    redirectUrl,
+    resource,
+    scopes,
+    signedInAt,
+    ...(key && { key }),
+  };
   const tokens = renewedTokens(issued.tokens, before, signedInAt);
   if (await save(context, use, tokens, signIn)) {
     const { sessionId, returnUrl } = signIn;

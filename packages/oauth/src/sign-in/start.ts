@@ -3,6 +3,7 @@ import { allowServer } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { signInMs } from "../grants/sign-out.ts";
+import { requireProofs } from "../grants/token-binding.ts";
 import { openChat } from "../records/chat-reference.ts";
 import { discover } from "../protocol/discover.ts";
 import { scopesToAsk } from "../protocol/scopes.ts";
@@ -38,6 +39,7 @@ export async function startSignIn(
       ...{ url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
       mayUse: (issuer) => context.mayUse(issuer, { url, connection }),
     });
+    requireProofs(context, use, server);
     allowServer(guard, server);
     const client = await clients.take(server, guard, signal);
     const scopes = scopesToAsk({
