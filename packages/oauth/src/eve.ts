@@ -97,7 +97,7 @@ export function createEveAuthorization(
       const { callbackUrl } = use;
       const started = await oauthOf().start(new Request(callbackUrl), {
         ...{ principal: userOf(use, options), connection: name, url: use.connection.url },
-        returnUrl: callbackUrl,
+        ...{ returnUrl: callbackUrl, isBearer: true },
       });
       const url = started.headers.get("location");
       if (url === null) {

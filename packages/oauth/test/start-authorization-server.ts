@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { type ClientMetadata, Provider } from "oidc-provider";
 import type { Gateway } from "./gateway.ts";
 import { startLoopbackServer } from "./loopback-server.ts";
@@ -9,6 +9,8 @@ export interface AuthorizationServerOptions {
   /** Client ID metadata documents by their https URL. */
   readonly documents?: Readonly<Record<string, unknown>>;
   readonly accessTokenSeconds?: number;
+  /** Whether tokens are bound to keys, and each proof needs a nonce (RFC 9449). @default false */
+  readonly withDpop?: boolean;
   /** Stands before it, at the issuer's address. */
   readonly gateway?: Gateway;
 }
@@ -17,6 +19,8 @@ export interface TestAuthorizationServer {
   readonly issuer: string;
   /** The path and the query of all requests, in order. */
   readonly requests: () => string[];
+  /** The thumbprint of the key to which an access token is bound. */
+  readonly keyOf: (token: string) => Promise<string | undefined>;
 }
 
 /** The scopes of every resource. */
@@ -30,6 +34,7 @@ export async function startAuthorizationServer({
   clients = [],
   documents = {},
   accessTokenSeconds = 3_600,
+  withDpop = false,
   gateway,
 }: AuthorizationServerOptions = {}): Promise<TestAuthorizationServer> {
   let answer: ReturnType<Provider["callback"]> | undefined;
@@ -65,6 +70,11 @@ export async function startAuthorizationServer({
           devInteractions: { enabled: true },
           clientCredentials: { enabled: true },
           registration: { enabled: true },
+          dPoP: {
+            enabled: withDpop,
+            nonceSecret: randomBytes(32),
+            requireNonce: () => withDpop,
+          },
           revocation: {
             enabled: true,
             allowedPolicy: (_context, client, token) => client.clientId === token.clientId,
@@ -87,6 +97,7 @@ export async function startAuthorizationServer({
   return {
     issuer,
     requests: () => server.requests.map(({ url }) => url ?? ""),
+    keyOf: async (token) => (await provider.AccessToken.find(token))?.["jkt"] as string | undefined,
   };
 }
 

@@ -82,6 +82,8 @@ const authorizationNames = {
     "auth/client-credentials-basic",
     "auth/enterprise-managed-authorization",
     "auth/wif-jwt-bearer",
+    "auth/dpop",
+    "auth/dpop-nonce",
   ],
 };
 
@@ -90,13 +92,7 @@ export const authorizationScenarios: readonly Scenario[] = withRevisions(authori
 
 /** The others about authorization, and why no client here has them. */
 export const notCovered: readonly { readonly names: readonly string[]; readonly reason: string }[] =
-  [
-    {
-      names: ["auth/dpop", "auth/dpop-nonce"],
-      reason:
-        "`@durable-mcp/oauth` has bearer tokens alone, none that are bound to a key (DPoP, RFC 9449).",
-    },
-  ];
+  [];
 
 export const everyScenario: readonly Scenario[] = [
   ...scenarios,

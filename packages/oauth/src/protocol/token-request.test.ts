@@ -68,7 +68,13 @@ test.each([
 ])("tokens with %s are read", async (_, answer, expiresAt, scopes) => {
   expect(await refreshAt(status(200, answer))).toEqual({
     type: "tokens",
-    tokens: { accessToken: "new-access-token", expiresAt, refreshToken: undefined, scopes },
+    tokens: {
+      accessToken: "new-access-token",
+      expiresAt,
+      refreshToken: undefined,
+      scopes,
+      isBound: false,
+    },
   });
 });
 

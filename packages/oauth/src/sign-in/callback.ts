@@ -76,7 +76,7 @@ export async function finishSignIn(
   const { parameters } = checked;
   const { resource, redirectUrl, verifier, scopes } = signIn;
   const fetch = fetchFor(context, resourceUrl, server);
-  const key = await newKey(context, use, server);
+  const key = signIn.isBearer ? undefined : await newKey(context, use, server);
   const dpop = bindingOf(context, use, key);
   const own = { server, client, resource, fetch, now, dpop };
   const issued = await timeLimited(context.timeoutMs, undefined, (signal) =>

@@ -21,6 +21,8 @@ export interface StartUse {
    * it gets a parameter `error`: `access_denied` or `sign_in_failed`. Take it from nobody but the application itself.
    */
   readonly returnUrl?: string | URL | undefined;
+  /** For a client that sends no proofs: the tokens are not bound to a key, unless `dpop` is "required". @default false */
+  readonly isBearer?: boolean | undefined;
 }
 
 interface RoutesOptions {
@@ -39,7 +41,10 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       emit({ type: "unknown-path", paths: [startUrl.pathname, redirectUrl.pathname] });
       return await page(404, notOpened);
     },
-    async start(request: Request, { principal, returnUrl, ...use }: StartUse): Promise<Response> {
+    async start(
+      request: Request,
+      { principal, returnUrl, isBearer, ...use }: StartUse,
+    ): Promise<Response> {
       checkOwner(principal);
       if (!["GET", "POST"].includes(request.method)) return await page(405, notOpened);
       const link = new URL(request.url).searchParams;
@@ -48,7 +53,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       const { connection } = target;
       try {
         const authorizationUrl = await startSignIn(context, {
-          ...{ principal, redirectUrl, ...target, chat: link.get("chat") },
+          ...{ principal, redirectUrl, ...target, isBearer, chat: link.get("chat") },
           returnUrl: returnUrl === undefined ? undefined : new URL(returnUrl, redirectUrl),
         });
         return redirect(authorizationUrl);

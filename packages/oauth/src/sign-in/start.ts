@@ -15,6 +15,7 @@ export interface SignInStart extends ResourceUse {
   /** The link's reference to an agent session. */
   readonly chat: string | null;
   readonly returnUrl?: URL | undefined;
+  readonly isBearer?: boolean | undefined;
 }
 
 /**
@@ -64,6 +65,7 @@ export async function startSignIn(
       ...{ resource, redirectUrl: redirect, verifier, scopes },
       ...(own !== undefined && { sessionId: own }),
       ...(record?.signOuts !== undefined && { signOuts: record.signOuts }),
+      ...(use.isBearer && context.dpop !== "required" && { isBearer: true as const }),
       ...(use.returnUrl !== undefined && { returnUrl: use.returnUrl.href }),
       expiresAt: startedAt + signInMs,
     };
