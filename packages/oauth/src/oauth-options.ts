@@ -54,7 +54,8 @@ export interface OAuthOptions {
   readonly workload?: WorkloadOptions | undefined;
   /**
    * Whether tokens are bound to a key that only this application's processes have (DPoP, RFC 9449), where the
-   * authorization server does that; `"required"`: others are not used. @default "when-supported"
+   * MCP server and its authorization server say that they do that; `"required"`: others are not used.
+   * @default "when-supported"
    */
   readonly dpop?: "when-supported" | "required" | false | undefined;
   /** The application's name, for servers that register it by themselves. @default none */

@@ -4,13 +4,15 @@ import { calculateJwkThumbprint, decodeProtectedHeader, EmbeddedJWK, jwtVerify }
 import { startLoopbackServer } from "./loopback-server.ts";
 
 interface ProofRules {
+  /** Whether its metadata says that it takes proofs. Its challenges do. @default true */
+  isNamed?: boolean;
   /** The thumbprint of the key to which a token is bound. */
   keyOf: (token: string) => Promise<string | undefined>;
   issuers: readonly string[];
 }
 
 /** An MCP server that takes tokens with proofs alone, each with the nonce that it has said last (RFC 9449). */
-export async function startProofCheckingServer({ keyOf, issuers }: ProofRules) {
+export async function startProofCheckingServer({ keyOf, issuers, isNamed = true }: ProofRules) {
   const seen = new Set<string>();
   const secrets = new Set<string>();
   const state = { nonce: "nonce-1", answered: 0, refused: [] as string[], bearer: 0 };
@@ -40,25 +42,27 @@ export async function startProofCheckingServer({ keyOf, issuers }: ProofRules) {
     };
     const { pathname } = new URL(request.url!, server.origin);
     if (pathname === "/.well-known/oauth-protected-resource/mcp") {
-      const scopes = { scopes_supported: ["notes:read"] };
+      const scopes = {
+        scopes_supported: ["notes:read"],
+        ...(isNamed && { dpop_bound_access_tokens_required: true }),
+      };
       send(200, { resource: `${server.origin}/mcp`, authorization_servers: issuers, ...scopes });
       return;
     }
-    wrong(request).then(
-      (why) => {
-        const nonce = { "dpop-nonce": state.nonce };
-        secrets.add(state.nonce);
-        if (why === undefined) {
-          state.answered += 1;
-          send(200, { ok: true }, nonce);
-          return;
-        }
-        if (why !== "no token") state.refused.push(why);
-        const error = why === "use_dpop_nonce" ? `error="${why}"` : `error="invalid_token"`;
-        send(401, { error: why }, { ...nonce, "www-authenticate": `DPoP ${error}` });
-      },
-      (error: unknown) => send(500, { error: String(error) }),
-    );
+    const answer = async () => {
+      const why = await wrong(request);
+      const nonce = { "dpop-nonce": state.nonce };
+      secrets.add(state.nonce);
+      if (why === undefined) {
+        state.answered += 1;
+        send(200, { ok: true }, nonce);
+        return;
+      }
+      if (why !== "no token") state.refused.push(why);
+      const error = why === "use_dpop_nonce" ? `error="${why}"` : `error="invalid_token"`;
+      send(401, { error: why }, { ...nonce, "www-authenticate": `DPoP ${error}` });
+    };
+    answer().catch((error: unknown) => send(500, { error: String(error) }));
   });
   return { ...server, url: `${server.origin}/mcp`, state, secrets };
 }

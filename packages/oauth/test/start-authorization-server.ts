@@ -97,7 +97,7 @@ export async function startAuthorizationServer({
   return {
     issuer,
     requests: () => server.requests.map(({ url }) => url ?? ""),
-    keyOf: async (token) => (await provider.AccessToken.find(token))?.["jkt"] as string | undefined,
+    keyOf: async (token) => (await provider.AccessToken.find(token))?.["jkt"],
   };
 }
 

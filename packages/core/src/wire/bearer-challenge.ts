@@ -6,6 +6,8 @@ export interface BearerChallenge {
   readonly scope?: string | undefined;
   /** The URL of the protected resource's metadata. */
   readonly resourceMetadata?: string | undefined;
+  /** Whether the server takes tokens that are bound to a key: it has a challenge with the scheme `DPoP` (RFC 9449). */
+  readonly takesProofs?: true | undefined;
 }
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
@@ -17,7 +19,9 @@ const part = new RegExp(
 
 /** The challenge for tokens, be they bound to a key or not. */
 export function bearerChallenge(headers: Headers): BearerChallenge | undefined {
-  return challengeOf(headers, "bearer") ?? challengeOf(headers, "dpop");
+  const bound = challengeOf(headers, "dpop");
+  const challenge = challengeOf(headers, "bearer") ?? bound;
+  return challenge && { ...challenge, ...(bound && { takesProofs: true }) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type AnyClientName, anyClientNames } from "./any-client.ts";
 import type { ExpectedFailure } from "./expected-failures.ts";
 import type { ScenarioResult, ScenarioRun } from "./run-scenario.ts";
-import { everyScenario, modes, notCovered } from "./scenarios.ts";
+import { everyScenario, modes } from "./scenarios.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A scenario that was run. */
@@ -71,13 +71,6 @@ export function renderExpected(failures: readonly ExpectedFailure[]): string {
       const names = new Set(entries.map(({ scenario }) => `\`${scenario}\``));
       return `- ${[...names].join(", ")} (${[...checks].join(", ")}), ${clients}: ${reason}`;
     })
-    .join("\n");
-}
-
-/** The scenarios about authorization that are not run, and why, as a Markdown list. */
-export function renderNotCovered(): string {
-  return notCovered
-    .map(({ names, reason }) => `- ${names.map((name) => `\`${name}\``).join(", ")}: ${reason}`)
     .join("\n");
 }
 

@@ -12,13 +12,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type ClientName, clientNames, legClientNames, signInClientNames } from "./any-client.ts";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
-import {
-  type Outcome,
-  renderExpected,
-  renderNotCovered,
-  renderReport,
-  summarize,
-} from "./report.ts";
+import { type Outcome, renderExpected, renderReport, summarize } from "./report.ts";
 import { runScenario, type ScenarioRun } from "./run-scenario.ts";
 import {
   authorizationScenarios,
@@ -110,8 +104,6 @@ function writeDocs(): void {
     report.trim(),
     "## What is expected to fail",
     renderExpected(expectedFailures),
-    "## What is not covered",
-    renderNotCovered(),
   ].join("\n\n");
   const path = fileURLToPath(new URL("../../../../docs/reports/conformance.md", import.meta.url));
   const [before, after] = [/^[^]*<!-- tables -->\n/, /\n<!-- end of tables -->[^]*$/].map(

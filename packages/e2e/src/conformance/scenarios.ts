@@ -90,10 +90,6 @@ const authorizationNames = {
 /** The suite's client scenarios about authorization, for `@durable-mcp/oauth`, by their newest revision. */
 export const authorizationScenarios: readonly Scenario[] = withRevisions(authorizationNames);
 
-/** The others about authorization, and why no client here has them. */
-export const notCovered: readonly { readonly names: readonly string[]; readonly reason: string }[] =
-  [];
-
 export const everyScenario: readonly Scenario[] = [
   ...scenarios,
   ...statelessScenarios,

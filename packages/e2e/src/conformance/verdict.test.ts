@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
-import { renderExpected, renderNotCovered, summarize } from "./report.ts";
+import { renderExpected, summarize } from "./report.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { everyScenario, modes, parseScenarioList, scenarios } from "./scenarios.ts";
 import { judge, type Verdict } from "./verdict.ts";
@@ -93,10 +93,6 @@ describe("what is expected to fail", () => {
     expect(everyScenario.map(({ name }) => name)).toContain(entry.scenario);
     expect(findExpected(entry)).toBe(entry);
   });
-});
-
-test("what is not covered is on the page, with its reasons", () => {
-  expect(page).toContain(renderNotCovered());
 });
 
 test("the suite's list is read: only scenarios of revisions with sessions, by the newest", () => {

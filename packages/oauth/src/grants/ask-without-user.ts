@@ -2,7 +2,8 @@ import { timeLimited } from "@durable-mcp/core/internal";
 import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import type { Client } from "../protocol/client.ts";
-import { discover } from "../protocol/discover.ts";
+import { createKey } from "../protocol/dpop-proof.ts";
+import { discover, type Discovered } from "../protocol/discover.ts";
 import {
   requestClientCredentials,
   type TokenBinding,
@@ -19,7 +20,7 @@ import {
 import { enterpriseTokens } from "./enterprise-tokens.ts";
 import type { OAuthContext } from "./oauth-context.ts";
 import type { AskForTokens, Unasked } from "./asked-tokens.ts";
-import { bindingOf, newKey } from "./token-binding.ts";
+import { bindingOf, isToBind } from "./token-binding.ts";
 import { workloadTokens } from "./workload-tokens.ts";
 
 /** A request for tokens that needs no consent of a user at the authorization server. */
@@ -68,7 +69,7 @@ export function askWithoutUser(
     const { now, timeoutMs } = context;
     const guard = context.guard(use.url);
     const before = known && (await isStillRight(context, use, known)) ? known : undefined;
-    const found =
+    const found: Discovered =
       before ??
       (await timeLimited(timeoutMs, undefined, (signal) =>
         discover({
@@ -77,7 +78,10 @@ export function askWithoutUser(
         }),
       ));
     allowServer(guard, found.server);
-    const key = before?.key ?? (await newKey(context, use, found.server));
+    const isTaken =
+      found.takesProofs || use.refused?.challenge?.takesProofs || record?.needed?.takesProofs;
+    const isBound = isToBind(context, use, found.server, isTaken || before?.key !== undefined);
+    const key = isBound ? (before?.key ?? (await createKey())) : undefined;
     const dpop = bindingOf(context, use, key);
     const asked = await timeLimited(timeoutMs, undefined, (signal) =>
       ask(context, { ...found, use, record, guard, signal, dpop }),

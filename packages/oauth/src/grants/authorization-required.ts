@@ -88,6 +88,7 @@ function neededSignIn(
   now: number,
 ): NeededSignIn {
   const { scopes = [], resourceMetadata = before?.resourceMetadata } = asked ?? {};
+  const takesProofs = asked?.takesProofs ?? before?.takesProofs;
   const sessionId = use.sessionId ?? before?.sessionId;
   const all = [...(tokens?.scopes ?? []), ...(before?.scopes ?? []), ...scopes];
   return {
@@ -96,6 +97,7 @@ function neededSignIn(
     askedAt: before?.askedAt ?? now,
     ...(resourceMetadata != null && { resourceMetadata }),
     ...(sessionId !== undefined && { sessionId }),
+    ...(takesProofs && { takesProofs }),
     ...(lost && { lost }),
     ...(login && { company: { refusedIdToken: login.refusedIdToken } }),
   };
@@ -106,6 +108,7 @@ function isSame(before: NeededSignIn | undefined, needed: NeededSignIn): boolean
     before !== undefined &&
     before.sessionId === needed.sessionId &&
     before.resourceMetadata === needed.resourceMetadata &&
+    before.takesProofs === needed.takesProofs &&
     (before.company === undefined) === (needed.company === undefined) &&
     before.company?.refusedIdToken === needed.company?.refusedIdToken &&
     before.scopes.length === needed.scopes.length

@@ -7,6 +7,8 @@ export interface Asked {
   readonly scopes: readonly string[];
   /** The URL of its metadata; `null` if it has none to name, and `undefined` if it did not say. */
   readonly resourceMetadata?: string | null | undefined;
+  /** Whether it takes tokens that are bound to a key. */
+  readonly takesProofs?: true | undefined;
 }
 
 /**
@@ -18,11 +20,12 @@ export function readChallenge({ challenge, status, token }: RefusedToken): Asked
   if (challenge === undefined) return { scopes: [] };
   const isSafe = (text: string) => scrubText(text, [token ?? ""], "") === text;
   const scopes = readScopes(challenge.scope ?? "");
-  const { resourceMetadata } = challenge;
+  const { resourceMetadata, takesProofs } = challenge;
   const isNamed = resourceMetadata !== undefined && isSafe(resourceMetadata);
   return {
     scopes: scopes.filter(isSafe),
     // A 403 for scopes need not repeat it.
     resourceMetadata: isNamed ? resourceMetadata : status === 401 ? null : undefined,
+    takesProofs,
   };
 }

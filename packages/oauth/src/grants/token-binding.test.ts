@@ -11,10 +11,10 @@ import { type OAuthOptions, unencrypted } from "../oauth-options.ts";
 type Options = Partial<Omit<OAuthOptions, "onEvent">>;
 
 /** A real authorization server and an MCP server that both want a proof with a nonce in each request. */
-async function start(options: Options = {}, accessTokenSeconds = 3_600) {
+async function start(options: Options = {}, accessTokenSeconds = 3_600, isNamed = true) {
   const authorization = await startAuthorizationServer({ withDpop: true, accessTokenSeconds });
   const server = await startProofCheckingServer({
-    ...{ keyOf: authorization.keyOf, issuers: [authorization.issuer] },
+    ...{ keyOf: authorization.keyOf, issuers: [authorization.issuer], isNamed },
   });
   const app = createApplication({ url: server.url, timeoutMs: 5_000, ...options });
   const signIn = async () => {
@@ -61,6 +61,24 @@ test("twenty processes at once refresh once, and each call is answered", async (
   expect(server.state.refused.slice(used).every((why) => why === "use_dpop_nonce")).toBe(true);
 });
 
+test("a challenge is enough to learn that a server takes proofs", async () => {
+  const { server, app, signIn } = await start({}, 3_600, false);
+  const [error] = await Promise.allSettled([call(app, server.url)]);
+  expect(error).toMatchObject({ reason: { code: "AUTHORIZATION_REQUIRED" } });
+  await signIn();
+  expect(await call(app, server.url)).toEqual([200]);
+});
+
+test("where the authorization server alone takes proofs, tokens are bearer tokens", async () => {
+  const server = await startHandMadeServer({
+    metadata: { dpop_signing_alg_values_supported: ["ES256"] },
+  });
+  const app = createApplication({ url: server.url });
+  await app.callback(server.consent(await app.begin()));
+  expect((await app.getToken())?.token).toMatch(/^access-/);
+  expect(server.requests.every(({ headers }) => headers["dpop"] === undefined)).toBe(true);
+});
+
 test("a nonce that changes is learned once by each process, and shared", async () => {
   const { server, app, signIn } = await start();
   await signIn();
@@ -105,6 +123,7 @@ test("a server without proofs gives bearer tokens; where they are required, it i
   expect(response.status).toBeGreaterThanOrEqual(400);
   // It says that it does, and gives a bearer token.
   server.rules.metadata = { dpop_signing_alg_values_supported: ["ES256"] };
+  server.rules.resourceMetadata = { dpop_signing_alg_values_supported: ["ES256"] };
   await strict.callback(server.consent(await strict.begin()));
   const [refused] = strict.eventsOf("sign-in-refused").slice(-1);
   expect(refused?.error?.message).toContain('dpop is "required"');
@@ -117,6 +136,7 @@ test("a server without proofs gives bearer tokens; where they are required, it i
 test("without dpop no proof is sent", async () => {
   const server = await startHandMadeServer({
     metadata: { dpop_signing_alg_values_supported: ["ES256"] },
+    resourceMetadata: { dpop_signing_alg_values_supported: ["ES256"] },
   });
   const app = createApplication({ url: server.url, dpop: false });
   await app.callback(server.consent(await app.begin()));

@@ -2,7 +2,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import type { TokenProof } from "@durable-mcp/core/internal";
 import type { JWK } from "jose";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
-import { createKey, createProof, takesProofs } from "../protocol/dpop-proof.ts";
+import { createProof, takesProofs } from "../protocol/dpop-proof.ts";
 import type { TokenBinding } from "../protocol/token-request.ts";
 import type { GrantTokens, NoncesRecord } from "../records/grant-record.ts";
 import type { Records, Stored } from "../records/records.ts";
@@ -18,23 +18,20 @@ const maxKept = 1_000;
 /** Whose nonce: the authorization server and the MCP server have their own, also at one origin. */
 type Role = "authorization-server" | "resource";
 
-/** The key for new tokens of a server; `undefined` for bearer tokens. @throws as `requireProofs` */
-export async function newKey(
-  context: OAuthContext,
-  use: ResourceUse,
-  server: AuthorizationServer,
-): Promise<JWK | undefined> {
-  requireProofs(context, use, server);
-  return context.dpop !== false && takesProofs(server) ? await createKey() : undefined;
-}
-
-/** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if tokens must be bound, and the server binds none */
-export function requireProofs(
+/**
+ * Whether new tokens are bound to a key: many authorization servers would, and their MCP servers know nothing of it.
+ *
+ * @param isTaken whether the MCP server takes such tokens
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if tokens must be bound, and the server binds none
+ */
+export function isToBind(
   { dpop }: OAuthContext,
   { connection }: ResourceUse,
   server: AuthorizationServer,
-): void {
-  if (dpop !== "required" || takesProofs(server)) return;
+  isTaken: boolean | undefined,
+): boolean {
+  if (takesProofs(server)) return dpop === "required" || (dpop !== false && isTaken === true);
+  if (dpop !== "required") return false;
   const { origin } = new URL(server.issuer);
   throw new McpSessionError(
     "CONNECTION_UNAVAILABLE",

@@ -114,6 +114,7 @@ test("what the metadata says beyond a sign-in is not kept, nor what is null", as
     server: metadata(server.origin),
     resource: `${server.origin}/mcp`,
     scopesSupported: undefined,
+    takesProofs: false,
   });
 });
 

@@ -28,6 +28,8 @@ export interface Discovered {
   /** The MCP server's identifier, for `resource` in each request (RFC 8707). */
   readonly resource: string;
   readonly scopesSupported?: readonly string[] | undefined;
+  /** Whether the MCP server says that it takes tokens that are bound to a key. */
+  readonly takesProofs?: boolean | undefined;
   /** Whether no metadata was found: the endpoints are where revision 2025-03-26 has them, if there are any. */
   readonly isAssumed?: boolean | undefined;
 }
@@ -65,7 +67,7 @@ export async function discover({
   return {
     server,
     resource: found?.resource ?? canonicalUri(url),
-    scopesSupported: found?.scopes,
+    ...{ scopesSupported: found?.scopes, takesProofs: found?.takesProofs },
     ...(named === undefined && { isAssumed: true }),
   };
 }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { takesProofs } from "./dpop-proof.ts";
 import { readDocument } from "./read-document.ts";
 import { readScopes } from "./scopes.ts";
 import { requestError, type Sending } from "./server-request.ts";
@@ -9,12 +10,16 @@ export interface ProtectedResource {
   readonly resource: string;
   readonly issuers: readonly string[];
   readonly scopes?: readonly string[] | undefined;
+  /** Whether it takes tokens that are bound to a key. */
+  readonly takesProofs: boolean;
 }
 
 const metadata = z.object({
   resource: z.string(),
   authorization_servers: z.array(z.string()),
   scopes_supported: z.optional(z.array(z.string())),
+  dpop_signing_alg_values_supported: z.optional(z.array(z.string())),
+  dpop_bound_access_tokens_required: z.optional(z.boolean()),
 });
 
 /**
@@ -69,8 +74,9 @@ function readMetadata(
     throw requestError(name, why, { reason: "other" });
   }
   const { resource, authorization_servers: issuers, scopes_supported: scopes } = data;
+  const isBound = data.dpop_bound_access_tokens_required === true || takesProofs(data);
   if (isResourceOf(resource, url))
-    return { resource, issuers, scopes: scopes && readScopes(scopes) };
+    return { resource, issuers, scopes: scopes && readScopes(scopes), takesProofs: isBound };
   const why =
     "the metadata's `resource` is not the MCP server's URL, nor a part of it from its start. It is for another server, and is not used.";
   throw requestError(name, why, { reason: "other" });

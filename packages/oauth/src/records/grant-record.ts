@@ -40,6 +40,8 @@ const neededSchema = z.object({
   resourceMetadata: z.optional(z.string()),
   /** The agent session that met the refusal last. */
   sessionId: z.optional(z.string()),
+  /** The server takes tokens that are bound to a key. */
+  takesProofs: z.optional(z.literal(true)),
   /** Set if the tokens were lost in a refresh. */
   lost: z.optional(loss),
   /** Set where the user logs in at the company. `refusedIdToken`: the digest of an ID token that is over. */

@@ -17,8 +17,8 @@ const signInSchema = z.object({
   sessionId: z.optional(z.string()),
   /** Where the application wants the user to go afterwards. */
   returnUrl: z.optional(z.url()),
-  /** The tokens are not bound to a key: its client makes no proofs. */
-  isBearer: z.optional(z.literal(true)),
+  /** The tokens are to be bound to a key. */
+  isBound: z.optional(z.literal(true)),
   /** How often the user had signed out before. @default 0 */
   signOuts: z.optional(z.int()),
   expiresAt: z.number(),

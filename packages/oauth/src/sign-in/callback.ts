@@ -5,9 +5,10 @@ import { fetchFor, revoke } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { saveInsistently } from "../grants/save-insistently.ts";
-import { bindingOf, newKey } from "../grants/token-binding.ts";
+import { bindingOf } from "../grants/token-binding.ts";
 import { renewedTokens } from "../grants/token-life.ts";
 import { checkCallback } from "../protocol/check-callback.ts";
+import { createKey } from "../protocol/dpop-proof.ts";
 import { exchangeCode } from "../protocol/token-request.ts";
 import type { GrantTokens } from "../records/grant-record.ts";
 import { resourceIdOf } from "../records/resource-id.ts";
@@ -76,7 +77,7 @@ export async function finishSignIn(
   const { parameters } = checked;
   const { resource, redirectUrl, verifier, scopes } = signIn;
   const fetch = fetchFor(context, resourceUrl, server);
-  const key = signIn.isBearer ? undefined : await newKey(context, use, server);
+  const key = signIn.isBound ? await createKey() : undefined;
   const dpop = bindingOf(context, use, key);
   const own = { server, client, resource, fetch, now, dpop };
   const issued = await timeLimited(context.timeoutMs, undefined, (signal) =>

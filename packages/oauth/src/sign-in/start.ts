@@ -3,7 +3,7 @@ import { allowServer } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { signInMs } from "../grants/sign-out.ts";
-import { requireProofs } from "../grants/token-binding.ts";
+import { isToBind } from "../grants/token-binding.ts";
 import { openChat } from "../records/chat-reference.ts";
 import { discover } from "../protocol/discover.ts";
 import { scopesToAsk } from "../protocol/scopes.ts";
@@ -36,11 +36,12 @@ export async function startSignIn(
   const guard = context.guard(url);
   // Several requests: metadata of the resource and of its authorization server, and a registration.
   return await timeLimited(4 * timeoutMs, undefined, async (signal) => {
-    const { server, resource, scopesSupported } = await discover({
+    const { server, resource, scopesSupported, takesProofs } = await discover({
       ...{ url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
       mayUse: (issuer) => context.mayUse(issuer, { url, connection }),
     });
-    requireProofs(context, use, server);
+    const isTaken = takesProofs || record?.needed?.takesProofs || record?.tokens?.key !== undefined;
+    const isBound = isToBind(context, use, server, isTaken && !use.isBearer);
     allowServer(guard, server);
     const client = await clients.take(server, guard, signal);
     const scopes = scopesToAsk({
@@ -65,7 +66,7 @@ export async function startSignIn(
       ...{ resource, redirectUrl: redirect, verifier, scopes },
       ...(own !== undefined && { sessionId: own }),
       ...(record?.signOuts !== undefined && { signOuts: record.signOuts }),
-      ...(use.isBearer && context.dpop !== "required" && { isBearer: true as const }),
+      ...(isBound && { isBound: true as const }),
       ...(use.returnUrl !== undefined && { returnUrl: use.returnUrl.href }),
       expiresAt: startedAt + signInMs,
     };
