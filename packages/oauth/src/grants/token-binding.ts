@@ -61,7 +61,7 @@ export function proofOf(
 }
 
 function createTokenProof(
-  { nonces, now }: OAuthContext,
+  { nonces }: OAuthContext,
   use: ResourceUse,
   { key, role, token }: { readonly key: JWK; readonly role: Role; readonly token?: string },
 ): TokenProof {
@@ -69,7 +69,7 @@ function createTokenProof(
     async prove({ method, url }) {
       const nonce = (await nonces.of(use)).get(role);
       return {
-        header: await createProof(key, { method, url, token, nonce, now: now() }),
+        header: await createProof(key, { method, url, token, nonce }),
         takeNonce: async (given) => given !== nonce && (await nonces.take(use, role, given)),
       };
     },

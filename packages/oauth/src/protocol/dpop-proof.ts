@@ -21,8 +21,6 @@ interface ProofOptions {
   /** The access token that goes with it, if one does. */
   readonly token?: string | undefined;
   readonly nonce?: string | undefined;
-  /** In milliseconds since 1970-01-01 UTC. */
-  readonly now: number;
 }
 
 /**
@@ -32,7 +30,7 @@ interface ProofOptions {
  */
 export async function createProof(
   key: JWK,
-  { method, url, token, nonce, now }: ProofOptions,
+  { method, url, token, nonce }: ProofOptions,
 ): Promise<string> {
   const { kty, crv, x, y } = key as Record<string, string>;
   const { origin, pathname } = new URL(url);
@@ -43,7 +41,7 @@ export async function createProof(
   };
   return await new SignJWT(claims)
     .setProtectedHeader({ alg: algorithm, typ: "dpop+jwt", jwk: { kty, crv, x, y } as JWK })
-    .setIssuedAt(Math.floor(now / 1_000))
+    .setIssuedAt()
     .sign(await importJWK(key, algorithm));
 }
 
