@@ -84,5 +84,3 @@ export async function startIdentityProvider({ clientId = "agent", secret = "agen
     },
   };
 }
-
-export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>;

@@ -15,7 +15,15 @@ interface ProofRules {
 export async function startProofCheckingServer({ keyOf, issuers, isNamed = true }: ProofRules) {
   const seen = new Set<string>();
   const secrets = new Set<string>();
-  const state = { nonce: "nonce-1", answered: 0, refused: [] as string[], bearer: 0 };
+  const given = new Set<string>();
+  let counted = 1;
+  const state = {
+    isOnce: false,
+    nonce: "nonce-1",
+    answered: 0,
+    refused: [] as string[],
+    bearer: 0,
+  };
   /** What is wrong with a request. */
   const wrong = async ({ method, headers, url }: IncomingMessage): Promise<string | undefined> => {
     const [scheme, token = ""] = (headers.authorization ?? "").split(" ");
@@ -30,7 +38,9 @@ export async function startProofCheckingServer({ keyOf, issuers, isNamed = true 
     if (payload["ath"] !== createHash("sha256").update(token).digest("base64url")) return "ath";
     if (payload["htm"] !== method) return "htm";
     if (payload["htu"] !== new URL(url!, server.origin).href.split("?")[0]) return "htu";
-    if (payload["nonce"] !== state.nonce) return "use_dpop_nonce";
+    const nonce = String(payload["nonce"]);
+    const isKnown = state.isOnce ? given.delete(nonce) : nonce === state.nonce;
+    if (!isKnown) return "use_dpop_nonce";
     if (seen.has(payload.jti!)) return "replayed";
     seen.add(payload.jti!);
     return undefined;
@@ -51,6 +61,7 @@ export async function startProofCheckingServer({ keyOf, issuers, isNamed = true 
     }
     const answer = async () => {
       const why = await wrong(request);
+      if (state.isOnce) given.add((state.nonce = `nonce-${(counted += 1)}`));
       const nonce = { "dpop-nonce": state.nonce };
       secrets.add(state.nonce);
       if (why === undefined) {

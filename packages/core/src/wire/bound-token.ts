@@ -7,8 +7,16 @@ import { letGo } from "./read-answer.ts";
  * @see https://www.rfc-editor.org/rfc/rfc9449
  */
 export interface TokenProof {
-  /** Makes the proof for one request. Each request has its own, a repeated one too. */
-  prove(request: { readonly method: string; readonly url: string }): Promise<Proof>;
+  /**
+   * Makes the proof for one request. Each request has its own, a repeated one too.
+   *
+   * @param request.nonce of the answer because of which it is repeated. @default the last one that is known
+   */
+  prove(request: {
+    readonly method: string;
+    readonly url: string;
+    readonly nonce?: string | undefined;
+  }): Promise<Proof>;
 }
 
 /** The proof for one request. */
@@ -46,18 +54,18 @@ export async function sendWithToken(
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
     return await send();
   }
-  const sendProven = async () => {
-    const proof = await dpop.prove({ method, url });
+  const sendProven = async (wanted?: string) => {
+    const proof = await dpop.prove({ method, url, nonce: wanted });
     headers.set("authorization", `DPoP ${token}`);
     headers.set("dpop", proof.header);
     const answer = await send();
-    const nonce = answer.headers.get("dpop-nonce");
-    return { answer, isNew: nonce !== null && (await proof.takeNonce(nonce)) };
+    const nonce = answer.headers.get("dpop-nonce") ?? undefined;
+    return { answer, nonce, isNew: nonce !== undefined && (await proof.takeNonce(nonce)) };
   };
-  const { answer, isNew } = await sendProven();
+  const { answer, nonce, isNew } = await sendProven();
   const isWanted =
     answer.status === 401 && challengeOf(answer.headers, "dpop")?.error === "use_dpop_nonce";
   if (!isNew || !isWanted || !isRepeatable) return answer;
   letGo(answer);
-  return (await sendProven()).answer;
+  return (await sendProven(nonce)).answer;
 }

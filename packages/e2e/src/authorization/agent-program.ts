@@ -15,6 +15,7 @@ import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { startTracing } from "../../../ai-sdk/test/start-tracing.ts";
 import { signInByHand } from "../../../oauth/test/scripted-user.ts";
 import { openStoreAt } from "../durable/store-place.ts";
+import { bindsTokens } from "./bound-tokens.ts";
 import type { AgentReport, AgentTask, AgentWork } from "./agent-protocol.ts";
 import { digest } from "./journal.ts";
 
@@ -42,6 +43,7 @@ async function carryOut(task: AgentTask): Promise<Partial<AgentReport>> {
   const principal = { type: "user", issuer: "https://app.example", id: user } as const;
   const { store } = await openStoreAt(application.place);
   const oauth = createOAuth({
+    ...(bindsTokens() && { dpop: "required" as const }),
     ...{ store, redirectUrl: application.redirectUrl, onEvent: print },
     keys: { current: Buffer.from(application.key, "base64") },
   });

@@ -74,7 +74,8 @@ export async function startAuthorizationServer(
     requests: async (kind, grantType) =>
       (await journal())
         .filter(isRequest)
-        .filter((entry) => entry.kind === kind)
+        // One that lacks a nonce is not looked at.
+        .filter((entry) => entry.kind === kind && entry.error !== "use_dpop_nonce")
         .filter((entry) => grantType === undefined || entry.grantType === grantType),
     reuse: async () => reuseIn(await journal()),
     clearJournal: command("clear-journal", () => ({})),
@@ -87,7 +88,9 @@ export async function startAuthorizationServer(
 }
 
 function reuseIn(journal: readonly JournalEntry[]): Reuse {
-  const tokenRequests = journal.filter(isRequest).filter(({ kind }) => kind === "token");
+  const tokenRequests = journal
+    .filter(isRequest)
+    .filter(({ kind, error }) => kind === "token" && error !== "use_dpop_nonce");
   const mostUses = (name: "refreshToken" | "code" | "verifier") => {
     const uses = new Map<string, number>();
     for (const { [name]: value } of tokenRequests) {

@@ -1,5 +1,6 @@
-import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { type ClientMetadata, Provider } from "oidc-provider";
+import { bindsTokens } from "./bound-tokens.ts";
 import { type AuthorizationServerOptions, resourceServerClient } from "./protocol.ts";
 import type { TokenStore } from "./token-store.ts";
 
@@ -29,6 +30,7 @@ export function createProvider(
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: true },
+      dPoP: { enabled: bindsTokens(), nonceSecret: randomBytes(32), requireNonce: () => true },
       revocation: { enabled: true },
       introspection: {
         enabled: true,

@@ -38,8 +38,9 @@ function createIntrospection({ introspection_endpoint: endpoint }: IssuerMetadat
     const response = await fetch(endpoint, { method: "POST", body });
     const said = (await response.json()) as { active: false } | TokenClaims;
     if (!said.active) return undefined;
-    const { sub, client_id: clientId, scope = "", exp, aud } = said;
+    const { sub, client_id: clientId, scope = "", exp, aud, cnf } = said;
     return {
+      key: cnf?.jkt,
       ...{ subject: sub, clientId, scopes: scope.split(" ").filter(Boolean) },
       ...{ expiresAt: exp, resource: new URL(aud) },
     };
@@ -53,6 +54,8 @@ interface TokenClaims {
   readonly scope?: string;
   readonly exp: number;
   readonly aud: string;
+  /** The key to which it is bound. */
+  readonly cnf?: { readonly jkt: string };
 }
 
 /** Puts a message that is answered 401 or 403 on record, without what else was sent. */

@@ -18,6 +18,7 @@ import {
   requireScopes,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import { bindsTokens, checkProof } from "./bound-tokens.ts";
 import { readLockedOptions, recordRefusal } from "./locked-options.ts";
 import { allScopes, deletingScope, lockedTools, requiredScope } from "./locked-tools.ts";
 
@@ -103,7 +104,11 @@ async function serve(request: Request): Promise<Response> {
   return response;
 }
 
-async function admit(request: Request): Promise<Response> {
+const keyOf = async (token: string) => (await verify(token))?.key;
+
+async function admit(sent: Request): Promise<Response> {
+  const request = bindsTokens() ? await checkProof(sent, keyOf) : sent;
+  if (request instanceof Response) return request;
   const authInfo = await gate(request);
   if (authInfo instanceof Response) return authInfo;
   return (await isLegacyRequest(request))

@@ -1,5 +1,6 @@
 import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
 import { createOAuth, type OAuth, type OAuthEvent } from "@durable-mcp/oauth";
+import { bindsTokens } from "./bound-tokens.ts";
 import { signInByHand } from "../../../oauth/test/scripted-user.ts";
 
 /** What all processes of an application with one locked notebook agree on: plain JSON. */
@@ -56,6 +57,7 @@ export function createNotesApplication(
   const oauth = createOAuth({
     ...{ store, keys: { current: encryptionKey }, redirectUrl, clientName: "Notes" },
     ...(fetch && { fetch }),
+    ...(bindsTokens() && { dpop: "required" as const }),
     ...{ timeoutMs, onEvent },
     now: () => Date.now() + aheadMs,
   });

@@ -5,6 +5,7 @@ import {
   storeKinds,
   storeUnavailable,
 } from "../durable/store-place.ts";
+import { bindTokens } from "../authorization/bound-tokens.ts";
 import { runCallsInFlight } from "../replicas/calls-in-flight-run.ts";
 import { type ReplicaEnd, replicaEnds } from "../replicas/ending-replicas.ts";
 import { runEndingTasks } from "../replicas/ending-tasks-run.ts";
@@ -13,7 +14,10 @@ import { notesServer, sdkExample } from "../replicas/notes-replicas.ts";
 import { runTasks } from "../replicas/tasks-run.ts";
 import { killAll, type KillTimes, type KillSubject, killTable } from "./harness.ts";
 
-/** Reads `--store sqlite|postgres|redis --times 1000 --freeze`, and further numbers with their defaults. */
+/**
+ * Reads `--store sqlite|postgres|redis --times 1000 --freeze`, and further numbers with their defaults. `--dpop` binds the
+ * tokens of sign-ins to keys.
+ */
 export function readKillOptions<NAME extends string = never>(
   numbers: Readonly<Record<NAME, number>> = {} as Record<NAME, number>,
 ): { store: StoreKind; freezes: boolean } & Record<NAME | "times", number> {
@@ -22,6 +26,7 @@ export function readKillOptions<NAME extends string = never>(
     options: {
       store: option("sqlite"),
       freeze: { type: "boolean", default: false },
+      dpop: { type: "boolean", default: false },
       ...Object.fromEntries(
         Object.entries(defaults).map(([name, number]) => [name, option(String(number))]),
       ),
@@ -29,6 +34,7 @@ export function readKillOptions<NAME extends string = never>(
   });
   const given: Record<string, unknown> = values;
   const store = storeNamed(given["store"]);
+  if (given["dpop"] === true) bindTokens();
   const read = Object.keys(defaults).map((name) => [name, Number(given[name])]);
   return {
     store,

@@ -1,5 +1,5 @@
 /**
- * `npm run lab -- race-sign-in --store sqlite|postgres|redis --times 200 --processes 20 --registrations 10 --early 20`: so
+ * `npm run lab -- race-sign-in --store sqlite|postgres|redis --times 200 --processes 20 --registrations 10 --early 20 [--dpop]`: so
  * many living processes meet an expired token at once, as often as said; then a new authorization server; then they send
  * requests all the time, for `--early` lives of a token. Prints how often they refreshed and registered.
  */

@@ -1,5 +1,6 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { waitingCallOf } from "@durable-mcp/core/waiting";
+import { bindsTokens } from "../authorization/bound-tokens.ts";
 import { startAuthorizationServer } from "../authorization/authorization-server.ts";
 import { startLockedServer } from "../authorization/locked-server.ts";
 import { createNotesApplication, type NotesUse } from "../authorization/notes-application.ts";
@@ -86,7 +87,10 @@ async function openWorld(
   store: SessionStore,
 ): Promise<KillWorld<ResumeKillPoint, KilledResumeTask, Count>> {
   const authorization = await startAuthorizationServer();
-  const locked = await startLockedServer({ sdk: 1, issuer: authorization.issuer });
+  const locked = await startLockedServer({
+    sdk: bindsTokens() ? 2 : 1,
+    issuer: authorization.issuer,
+  });
 
   /** What each new process does. */
   const stepsOf = (use: NotesUse, sessionId: string, now?: () => number) => {

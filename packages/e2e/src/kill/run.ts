@@ -5,7 +5,7 @@
  *     npm run lab -- kill-waiting [… --races 1000]     that ask, answer or take a result; and two answers at once
  *     npm run lab -- kill-tasks   [… --times 500]      that make, look at, answer or end a call that its server keeps
  *     npm run lab -- kill-agents  [… --times 500]      in whose sub-agent a call waits, for an answer or a sign-in
- *     npm run lab -- kill-sign-in [… --times 500]      in a sign-in or a refresh; and with calls that waited for one
+ *     npm run lab -- kill-sign-in [… --times 500 --dpop]  in a sign-in or a refresh; and with calls that waited for one
  *
  * With `--freeze` a process is stopped at its point instead, and goes on after the others. Replicas end at random:
  *

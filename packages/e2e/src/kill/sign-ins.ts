@@ -75,7 +75,11 @@ async function signInOrRefresh(
   { store, watch, fetch }: StepContext & { readonly store: SessionStore },
 ): Promise<void> {
   const work = workOf(point);
-  const parts = { store: watch(store), fetch };
+  const watched = watch(store);
+  // Nonces of servers are noted in between, best effort.
+  const put: SessionStore["put"] = (...args) =>
+    (args[0].includes("oauth/nonces/") ? store : watched).put(...args);
+  const parts = { store: { ...watched, put }, fetch };
   const { ask, reachCallback, callback } = createNotesApplication(use, parts);
   if (work === "start") await reachCallback();
   else if (work === "callback") await callback(callbackUrl!);

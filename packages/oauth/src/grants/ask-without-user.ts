@@ -38,7 +38,7 @@ export interface OwnRequest {
 }
 
 /** What came of it; with the client and the scopes that were asked for, unless nothing was sent. */
-export type OwnOutcome =
+type OwnOutcome =
   | Unasked
   | typeof refusedHere
   | {

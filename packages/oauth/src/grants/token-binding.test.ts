@@ -79,6 +79,13 @@ test("where the authorization server alone takes proofs, tokens are bearer token
   expect(server.requests.every(({ headers }) => headers["dpop"] === undefined)).toBe(true);
 });
 
+test("a nonce is good for one request, where a server wants that", async () => {
+  const { server, app, signIn } = await start();
+  await signIn();
+  server.state.isOnce = true;
+  expect(await call(app, server.url, 8)).toEqual(Array.from({ length: 8 }, () => 200));
+});
+
 test("a nonce that changes is learned once by each process, and shared", async () => {
   const { server, app, signIn } = await start();
   await signIn();

@@ -66,8 +66,8 @@ function createTokenProof(
   { key, role, token }: { readonly key: JWK; readonly role: Role; readonly token?: string },
 ): TokenProof {
   return {
-    async prove({ method, url }) {
-      const nonce = (await nonces.of(use)).get(role);
+    async prove({ method, url, nonce: wanted }) {
+      const nonce = wanted ?? (await nonces.of(use)).get(role);
       return {
         header: await createProof(key, { method, url, token, nonce }),
         takeNonce: async (given) => given !== nonce && (await nonces.take(use, role, given)),

@@ -159,17 +159,18 @@ export async function askTokenEndpoint(
         ...(limit !== undefined && { signal: limit }),
       }),
     );
-  const sendProven = async () => {
-    const proof = await dpop?.proof.prove({ method: "POST", url: server.token_endpoint });
+  const sendProven = async (wanted?: string) => {
+    const one = { method: "POST", url: server.token_endpoint, nonce: wanted };
+    const proof = await dpop?.proof.prove(one);
     const given = await sendOnce(proof?.header);
-    const nonce = given.type === "answer" ? given.dpopNonce : null;
-    return { given, isNew: nonce !== null && (await proof?.takeNonce(nonce)) };
+    const nonce = (given.type === "answer" && given.dpopNonce) || undefined;
+    return { given, nonce, isNew: nonce !== undefined && (await proof?.takeNonce(nonce)) };
   };
   const first = await sendProven();
   const { given } = first;
   const isWanted = given.type === "answer" && given.json?.["error"] === "use_dpop_nonce";
   // Nothing was done: neither a code nor a refresh token is used.
-  const answer = isWanted && first.isNew ? (await sendProven()).given : given;
+  const answer = isWanted && first.isNew ? (await sendProven(first.nonce)).given : given;
   if (answer.type === "failed") return answer;
 
   const { status, json } = answer;
