@@ -36,7 +36,7 @@ const collectMain = {
       ofMain.add(id);
       this.getModuleInfo(id)?.importedIds.forEach(visit);
     };
-    [...this.getModuleIds()].filter((id) => /\/src\/index\.ts$/.test(id)).forEach(visit);
+    [...this.getModuleIds()].filter((id) => id.endsWith("/src/index.ts")).forEach(visit);
   },
 };
 

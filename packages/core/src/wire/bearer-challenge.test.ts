@@ -15,8 +15,9 @@ test.each([
   [`Basic realm="x", error="other", Bearer scope="a"`, { scope: "a" }],
   [
     `DPoP algs="ES256 RS256", Bearer error="invalid_token", Basic realm="y", scope="b"`,
-    { error: "invalid_token" },
+    { error: "invalid_token", takesProofs: true },
   ],
+  [`DPoP error="use_dpop_nonce"`, { error: "use_dpop_nonce", takesProofs: true }],
   [String.raw`Bearer error_description="say \"scope=x\"", scope=mcp`, { scope: "mcp" }],
   ['Bearer scope="first", scope="second"', { scope: "first" }],
 ])("reads %s", (value, expected) => {

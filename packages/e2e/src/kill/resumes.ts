@@ -1,7 +1,10 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { waitingCallOf } from "@durable-mcp/core/waiting";
 import { bindsTokens } from "../authorization/bound-tokens.ts";
-import { startAuthorizationServer } from "../authorization/authorization-server.ts";
+import {
+  type AuthorizationServer,
+  startAuthorizationServer,
+} from "../authorization/authorization-server.ts";
 import { startLockedServer } from "../authorization/locked-server.ts";
 import { createNotesApplication, type NotesUse } from "../authorization/notes-application.ts";
 import { addNote, createNotesSessions, resumeNote } from "../authorization/parked-note.ts";
@@ -83,14 +86,15 @@ export const killedResumes: KillSubject<ResumeKillPoint, KilledResumeTask, Count
 /** Later than any sign of life of the process that was killed. */
 const later = () => Date.now() + 120_000;
 
+/** On SDK 1, whose programs know bearer tokens alone. */
+const startNotebook = async ({ issuer }: AuthorizationServer) =>
+  await startLockedServer({ sdk: bindsTokens() ? 2 : 1, issuer });
+
 async function openWorld(
   store: SessionStore,
 ): Promise<KillWorld<ResumeKillPoint, KilledResumeTask, Count>> {
   const authorization = await startAuthorizationServer();
-  const locked = await startLockedServer({
-    sdk: bindsTokens() ? 2 : 1,
-    issuer: authorization.issuer,
-  });
+  const locked = await startNotebook(authorization);
 
   /** What each new process does. */
   const stepsOf = (use: NotesUse, sessionId: string, now?: () => number) => {
