@@ -15,7 +15,8 @@ import { deleteAll, type SignedOut, signOut } from "./grants/sign-out.ts";
 import { createGuardedFetch } from "./guard/guarded-fetch.ts";
 import { checkOAuthOptions, type OAuthOptions, unencrypted } from "./oauth-options.ts";
 import { createRecords } from "./records/records.ts";
-import { createNonces, proofOf } from "./grants/token-binding.ts";
+import { createNonces } from "./grants/nonces.ts";
+import { boundToken, proofOf } from "./grants/token-binding.ts";
 import { resourceIdOf } from "./records/resource-id.ts";
 import { createClients } from "./sign-in/clients.ts";
 import { createRoutes, type StartUse } from "./sign-in/routes.ts";
@@ -225,15 +226,6 @@ function allowedIssuers(allowed: OAuthOptions["allowIssuers"]): OAuthContext["ma
   }
   const issuers = new Set(allowed.map((issuer) => new URL(issuer).href));
   return (issuer) => issuers.has(issuer.href);
-}
-
-/** As a bearer token it would be of no use, and anybody's who sees it. */
-function boundToken(connection: string): McpSessionError {
-  return new McpSessionError(
-    "CONNECTION_INVALID",
-    `Connection ${connection}: its token is bound to a key (DPoP), and the caller of getToken sends no proofs. Use the fetch of connect, or createOAuth with dpop: false, and have the user sign in again.`,
-    { data: { connection, field: "takesDpop" } },
-  );
 }
 
 /** It was given nothing secret, so its words may be shown. */

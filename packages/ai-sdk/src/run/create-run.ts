@@ -40,7 +40,9 @@ export function createRun(
   const { lookUp, tools, forgetFirst, internals } = useConnections(connections, lifetime);
   const { find, collect } = internals;
   const entered = createOverlappingRuns(parts);
-  const { waiting, stored, repeats } = createRunWaiting(parts, find, () => scope);
+  const { waiting, stored, repeats } = createRunWaiting(parts, find, async (own) =>
+    (await import("./bind-tools.ts")).bindTools(scope, own),
+  );
   const management = createManagement(connections, lifetime, lookUp);
 
   const run: ConnectionRun = {

@@ -1,6 +1,6 @@
+import type { ToolSet } from "ai";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
-import type { RunScope } from "../run/run-scope.ts";
 import type { RepeatedCalls } from "./repeats.ts";
 import { createWaitingUses, type RunWaiting, type WaitingParts } from "./run-waiting.ts";
 import { loadWaiting } from "./stored-calls.ts";
@@ -8,7 +8,7 @@ import type { WaitingSource } from "./waiting-source.ts";
 
 /**
  * @param find finds a connection for a use
- * @param scope the run's own, once it is made
+ * @param bind gives tools for an agent of the run
  */
 export function createRunWaiting(
   {
@@ -21,7 +21,7 @@ export function createRunWaiting(
     readonly waiting?: WaitingSource | undefined;
   },
   find: (name: string) => LiveConnection,
-  scope: () => RunScope,
+  bind: <TOOLS extends ToolSet>(tools: TOOLS) => Promise<TOOLS>,
 ) {
   const own = (name: string) => connections.find((each) => each.name === name);
   const findOpen = (name: string) => own(name) && find(name);
@@ -41,7 +41,7 @@ export function createRunWaiting(
     },
     async resume(messages, options) {
       const { resumeMessages } = await import("./resume-messages.ts");
-      const of = { stored, connections, repeats, findOpen, scope: scope(), signal: step.signal };
+      const of = { stored, connections, repeats, findOpen, bind, signal: step.signal };
       return await resumeMessages(of, messages, options);
     },
   };

@@ -3,8 +3,6 @@ import { checkOptions, optionalOptions, someObject } from "../base/check-options
 import { inParallel } from "../base/in-parallel.ts";
 import { ownField } from "../base/own-field.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { bindTools } from "../run/bind-tools.ts";
-import type { RunScope } from "../run/run-scope.ts";
 import { replayOf } from "../tools/connection-tools.ts";
 import { currentToolCall } from "../tools/tool-call-scope.ts";
 import { findResults, placesIn } from "./find-results.ts";
@@ -25,13 +23,13 @@ interface ResumeParts {
   readonly repeats: RepeatedCalls;
   /** A connection for a use; `undefined` for one that is not the run's. */
   readonly findOpen: (name: string) => LiveConnection | undefined;
-  readonly scope: RunScope;
+  readonly bind: <TOOLS extends ToolSet>(tools: TOOLS) => Promise<TOOLS>;
   readonly signal: AbortSignal;
 }
 
 /** `resume` of a run's waiting calls. */
 export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
-  { stored, connections, repeats, findOpen, scope, signal }: ResumeParts,
+  { stored, connections, repeats, findOpen, bind, signal }: ResumeParts,
   messages: readonly MESSAGE[],
   options: { readonly tools: TOOLS; readonly whileWaiting?: WhileWaiting | undefined },
 ): Promise<ResumedMessages<MESSAGE, TOOLS>> {
@@ -72,7 +70,7 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
   const isOfPage = Array.isArray(ownField(resumed.messages.at(-1), "parts"));
   return {
     ...resumed,
-    tools: bindTools(scope, tools),
+    tools: await bind(tools),
     messages: isOfPage ? resumed.messages : [...resumed.messages, ...(landing as never[])],
     landing,
     goesOn: stillWaiting.length === 0 || (mode !== "hold" && (hasWritten || isLanding)),

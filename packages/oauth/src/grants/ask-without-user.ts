@@ -1,14 +1,7 @@
 import { timeLimited } from "@durable-mcp/core/internal";
-import type { Guard } from "../guard/guarded-fetch.ts";
-import type { AuthorizationServer } from "../protocol/authorization-server.ts";
-import type { Client } from "../protocol/client.ts";
 import { createKey } from "../protocol/dpop-proof.ts";
 import { discover, type Discovered } from "../protocol/discover.ts";
-import {
-  requestClientCredentials,
-  type TokenBinding,
-  type TokenOutcome,
-} from "../protocol/token-request.ts";
+import { requestClientCredentials } from "../protocol/token-request.ts";
 import type { GrantRecord } from "../records/grant-record.ts";
 import {
   allowServer,
@@ -19,36 +12,10 @@ import {
 } from "./ask-for-tokens.ts";
 import { enterpriseTokens } from "./enterprise-tokens.ts";
 import type { OAuthContext } from "./oauth-context.ts";
-import type { AskForTokens, Unasked } from "./asked-tokens.ts";
+import type { AskForTokens } from "./asked-tokens.ts";
 import { bindingOf, isToBind } from "./token-binding.ts";
+import type { AskOwn } from "./own-request.ts";
 import { workloadTokens } from "./workload-tokens.ts";
-
-/** A request for tokens that needs no consent of a user at the authorization server. */
-export interface OwnRequest {
-  readonly use: RefusedUse;
-  readonly record: GrantRecord | undefined;
-  readonly server: AuthorizationServer;
-  /** The MCP server's identifier. */
-  readonly resource: string;
-  /** Those that the MCP server's metadata names. */
-  readonly scopesSupported?: readonly string[] | undefined;
-  readonly guard: Guard;
-  readonly signal: AbortSignal;
-  readonly dpop: TokenBinding | undefined;
-}
-
-/** What came of it; with the client and the scopes that were asked for, unless nothing was sent. */
-type OwnOutcome =
-  | Unasked
-  | typeof refusedHere
-  | {
-      readonly type: "asked";
-      readonly outcome: TokenOutcome;
-      readonly client: Client;
-      readonly scopes: readonly string[];
-    };
-
-export type AskOwn = (context: OAuthContext, request: OwnRequest) => Promise<OwnOutcome>;
 
 /** How the principal gets tokens without a sign-in; `undefined` where it does not. */
 function wayOf({ clients, enterprise, workload }: OAuthContext, { principal }: RefusedUse) {

@@ -17,7 +17,7 @@ import { allowServer } from "./ask-for-tokens.ts";
 import type { ResourceUse } from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
 import type { NeededSignIn } from "../records/grant-record.ts";
-import type { AskOwn, OwnRequest } from "./ask-without-user.ts";
+import type { AskOwn, OwnRequest } from "./own-request.ts";
 import type { Denied } from "./asked-tokens.ts";
 import { readChallenge } from "./read-challenge.ts";
 

@@ -4,7 +4,7 @@ import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import type { Client } from "../protocol/client.ts";
 import type { Records } from "../records/records.ts";
-import type { Nonces } from "./token-binding.ts";
+import type { Nonces } from "./nonces.ts";
 
 /** What the parts of one `createOAuth` share. */
 export interface OAuthContext {

@@ -4,19 +4,10 @@ import type { JWK } from "jose";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import { createProof, takesProofs } from "../protocol/dpop-proof.ts";
 import type { TokenBinding } from "../protocol/token-request.ts";
-import type { GrantTokens, NoncesRecord } from "../records/grant-record.ts";
-import type { Records, Stored } from "../records/records.ts";
+import type { GrantTokens } from "../records/grant-record.ts";
 import type { ResourceUse } from "./authorization-required.ts";
+import type { NonceRole } from "./nonces.ts";
 import type { OAuthContext } from "./oauth-context.ts";
-
-/** @see https://www.rfc-editor.org/rfc/rfc9449#section-8.1 */
-const noncePattern = /^[\u0021\u0023-\u005B\u005D-\u007E]{1,512}$/;
-const dayMs = 86_400_000;
-/** Of how many grants a process keeps the nonces. */
-const maxKept = 1_000;
-
-/** Whose nonce: the authorization server and the MCP server have their own, also at one origin. */
-type Role = "authorization-server" | "resource";
 
 /**
  * Whether new tokens are bound to a key: many authorization servers would, and their MCP servers know nothing of it.
@@ -63,7 +54,7 @@ export function proofOf(
 function createTokenProof(
   { nonces }: OAuthContext,
   use: ResourceUse,
-  { key, role, token }: { readonly key: JWK; readonly role: Role; readonly token?: string },
+  { key, role, token }: { readonly key: JWK; readonly role: NonceRole; readonly token?: string },
 ): TokenProof {
   return {
     async prove({ method, url, nonce: wanted }) {
@@ -76,50 +67,11 @@ function createTokenProof(
   };
 }
 
-/** The last nonces that servers have said, shared by the application's processes. */
-export type Nonces = ReturnType<typeof createNonces>;
-
-export function createNonces(records: Records, now: () => number) {
-  interface Known {
-    readonly nonces: Map<string, string>;
-    stored: Stored<NoncesRecord>;
-  }
-  const known = new Map<string, Promise<Known>>();
-
-  const load = async ({ principal, resourceId }: ResourceUse): Promise<Known> => {
-    const stored = await records.nonces(principal, resourceId);
-    return { stored, nonces: new Map(Object.entries(stored.record?.nonces ?? {})) };
-  };
-
-  /** One read in the life of a process. */
-  const of = (use: ResourceUse): Promise<Known> => {
-    const name = JSON.stringify([use.resourceId, use.principal]);
-    const loaded = known.get(name) ?? load(use);
-    known.delete(name);
-    known.set(name, loaded);
-    // Whoever fails tries again.
-    loaded.catch(() => known.delete(name));
-    if (known.size > maxKept) known.delete(known.keys().next().value!);
-    return loaded;
-  };
-
-  /** Best effort: whoever does not know a nonce is told it by the server. */
-  const save = async (use: ResourceUse, own: Known): Promise<void> => {
-    const record = { version: 1 as const, nonces: Object.fromEntries(own.nonces) };
-    const saved = await records.replace(own.stored, record, now() + dayMs);
-    own.stored = saved ?? (await records.nonces(use.principal, use.resourceId));
-  };
-
-  return {
-    of: async (use: ResourceUse): Promise<ReadonlyMap<string, string>> => (await of(use)).nonces,
-    /** @returns whether it is one */
-    take: async (use: ResourceUse, role: Role, nonce: string): Promise<boolean> => {
-      if (!noncePattern.test(nonce)) return false;
-      const own = await of(use);
-      if (own.nonces.get(role) === nonce) return true;
-      own.nonces.set(role, nonce);
-      await save(use, own).catch(() => undefined);
-      return true;
-    },
-  };
+/** The error for a caller that would send a bound token bare: of no use, and anybody's who sees it. */
+export function boundToken(connection: string): McpSessionError {
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    `Connection ${connection}: its token is bound to a key (DPoP), and the caller of getToken sends no proofs. Use the fetch of connect, or createOAuth with dpop: false, and have the user sign in again.`,
+    { data: { connection, field: "takesDpop" } },
+  );
 }

@@ -1,7 +1,7 @@
 import type { WorkloadOptions } from "../base/assertion-options.ts";
 import { requestByAssertion } from "../protocol/assertion-grant.ts";
 import { denied, notText, textOf, withoutClient, withoutRefresh } from "./application-answers.ts";
-import type { AskOwn } from "./ask-without-user.ts";
+import type { AskOwn } from "./own-request.ts";
 
 /** The application's own tokens, by the identity that its platform gives to this job. */
 export function workloadTokens({ assertion: tell }: WorkloadOptions): AskOwn {
