@@ -111,7 +111,8 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
         throw isRedirectError(error) ? redirected(connection, url.origin) : error;
       });
       // A server may repeat the token where it refuses it, and clients put that into their errors.
-      const scrub = (text: string) => (token ? scrubText(text, [token], "[removed]") : text);
+      const secrets = [token, headers.get("dpop")].filter((secret) => secret != null);
+      const scrub = (text: string) => scrubText(text, secrets, "[removed]");
       if (!isRedirect(response)) return await rewriteRefusal(response, scrub);
       await response.body?.cancel();
       throw redirected(connection, url.origin, response.status);

@@ -53,7 +53,8 @@ export interface OAuth {
    * The access token of a principal, refreshed if need be; `undefined` as long as no server has asked for one.
    *
    * @throws {McpSessionError} `AUTHORIZATION_REQUIRED`: the user has to sign in. `CONNECTION_UNAVAILABLE`: no
-   *   token came in time, or the authorization server could not refresh it. `PRINCIPAL_REQUIRED`, `STORE_FAILED`
+   *   token came in time, or the authorization server could not refresh it. `PRINCIPAL_REQUIRED`, `STORE_FAILED`.
+   *   `CONNECTION_INVALID`: the token is bound to a key, and the caller sends no proofs
    */
   getToken(
     context: OAuthTokenContext,

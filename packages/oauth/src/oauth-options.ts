@@ -50,7 +50,10 @@ export interface OAuthOptions {
   readonly clients?: readonly OAuthClient[] | undefined;
   /** Users come to MCP servers by their company's login, without a sign-in at each. @default none */
   readonly enterprise?: EnterpriseOptions | undefined;
-  /** The application's own tokens come by its platform's identity. @default `clientCredentials` of `clients` */
+  /**
+   * The application's own tokens come by its platform's identity, but at issuers whose entry of `clients` has
+   * `clientCredentials`. @default none
+   */
   readonly workload?: WorkloadOptions | undefined;
   /**
    * Whether tokens are bound to a key that only this application's processes have (DPoP, RFC 9449), where the

@@ -9,8 +9,8 @@ import type { McpSessionError } from "@durable-mcp/core";
  * - `sign-in-refused`: a callback was refused, and nothing that is stored has changed. Or the authorization server
  *   gave no tokens. `reason` says why.
  * - `refreshed`: tokens were refreshed, once for all processes.
- * - `refresh-failed`: the authorization server could not be asked, or did not answer. The tokens stay, unless
- *   `refresh-lost` follows.
+ * - `refresh-failed`: the authorization server could not be asked, or did not answer, or gave nothing for the
+ *   assertion of a company or a workload. The tokens stay, unless `refresh-lost` follows.
  * - `refresh-refused`: it takes the refresh token no more. The user has to sign in.
  * - `refresh-lost`: the refresh token was perhaps used, and nobody has read the answer. The access token is used to its
  *   end; then the user has to sign in. `reason` says why.

@@ -20,8 +20,14 @@ import { workloadTokens } from "./workload-tokens.ts";
 /** How the principal gets tokens without a sign-in; `undefined` where it does not. */
 function wayOf({ clients, enterprise, workload }: OAuthContext, { principal }: RefusedUse) {
   if (principal.type !== "app") return enterprise && enterpriseTokens(enterprise);
-  if (workload) return workloadTokens(workload);
-  return clients.hasOwnTokens ? applicationTokens : undefined;
+  const ask = workload ? workloadTokens(workload) : undefined;
+  if (!clients.hasOwnTokens) return ask;
+  // Its entry of `clients` says so of a server.
+  const own: AskOwn = (context, request) =>
+    ask && !clients.ofApplication(request.server)
+      ? ask(context, request)
+      : applicationTokens(context, request);
+  return own;
 }
 
 /** Asks for tokens without a sign-in of the user; `undefined` where there are none. */

@@ -71,7 +71,7 @@ export async function isLoggedIn(
   if (!company || !enterprise) return false;
   const idToken = await timeLimited(timeoutMs, undefined, (signal) =>
     tellIdToken(enterprise, use, signal),
-  );
+  ).catch(() => undefined);
   return typeof idToken === "string" && (await textDigest(idToken)) !== company.refusedIdToken;
 }
 

@@ -156,7 +156,7 @@ async function renewClaimed(
   if (outcome.type === "not-offered") return { type: "over", stored: held };
   if (outcome.type === "login-required") return { type: "over", stored: held, login: outcome };
   if (outcome.type === "denied") {
-    emit({ type: "refresh-refused", connection });
+    emit({ type: "refresh-failed", connection, error: outcome.error });
     await pause(context, held, before);
     return { type: "failed", error: outcome.error };
   }

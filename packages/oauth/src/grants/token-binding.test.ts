@@ -109,6 +109,17 @@ test("a bound token is given to no one who would send it bare", async () => {
   expect(server.state.bearer).toBe(0);
 });
 
+test("a client that sends no proofs signs in for a bearer token", async () => {
+  const { app } = await start();
+  const request = new Request(redirectUrl);
+  const started = await app.oauth.start(request, { ...app.use, isBearer: true });
+  const location = new URL(started.headers.get("location")!);
+  await app.callback(await signInByHand(location, redirectUrl));
+  const given = await app.getToken();
+  expect(given?.token).toBeDefined();
+  expect(given?.dpop).toBeUndefined();
+});
+
 test("an older release does not see it, asks for a sign-in, and loses nothing", async () => {
   const { server, app, signIn } = await start({ keys: unencrypted });
   await signIn();

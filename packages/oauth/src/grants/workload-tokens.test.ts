@@ -70,6 +70,15 @@ test("a server at which the job is not registered is named", async () => {
   expect(server.tokenRequests).toEqual([]);
 });
 
+test("a server whose registration has client credentials is asked with them", async () => {
+  const { app, server, audiences } = await start();
+  const own = { issuer: server.issuer, clientId: "own", clientSecret: "secret" };
+  const other = app.next({ clients: [{ ...own, clientCredentials: true }] });
+  expect(await other.getToken({ principal, refused })).toBeDefined();
+  expect(server.tokenRequests.map(({ grantType }) => grantType)).toEqual(["client_credentials"]);
+  expect(audiences).toEqual([]);
+});
+
 test("a user has nothing of it", async () => {
   const { app, audiences } = await start();
   expect(await errorOf(app.getToken({ refused }))).toMatchObject({

@@ -74,7 +74,7 @@ export function createClients(options: ClientsOptions): ClientSource {
     },
     given: byName,
     ofWorkload(server) {
-      const client = byHand(own, server) ?? byName(server);
+      const client = byName(server);
       return client && { client, scopes: scopesAt(server) };
     },
     ofApplication(server) {
