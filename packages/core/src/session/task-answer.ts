@@ -48,13 +48,13 @@ export function refusingTasks(
 ): typeof globalThis.fetch {
   const delivery = { url, state: slotState(slot) };
   return async (input, init) => {
-    const { body } = init ?? {};
-    const isCall = typeof body === "string" && body.includes("tools/call");
-    const request = isCall ? parseMessage(body) : undefined;
     const response = await fetch(input, init);
+    const { body } = init ?? {};
     // The session's answers are read for more than that.
     const isOfSession = delivery.state.phase.name === "live";
-    if (request === undefined || isOfSession || !isRequest(request)) {
+    const isCall = !isOfSession && typeof body === "string" && body.includes("tools/call");
+    const request = isCall ? parseMessage(body) : undefined;
+    if (request === undefined || !isRequest(request)) {
       return isBounding ? editAnswer(response) : response;
     }
     return editAnswer(response, (text) => {

@@ -49,8 +49,9 @@ export function boundPage(
   message: JsonRpcResponse,
   request: JsonRpcRequest,
 ): JsonRpcResponse {
+  if (!isLaterPage(request)) return message;
   const { nextCursor, ...page } = message.result ?? {};
-  if (!isLaterPage(request) || nextCursor == null) return message;
+  if (nextCursor == null) return message;
   const { id, method, params } = request;
   const cursor = params?.["cursor"];
   const isAgain = nextCursor === cursor;

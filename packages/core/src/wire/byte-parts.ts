@@ -102,6 +102,7 @@ const maxChunk = 65_536;
 
 /** The same bytes in as few chunks as possible, because each chunk of a stream is costly. None is empty. */
 export function inChunks(parts: ByteParts): ByteParts {
+  if (parts.length === 1 && parts[0]!.length > 0) return parts;
   const chunks: Uint8Array[] = [];
   let pieces: Uint8Array[] = [];
   let length = 0;

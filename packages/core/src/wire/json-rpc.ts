@@ -40,7 +40,7 @@ export function parseMessages(text: string) {
   let value: unknown;
   try {
     // Clients forgive a byte order mark, as `Response.json()` does.
-    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+    value = JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch {
     return undefined;
   }
