@@ -42,7 +42,7 @@ export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { runInternalsOf } from "./run/use-connections.ts";
 export { describeStandIn, signInWords } from "./tools/stand-in-tool.ts";
-export { isParked, resumeParked } from "./waiting/sign-in.ts";
+export { isParked, resumeParked } from "./waiting/resume-parked.ts";
 export { removeRecord } from "./records/end-record.ts";
 export { endForOperator, type InspectedRecord, inspectRecord } from "./records/operator-records.ts";
 export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";

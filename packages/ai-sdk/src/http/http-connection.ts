@@ -13,7 +13,6 @@ import { createLossNotices } from "../connection/loss-notice.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
-import { ask, probe } from "./ask-server.ts";
 import { createFetchSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { manageHttp } from "./manage-http.ts";
@@ -43,7 +42,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   };
   const pausing = createPausingCalls(parts);
   const takeFetch = createFetchSource(parts, onEvent, pausing);
-  const probeNow = (signal: AbortSignal) => probe(parts, client, takeFetch, signal);
+  const probeNow = async (signal: AbortSignal) =>
+    await (await import("./ask-server.ts")).probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server, but a use after it is a mistake.
     if (context.abortSignal.aborted && !isRunOver(error as object)) return;
@@ -80,7 +80,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     withKept: (open) => client.noting(() => open(connection)),
     withRecovery: recovering(parts),
     probe: probeNow,
-    ask: (signal) => ask(parts, takeFetch, signal),
+    ask: async (signal) => await (await import("./ask-server.ts")).ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
     credentials: connectionFetch.credentials,
     tell,

@@ -10,7 +10,6 @@ import type { ConnectionManagement, ServerCheck } from "../connection/live-conne
 import { endpointOf, isStateful } from "../connection/define-connection.ts";
 import type { SharedClient } from "../connection/shared-client.ts";
 import { describeSnapshot } from "../slots/kept-session.ts";
-import { endMcpSession, pingSession } from "./end-mcp-session.ts";
 import type { HttpParts } from "./http-parts.ts";
 
 /** @param ask asks the server with the live client. Rejects with the reason why it did not answer */
@@ -53,6 +52,7 @@ export function manageHttp(
     async check(timeoutMs) {
       const { snapshot } = slot ?? {};
       if (snapshot?.kind === "session") {
+        const { pingSession } = await import("./end-mcp-session.ts");
         const { alive, reason, status } = await pingSession({ ...use, snapshot, timeoutMs });
         return { alive, ...(reason && { reason }), ...(status !== undefined && { status }) };
       }
@@ -70,6 +70,7 @@ export function manageHttp(
         if (snapshot.url !== endpointOf(definition)) {
           return { ended: false, reason: "undeclared" as const };
         }
+        const { endMcpSession } = await import("./end-mcp-session.ts");
         return await endMcpSession({ ...use, snapshot, timeoutMs });
       });
       const outcomes = await Promise.all(ends);

@@ -12,11 +12,10 @@ import {
 import { createStepTime } from "../connection/step-time.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { type ConnectionUse, sharedNeedsStore } from "../slots/step-slot.ts";
-import { createRun, type RunParts } from "./create-run.ts";
+import type { RunParts } from "./create-run.ts";
 import type { NamedConnections } from "./named-connections.ts";
-import { createNamedSessions } from "./named-sessions.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
-import type { NestOptions, RunScope } from "./run-scope.ts";
+import type { NestOptions } from "./run-scope.ts";
 
 /** The parts that a step shares with all runs inside it. */
 export interface StepParts {
@@ -26,19 +25,11 @@ export interface StepParts {
   readonly isolate: (use: ConnectionUse) => LiveConnection;
   readonly namedSlots: NamedSlots;
   /** The connections of named sessions. All runs of the step share them, and the step closes them. */
-  readonly namedConnections: NamedConnections;
+  readonly namedConnections: () => Promise<NamedConnections>;
 }
 
-/** Makes a run, in which other runs can be nested. */
-export function createRunScope(parts: StepParts, run: RunParts): RunScope {
-  const nest: RunScope["nest"] = async (options) =>
-    createRunScope(parts, await createNestedRun(parts, run, options));
-  const { namedSlots: slots, namedConnections: live } = parts;
-  const named = createNamedSessions({ ...run, slots, live, nest });
-  return { run: createRun(run, { named, nest }), nest };
-}
-
-async function createNestedRun(
+/** The parts of a run inside another. */
+export async function createNestedRun(
   parts: StepParts,
   around: RunParts,
   { modes, principal = around.principal, abortSignal }: NestOptions,
@@ -104,7 +95,7 @@ async function openKept(
     );
   }
   if (principal !== undefined) namedSlots.endIdle(principal, clientConnections(declared));
-  return await namedConnections.open(slot, { principal, definition });
+  return await (await namedConnections()).open(slot, { principal, definition });
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` where nobody else could find the session */

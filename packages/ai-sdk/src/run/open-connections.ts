@@ -8,7 +8,6 @@ import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { StepEvents } from "../events/step-events.ts";
-import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
 import type { SessionPool } from "./process-pool.ts";
 import { lostSnapshot } from "../slots/kept-session.ts";
@@ -123,6 +122,7 @@ export function isolate(parts: ConnectionParts, use: OwnUse, memory?: SessionSlo
       const { now, closeTimeoutMs } = parts;
       // Closing a connection has half the time, so that a server that hangs is reported once.
       const timeoutMs = Math.ceil(0.4 * closeTimeoutMs);
+      const { endMcpSession } = await import("../http/end-mcp-session.ts");
       const outcome = await endMcpSession({ ...session, timeoutMs, now });
       if (outcome.ended) return;
       const { ended: _, ...why } = outcome;

@@ -1,4 +1,5 @@
 import { type Principal, principalParts, type SessionSlot } from "@durable-mcp/core";
+import { once } from "../base/once.ts";
 import type { Track } from "../base/open-work.ts";
 import {
   clientConnections,
@@ -15,8 +16,7 @@ import type { NamedSlots } from "../slots/named-slots.ts";
 import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slots/step-slot.ts";
 import type { Successor } from "./auto-session.ts";
 import type { ConnectionRun } from "./connection-run.ts";
-import { createNamedConnections } from "./named-connections.ts";
-import { createRunScope } from "./nested-run.ts";
+import { createRunScope } from "./create-run-scope.ts";
 import { withSignIn } from "../waiting/sign-in.ts";
 import { connect, isolate } from "./open-connections.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
@@ -94,19 +94,25 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
   // A process from the pool must return to the pool, used or not.
   if (pool !== undefined) connections.filter(({ process }) => process).forEach(lifetime.hold);
 
-  const namedConnections = createNamedConnections({
-    slots: named,
-    connect: (slot, use, stepSlot) =>
-      // A session lasts under its name. A process ends with the run.
-      connect(parts, { slot, ...use, step, successor: stepSlot ? undefined : successor }, stepSlot),
-    pooledProcesses: (of) => pool?.processes(of) ?? [],
-    now: factory.now,
-    lifetime,
+  const namedConnections = once(async () => {
+    const { createNamedConnections } = await import("./named-connections.ts");
+    const live = createNamedConnections({
+      slots: named,
+      connect: (slot, use, stepSlot) => {
+        // A session lasts under its name. A process ends with the run.
+        const own = { slot, ...use, step, successor: stepSlot ? undefined : successor };
+        return connect(parts, own, stepSlot);
+      },
+      pooledProcesses: (of) => pool?.processes(of) ?? [],
+      now: factory.now,
+      lifetime,
+    });
+    for (const connection of connections) {
+      const slot = ownSlot(connection.name, declared[connection.name]!);
+      if (slot.shared !== undefined) live.share(slot, principal!, connection);
+    }
+    return live;
   });
-  for (const connection of connections) {
-    const slot = ownSlot(connection.name, declared[connection.name]!);
-    if (slot.shared !== undefined) namedConnections.share(slot, principal!, connection);
-  }
   return createRunScope(
     {
       declaredFor,

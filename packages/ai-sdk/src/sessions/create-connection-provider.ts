@@ -1,5 +1,4 @@
 import type { Principal } from "@durable-mcp/core";
-import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
 import { createStepEvents } from "../events/step-events.ts";
@@ -12,7 +11,8 @@ import { readStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { refusePausing } from "../waiting/waiting-source.ts";
 import { startAutoSession } from "../run/auto-session.ts";
 import type { AutoSessionOptions } from "../run/run-options.ts";
-import { createStateContext, leaveBefore, type StepContext } from "./sessions-context.ts";
+import { leaveBefore, type StepContext } from "./sessions-context.ts";
+import { createStateContext } from "./state-context.ts";
 import { ofState, type StateStore } from "../records/state-store.ts";
 import { carriedWaitingOf, managementOf } from "./uses-outside-step.ts";
 import type {
@@ -24,9 +24,9 @@ import {
   createSchema,
   providerSchema,
   runOnStateSchema,
-  selectionSchema,
   shutdownSchema,
 } from "./option-schemas.ts";
+import { selectionSchema } from "./outside-schemas.ts";
 import { allInternals, createInternals, type ProviderInternals } from "./provider-internals.ts";
 
 /**
@@ -44,7 +44,6 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   const { autoSession, connections, claim } = checkOptions(providerSchema, options);
   const internals = createInternals(options);
   if (claim === undefined && typeof connections !== "function") refusePausing(connections);
-  const { pool, work } = internals;
   if (autoSession) startUnkeptSession(internals, autoSession);
 
   const provider: ConnectionProvider<CONNECTIONS> = {
@@ -53,13 +52,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
     ...createCarriedManagement(internals),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
-      const closings = work.shutDown();
-      const closeAll = async () => {
-        // Idle processes end at once, even if something else hangs. The runs give theirs back.
-        await Promise.allSettled([closings, pool?.closeAll()]);
-        await pool?.closeAll();
-      };
-      await within(timeoutMs, closeAll());
+      await internals.shutDown(timeoutMs);
     },
   };
   allInternals.set(provider, internals);

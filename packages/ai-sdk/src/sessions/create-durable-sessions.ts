@@ -5,9 +5,7 @@ import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions
 import type { SharedId } from "../slots/session-reports.ts";
 import { durableSessionsSchema, shutdownSchema, useSchema } from "./option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";
-import type { ConnectionProvider } from "./connection-provider.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
-import { internalsOf } from "./provider-internals.ts";
+import { createInternals, internalsOf, type ProviderInternals } from "./provider-internals.ts";
 import { createBoundedStore } from "../records/bounded-store.ts";
 import { beginRun, openSession, runStep } from "./open-session.ts";
 import { adminOf, type Management, managementOf, storedWaitingOf } from "./uses-outside-step.ts";
@@ -30,7 +28,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
   options: DurableSessionsOptions<CONNECTIONS>,
 ): DurableSessions<CONNECTIONS> {
   const checked = checkOptions(durableSessionsSchema, options);
-  const { context, ownProvider } = createSessionsContext(checked);
+  const { context, own } = createSessionsContext(checked);
   const { work } = context;
   const { autoSession } = options;
   const management = managementOf(context);
@@ -47,7 +45,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();
-      await (ownProvider?.shutdown({ timeoutMs }) ?? within(timeoutMs, closings));
+      await (own?.shutDown(timeoutMs) ?? within(timeoutMs, closings));
     },
     admin: adminOf(context),
   };
@@ -63,8 +61,8 @@ function createSessionsContext(options: DurableSessionsOptions<any>) {
       "cannot be combined with share: shared sessions belong to no agent",
     );
   }
-  const ownProvider = createOwnProvider(options);
-  const provider = internalsOf(ownProvider ?? options.provider!);
+  const own = createOwn(options);
+  const provider = own ?? internalsOf(options.provider);
   const { now } = provider;
   const context: SessionsContext = {
     provider,
@@ -73,23 +71,19 @@ function createSessionsContext(options: DurableSessionsOptions<any>) {
     namespace: provider.createNamespace(),
     touchIntervalMs,
     maybeInUseMs: leastIdleMs(touchIntervalMs) + clockSkewMs,
-    tell: onEvent && !ownProvider ? provider.emitTo(onEvent) : provider.emit,
+    tell: onEvent && !own ? provider.emitTo(onEvent) : provider.emit,
     now,
     work: createOpenWork("The durable sessions were"),
   };
-  /** `ownProvider` is the provider if only these sessions use it. */
-  return { context, ownProvider };
+  /** `own` is the provider's if only these sessions use it. */
+  return { context, own };
 }
 
-function createOwnProvider(
-  options: DurableSessionsOptions<any>,
-): ConnectionProvider<any> | undefined {
+function createOwn(options: DurableSessionsOptions<any>): ProviderInternals<any> | undefined {
   const { provider, connections, pool, telemetry, closeTimeoutMs, onEvent, now } = options;
   if (provider === undefined) {
     if (connections !== undefined) {
-      // The store compares and sets, and the provider carries no state.
-      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
-      return createConnectionProvider({ ...own, claim: () => false });
+      return createInternals({ connections, pool, telemetry, closeTimeoutMs, onEvent, now });
     }
     throw invalidOption("connections", "is missing: give the connections, or a provider");
   }

@@ -25,7 +25,7 @@ import {
   principalSchema,
   selectionInTimeSchema,
   selectionSchema,
-} from "./option-schemas.ts";
+} from "./outside-schemas.ts";
 import { askRecord, findSelected, listSelected, recordUses } from "./selected-records.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { openWaiting } from "./open-waiting.ts";

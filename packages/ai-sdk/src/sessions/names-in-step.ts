@@ -3,7 +3,6 @@ import { abortable } from "@durable-mcp/core/internal";
 import { trackWork } from "../base/open-work.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
-import { endRecord } from "../records/end-record.ts";
 import {
   checkIdleMs,
   describeValue,
@@ -65,6 +64,7 @@ export function createNamesInStep(context: StepContext, opened: OpenedSlots): Na
       await opened.find(key)?.settle();
       opened.forget(key);
       const stored = await store.get(key);
+      const { endRecord } = await import("../records/end-record.ts");
       const ended = stored && (await endRecord(context, nameOf(slot), stored, use));
       return ended ?? { ...whoseRecord(nameOf(slot)), ended: true, removed: true };
     },
@@ -105,6 +105,7 @@ async function beginEndingIdle(
   declared: Readonly<Record<string, McpClientConnection>>,
 ): Promise<ReadonlyMap<string, Promise<void>>> {
   const end = async (record: ListedRecord, definition: McpClientConnection) => {
+    const { endRecord } = await import("../records/end-record.ts");
     const use = { definition, principal, mode: "idle" } as const;
     const { reason, status } = (await endRecord(context, record.of, record, use)) ?? {};
     if (reason === undefined || reason === "undeclared" || reason === "newer") return;

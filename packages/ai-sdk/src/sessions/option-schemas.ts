@@ -16,9 +16,8 @@ import {
 } from "../base/check-options.ts";
 import { poolSchema } from "../run/process-pool.ts";
 import { autoSessionFields, autoSessionSchema } from "../run/run-options.ts";
-import { answerFields } from "../waiting/run-waiting.ts";
 
-// The options of a provider, and of its functions.
+// The options of a provider, and of its steps.
 
 /** Options of a provider that durable sessions take, too. `connections` are checked by themselves. */
 export const ownProviderFields = {
@@ -45,22 +44,9 @@ export const runOnStateSchema = z.strictObject({
   session: someObject,
 });
 
-export const principalSchema = optionalOptions({ principal: anything });
-export const carriedCheckSchema = optionalOptions({
-  ...{ principal: anything, onSession: someFunction, abortSignal },
-});
-export const carriedAnswerSchema = optionalOptions({
-  ...{ principal: anything, onSession: someFunction },
-  ...answerFields,
-});
-
-/** Which sessions of a principal. */
-const selectionFields = { principal: anything, connection: text, name: text };
-export const selectionSchema = optionalOptions(selectionFields);
-export const selectionInTimeSchema = optionalOptions({ ...selectionFields, timeoutMs: timeout });
 export const shutdownSchema = optionalOptions({ timeoutMs: timeout });
 
-// The options of durable sessions, and of their functions.
+// The options of durable sessions, and of their steps.
 
 const methods = ["get", "put", "delete", "touch", "list"];
 export const someStore = z.custom(
@@ -87,21 +73,4 @@ export const useSchema = optionalOptions({
   abortSignal,
   endsAt,
   onUnavailable,
-});
-export const lookSchema = optionalOptions({ abortSignal });
-export const checkSchema = optionalOptions({ principal: anything, abortSignal });
-export const answerUseSchema = optionalOptions({ principal: anything, ...answerFields });
-const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
-export const listSchema = optionalOptions({
-  ...{ ...selectionFields, ...pageFields, shared: flag },
-  sessionId: anything,
-});
-export const operatorSchema = optionalOptions({
-  ...{ ...selectionFields, timeoutMs: timeout, authorize: someFunction },
-});
-const { cursor: _, ...sweepFields } = pageFields;
-export const dueSchema = optionalOptions({ limit: pageFields.limit });
-export const sweepSchema = optionalOptions({
-  ...{ ...sweepFields, shared: flag, authorize: someFunction },
-  idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });

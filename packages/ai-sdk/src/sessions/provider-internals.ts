@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import { invalidOption } from "@durable-mcp/core/internal";
+import { invalidOption, within } from "@durable-mcp/core/internal";
 import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { createTeller } from "../events/application-event.ts";
@@ -72,6 +72,16 @@ export function createInternals<CONNECTIONS extends Connections>(
     /** A part of a scope that separates a store's sessions from those elsewhere. */
     createNamespace: () => (namespaces += 1),
     work,
+    /** Closes all runs and processes, in `timeoutMs` milliseconds at most. */
+    async shutDown(timeoutMs: number): Promise<void> {
+      const closings = work.shutDown();
+      const closeAll = async () => {
+        // Idle processes end at once, even if something else hangs. The runs give theirs back.
+        await Promise.allSettled([closings, pool?.closeAll()]);
+        await pool?.closeAll();
+      };
+      await within(timeoutMs, closeAll());
+    },
     emit,
     telemetry,
     /** An `emit` that tells `onEvent` instead of the provider's own. */

@@ -2,7 +2,7 @@ import type { SessionStore } from "@durable-mcp/core";
 import type { OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
-import { createStateStore, ofState, type StateStore } from "../records/state-store.ts";
+import type { StateStore } from "../records/state-store.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
@@ -33,20 +33,6 @@ export interface StepContext extends SessionsContext {
   readonly abortSignal: AbortSignal | undefined;
   /** When the calls of the step have to be left, in milliseconds since 1970-01-01 UTC. @default never */
   readonly leaveAt?: number | undefined;
-}
-
-/** The context of a state, data from outside. It is not shared, so that nothing has to be marked as used. */
-export function createStateContext(
-  provider: ProviderInternals<any>,
-  state: unknown,
-  namespace = 0,
-): SessionsContext & { readonly carried: StateStore } {
-  const { emit: tell, now, work } = provider;
-  const store = createStateStore(state);
-  return {
-    ...{ provider, store, carried: store, agent: ofState.agent, namespace },
-    ...{ touchIntervalMs: 0, maybeInUseMs: 0, tell, now, work },
-  };
 }
 
 /** The most that a step keeps for its end, in milliseconds. */

@@ -2,7 +2,6 @@ import type { ActiveSessionSnapshot, SessionSlot, SessionSnapshot } from "@durab
 import { sameJson } from "@durable-mcp/core/internal";
 import { endpointOf } from "../connection/define-connection.ts";
 import { clientConnections } from "../connection/mcp-connection.ts";
-import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
@@ -146,6 +145,7 @@ export function createUnusedSessions(
   const end = async (snapshot: ActiveSessionSnapshot) => {
     const declared = declaredAt(snapshot.url);
     if (declared === undefined) return;
+    const { endMcpSession } = await import("../http/end-mcp-session.ts");
     const outcome = await endMcpSession({ ...declared, principal, snapshot, now });
     if (outcome.ended) return;
     const { ended: _, ...why } = outcome;

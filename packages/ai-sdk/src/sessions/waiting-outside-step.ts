@@ -11,10 +11,11 @@ import {
   carriedCheckSchema,
   checkSchema,
   principalSchema,
-} from "./option-schemas.ts";
+} from "./outside-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 import { openWaiting } from "./open-waiting.ts";
-import { createStateContext, type SessionsContext } from "./sessions-context.ts";
+import type { SessionsContext } from "./sessions-context.ts";
+import { createStateContext } from "./state-context.ts";
 
 type WaitingUses = "waiting" | "answer" | "check" | "withdraw";
 

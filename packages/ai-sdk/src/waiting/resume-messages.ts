@@ -9,7 +9,7 @@ import { findResults, placesIn } from "./find-results.ts";
 import { fillIn, lastSpeaker } from "./placeholders.ts";
 import { joinRepeats, landingText, type RepeatedCalls } from "./repeats.ts";
 import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
-import { isParked, resumeParked } from "./sign-in.ts";
+import { isParked, resumeParked } from "./resume-parked.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
 import { isOpen, type StoredCalls, unlessOver } from "./stored-calls.ts";
 import { isAgentCall, resumeAgentCall } from "./sub-agents.ts";
