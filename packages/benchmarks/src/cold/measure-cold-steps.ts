@@ -7,6 +7,7 @@ import { median } from "../server-load/statistics.ts";
 import { type DelayedServer, startDelayedServer } from "../stores/start-delayed-server.ts";
 import { contenders, createStepper } from "./contenders.ts";
 import { measureManyTools } from "./measure-many-tools.ts";
+import { measureStepKinds } from "./measure-step-kinds.ts";
 import type { StepFigures } from "./step-process.ts";
 
 /** The number of tools that the server lists. */
@@ -50,7 +51,9 @@ export async function measureColdSteps(options: BenchOptions = {}): Promise<Benc
       }
     }
     const manyTools = await measureManyTools(server, folder, options.rounds);
-    return toPart(measured, manyTools, await countModules(server, folder));
+    const part = toPart(measured, manyTools, await countModules(server, folder));
+    const kinds = await measureStepKinds(server, folder, options.rounds);
+    return { ...part, tables: [...part.tables, ...kinds] };
   } finally {
     server.stop();
     await rm(folder, { recursive: true, force: true });
