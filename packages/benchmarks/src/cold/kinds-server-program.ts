@@ -57,5 +57,6 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
         return void response.writeHead(401, { "www-authenticate": challenge }).end();
       }
   }
-  await serveShop(request, response);
+  // Its type of a request does not know `exactOptionalPropertyTypes`.
+  await serveShop(request as Parameters<typeof serveShop>[0], response);
 }
