@@ -58,28 +58,21 @@ function contents() {
 /** The text of a page of docs/, with links that work where the package has it. */
 function forPackage(page, text, file) {
   return mapLinks(text.replaceAll(/^!\[/gm, "Picture: ["), (target) => {
-    if (/^(?!https:\/\/github\.com\/durable-mcp\/durable-mcp\/)[a-z]+:|^#/.test(target))
-      return target;
+    const isUrl = /^[a-z]+:/.test(target);
+    if (target.startsWith("#") || (isUrl && !target.startsWith(onGitHub))) return target;
     const [path, anchor] = target.split("#");
-    const inClone = path.startsWith("https:")
-      ? path.slice(onGitHub.length)
-      : posix.join("docs", dirname(page), path);
+    const inClone = isUrl ? path.slice(onGitHub.length) : posix.join("docs", dirname(page), path);
+    const hash = anchor === undefined ? "" : `#${anchor}`;
     const own = inPackage(inClone);
-    if (own === undefined)
-      return path.startsWith("https:") ? target : onGitHub + inClone + withHash(anchor);
-    const relative = posix.relative(dirname(file), own);
-    return own.endsWith(".md") ? relative + withHash(anchor) : relative;
+    if (own === undefined) return onGitHub + inClone + hash;
+    return posix.relative(dirname(file), own) + (own.endsWith(".md") ? hash : "");
   });
 }
 
 /** Where the package has a file of the repository. */
 function inPackage(path) {
-  if (pages.includes(path.replace(/^docs\//, ""))) return path;
+  if (pages.some((page) => path === `docs/${page}`)) return path;
   const own = path.replace(`packages/${folder}/`, "");
   const file = own.replace(/^src\/(.*)\.ts$/, "dist/$1.d.ts");
   return own !== path && file.startsWith("dist/") && existsSync(file) ? file : undefined;
-}
-
-function withHash(anchor) {
-  return anchor === undefined ? "" : `#${anchor}`;
 }

@@ -2,9 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { mapLinks, plain, titleOf, withoutComments } from "../../scripts/read-markdown.mjs";
 
+const onGitHub = "https://github.com/durable-mcp/durable-mcp/blob/main/docs/";
+
 /**
  * Writes what a language model reads of the built docs: each page as markdown beside its HTML, `llms.txt`, which lists
- * them by the groups of the sidebar, and `llms-full.txt`, which holds them in that order, but for the generated ones.
+ * them by the groups of the sidebar, and `llms-full.txt`, which holds
+ * them in that order after the home page, but for the generated ones.
  *
  * @param config VitePress's, at the end of a build
  * @param options.optional groups of the sidebar that a reader in a hurry leaves out
@@ -41,7 +44,7 @@ export function writeLlms({ srcDir, outDir, pages, site }, { optional, generated
   const head = [`# ${site.title}`, `> ${site.description}`];
   const list = [
     ...head,
-    `All of it but ${generated.join(", ")} in one file: [llms-full.txt](${site.base}llms-full.txt).`,
+    `All pages but ${generated.join(", ")} in one file: [llms-full.txt](${site.base}llms-full.txt).`,
     ...needed.flatMap(({ name, pages: own }) => section(name, own)),
     ...section(
       "Optional",
@@ -49,9 +52,10 @@ export function writeLlms({ srcDir, outDir, pages, site }, { optional, generated
     ),
   ];
   write("llms.txt", `${list.join("\n\n")}\n`);
-  const full = groups
-    .filter(({ name }) => !generated.includes(name))
-    .flatMap(({ pages: own }) => own.map((page) => fromRoot(page, texts.get(page), site.base)));
+  const written = groups.filter(({ name }) => !generated.includes(name));
+  const full = ["index.md", ...written.flatMap(({ pages: own }) => own)].map((page) =>
+    fromRoot(page, texts.get(page), site.base),
+  );
   write("llms-full.txt", `${[...head, ...full].join("\n\n")}\n`);
 }
 
@@ -72,11 +76,13 @@ function forModels(text) {
   return withoutComments(text).replaceAll(/<a id="[^"]*"><\/a> ?/g, "");
 }
 
-/** A page whose links to others work in a file at the root of the site. */
+/** A page whose links to others work in a file at the root of the site. Pictures have other names there. */
 function fromRoot(page, text, base) {
-  return mapLinks(text, (target) =>
-    /^[a-z]+:|^#/.test(target) ? target : posix.join(base, dirname(page), target),
-  );
+  return mapLinks(text, (target) => {
+    if (/^[a-z]+:|^#/.test(target)) return target;
+    const path = posix.join(dirname(page), target);
+    return /\.md(#|$)/.test(path) ? base + path : onGitHub + path;
+  });
 }
 
 /** A page's title, and the first sentence of its text; of a generated page, the functions that it describes. */
