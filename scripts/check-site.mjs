@@ -3,6 +3,7 @@
 //     node scripts/check-site.mjs [--all] [--screenshots <folder>]
 //
 // - Links and anchors within the site lead somewhere, in the HTML of every page.
+// - llms.txt lists the pages of the sidebar, and llms-full.txt has their texts in that order, but for the API.
 // - No page has to be scrolled sideways on a phone, 390 px wide.
 // - axe finds nothing on a page of each kind, or on all of them, in light and dark.
 //
@@ -13,7 +14,9 @@ import { extname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
+import { sidebar } from "../docs/.vitepress/sidebar.ts";
 import { findChromium } from "../packages/examples/src/programs/find-chromium.ts";
+import { plain, readMarkdown } from "./read-markdown.mjs";
 
 const site = fileURLToPath(new URL("../docs/.vitepress/dist/", import.meta.url));
 const { all, screenshots } = parseArgs({
@@ -44,10 +47,11 @@ const kinds = {
 };
 
 const problems = [];
+const read = (file) => readFileSync(join(site, file), "utf8");
 const pages = new Map(
   globSync("**/*.html", { cwd: site }).map((file) => [
     `/${file.replaceAll("\\", "/").replace(/(^|\/)index\.html$|\.html$/, "$1")}`,
-    readFileSync(join(site, file), "utf8"),
+    read(file),
   ]),
 );
 if (pages.size === 0) {
@@ -60,7 +64,7 @@ if (executablePath === undefined) {
   process.exit(1);
 }
 
-const counts = { pages: pages.size, links: checkLinks() };
+const counts = { pages: pages.size, links: checkLinks(), "pages for models": checkLlms() };
 const { close, origin } = await serve();
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 try {
@@ -102,6 +106,32 @@ function checkLinks() {
     }
   }
   return count;
+}
+
+function checkLlms() {
+  const links = sidebar.flatMap((group) =>
+    [group, ...group.items].flatMap(({ link }) => link ?? []),
+  );
+  const files = links.map((link) => `${link.slice(1).replace(/(^|\/)$/, "$1index")}.md`);
+  const list = read("llms.txt");
+  for (const file of files) {
+    if (!list.includes(`](/${file})`)) problems.push(`llms.txt does not list ${file}.`);
+  }
+  const full = read("llms-full.txt");
+  const text = plain(full);
+  let end = 0;
+  for (const file of ["index.md", ...files].filter((each) => !each.startsWith("api/"))) {
+    const own = plain(read(file));
+    const start = text.indexOf(own, end);
+    if (start < 0) problems.push(`llms-full.txt does not have ${file} in its place.`);
+    else end = start + own.length;
+  }
+  for (const { target } of readMarkdown(full).links) {
+    const [path] = target.split("#");
+    if (/^[a-z]+:/.test(target) || path === "" || existsSync(join(site, path))) continue;
+    problems.push(`llms-full.txt links to ${target}, which is not there.`);
+  }
+  return files.length;
 }
 
 /** The site on a port of this computer, with addresses without an ending, as its host serves it. */

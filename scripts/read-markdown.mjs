@@ -66,3 +66,28 @@ export function slugOfHeading(heading) {
     .trim()
     .replaceAll(/\s/g, "-");
 }
+
+/** A page's title without marks. */
+export function titleOf(text) {
+  const [, title = ""] = /^# (.*)$/m.exec(text) ?? [];
+  return plain(title);
+}
+
+/** Without links and marks. */
+export function plain(markdown) {
+  return markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll(/[`*]|\\(?=[<>])/g, "");
+}
+
+/** A page as its readers see it: without front matter and comments. */
+export function withoutComments(text) {
+  return text
+    .replace(/^---\n[\s\S]*?\n---\n/, "")
+    .replaceAll(/<!--[\s\S]*?-->\n*/g, "")
+    .trim();
+}
+
+/** Changes the targets of links and pictures, but for those in code. */
+export function mapLinks(text, change) {
+  const codeOrLink = /^ *(`{3,}).*\n[^]*?^ *\1$|`[^`\n]*`|(?<=\]\()[^)\s]+(?=\))/gm;
+  return text.replaceAll(codeOrLink, (found) => (/^ *`/.test(found) ? found : change(found)));
+}

@@ -13,12 +13,13 @@ export default defineConfig({
   description: "Durable MCP connections for AI SDK agents.",
   base,
   cleanUrls: true,
+  srcExclude: ["agents/**"], // for tarballs
   markdown: {
     anchor: { slugify: slugOfHeading },
     config: (markdown) => void markdown.use(withoutEmptyHeaders).use(linkApiPages),
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
-  buildEnd: (config) => writeLlms(config, { optional: ["API", "Results"] }),
+  buildEnd: (config) => writeLlms(config, { optional: ["API", "Results"], generated: ["API"] }),
   themeConfig: {
     search: { provider: "local" },
     socialLinks: [{ icon: "github", link: "https://github.com/durable-mcp/durable-mcp" }],

@@ -1,15 +1,20 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
+import { mapLinks, plain, titleOf, withoutComments } from "../../scripts/read-markdown.mjs";
+
+const onGitHub = "https://github.com/durable-mcp/durable-mcp/blob/main/docs/";
 
 /**
  * Writes what a language model reads of the built docs: each page as markdown beside its HTML, `llms.txt`, which lists
- * them by the groups of the sidebar, and `llms-full.txt`, which holds them, without the optional groups.
+ * them by the groups of the sidebar, and `llms-full.txt`, which holds
+ * them in that order after the home page, but for the generated ones.
  *
  * @param config VitePress's, at the end of a build
  * @param options.optional groups of the sidebar that a reader in a hurry leaves out
+ * @param options.generated those that `llms-full.txt` leaves out
  * @see https://llmstxt.org
  */
-export function writeLlms({ srcDir, outDir, pages, site }, { optional }) {
+export function writeLlms({ srcDir, outDir, pages, site }, { optional, generated }) {
   const texts = new Map(
     pages.map((page) => [page, forModels(readFileSync(join(srcDir, page), "utf8"))]),
   );
@@ -23,7 +28,9 @@ export function writeLlms({ srcDir, outDir, pages, site }, { optional }) {
     name: group.text,
     pages: linksOf(group).map((link) => pageOf(link, texts)),
   }));
-  const missing = optional.filter((name) => !groups.some((group) => group.name === name));
+  const missing = [...optional, ...generated].filter(
+    (name) => !groups.some((group) => group.name === name),
+  );
   if (missing.length > 0)
     throw new Error(`No group of the sidebar is named ${missing.join(", ")}.`);
   const needed = groups.filter(({ name }) => !optional.includes(name));
@@ -37,7 +44,7 @@ export function writeLlms({ srcDir, outDir, pages, site }, { optional }) {
   const head = [`# ${site.title}`, `> ${site.description}`];
   const list = [
     ...head,
-    `All of it but the optional pages in one file: [llms-full.txt](${site.base}llms-full.txt).`,
+    `All pages but ${generated.join(", ")} in one file: [llms-full.txt](${site.base}llms-full.txt).`,
     ...needed.flatMap(({ name, pages: own }) => section(name, own)),
     ...section(
       "Optional",
@@ -45,7 +52,10 @@ export function writeLlms({ srcDir, outDir, pages, site }, { optional }) {
     ),
   ];
   write("llms.txt", `${list.join("\n\n")}\n`);
-  const full = needed.flatMap(({ pages: own }) => own.map((page) => texts.get(page)));
+  const written = groups.filter(({ name }) => !generated.includes(name));
+  const full = ["index.md", ...written.flatMap(({ pages: own }) => own)].map((page) =>
+    fromRoot(page, texts.get(page), site.base),
+  );
   write("llms-full.txt", `${[...head, ...full].join("\n\n")}\n`);
 }
 
@@ -61,18 +71,22 @@ function pageOf(link, texts) {
   return page;
 }
 
-/** Without front matter, comments, and the anchors of the generated tables. */
+/** Without the anchors of the generated tables. */
 function forModels(text) {
-  return text
-    .replace(/^---\n[\s\S]*?\n---\n/, "")
-    .replaceAll(/<!--[\s\S]*?-->\n*/g, "")
-    .replaceAll(/<a id="[^"]*"><\/a> ?/g, "")
-    .trim();
+  return withoutComments(text).replaceAll(/<a id="[^"]*"><\/a> ?/g, "");
+}
+
+/** A page whose links to others work in a file at the root of the site. Pictures have other names there. */
+function fromRoot(page, text, base) {
+  return mapLinks(text, (target) => {
+    if (/^[a-z]+:|^#/.test(target)) return target;
+    const path = posix.join(dirname(page), target);
+    return /\.md(#|$)/.test(path) ? base + path : onGitHub + path;
+  });
 }
 
 /** A page's title, and the first sentence of its text; of a generated page, the functions that it describes. */
 function summaryOf(text) {
-  const [, title = ""] = /^# (.*)$/m.exec(text) ?? [];
   const functions = [...text.matchAll(/^### (\w+)\(\)$/gm)].map(([, name]) => name);
   const prose =
     text.split("\n\n").find((part) => /^(?!All types, |Date: )[A-Z`[*]/.test(part)) ?? "";
@@ -80,11 +94,7 @@ function summaryOf(text) {
     .replace(/^Context\.\s*/, "")
     .split(/(?<=[.?])\s/);
   return {
-    title: plain(title),
+    title: titleOf(text),
     note: functions.length > 0 ? functions.join(", ") : sentence.replace(/:$/, "."),
   };
-}
-
-function plain(markdown) {
-  return markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll(/[`*]|\\(?=[<>])/g, "");
 }

@@ -1,0 +1,37 @@
+/** Paths in docs/ without their ending, with a folder before those in it. */
+const pages = (top, folders = {}) => [
+  ...top.split(" ").filter(Boolean),
+  ...Object.entries(folders).flatMap(([folder, names]) =>
+    names.split(" ").map((name) => `${folder}/${name}`),
+  ),
+];
+
+/**
+ * The pages of docs/ that each published package ships, by its folder: what its reader needs without a network. A
+ * page may be in several. `npm run publishing` names a package or a guide that is missing here.
+ */
+export const packagePages = {
+  core: pages("concepts architecture errors", {
+    clients: "index",
+    guides: "when-a-server-forgets-you servers-without-sessions sealing",
+    reference: "events state-format",
+  }),
+  "ai-sdk": pages("getting-started concepts errors troubleshooting", {
+    guides:
+      "durable-sessions carry-the-state streaming connections tools questions long-calls sign-in manage-sessions " +
+      "runs-and-names stdio when-a-server-forgets-you servers-without-sessions choosing-a-store sealing " +
+      "observability other-engines migrating",
+    clients: "index",
+    deploy: "index aws-lambda cloudflare containers vercel",
+    reference: "events",
+  }),
+  stores: pages("", { guides: "choosing-a-store sealing", reference: "stores" }),
+  oauth: pages("errors", { guides: "sign-in questions eve", reference: "events" }),
+  server: pages("errors", { guides: "server choosing-a-store", reference: "events stores" }),
+  langchain: pages("errors", { guides: "langchain connections questions long-calls sign-in" }),
+  workflow: pages("errors", {
+    guides: "workflow connections questions long-calls sign-in sealing",
+  }),
+  testing: pages("", { guides: "testing" }),
+  cli: pages("", { guides: "probe manage-sessions observability", reference: "cli" }),
+};
