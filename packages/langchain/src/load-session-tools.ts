@@ -40,11 +40,10 @@ export interface SessionToolsOptions extends Omit<
 }
 
 /**
- * Loads the tools of all connections of a run as LangChain tools, under the names that the AI SDK has
- * for them: `<connection>__<tool>`, or with the connection's own prefix (`toolNames`). The
- * official adapter makes them. They use the run's sessions, until it is disposed of. That also
- * closes their clients. With the run of `autoSession` they use the session of the time of each call;
- * with an ephemeral one each call has a session of its own.
+ * Loads the tools of all connections of a run as LangChain tools, named `<connection>__<tool>` or with
+ * the connection's own prefix (`toolNames`). The official adapter makes them. They use the run's
+ * sessions until it is disposed of. With `autoSession` they use the session at the time of each call;
+ * in an ephemeral run each call has a session of its own.
  *
  * @example
  * await sessions.run(chatId, { principal }, async () => {
@@ -52,7 +51,7 @@ export interface SessionToolsOptions extends Omit<
  *   return await agent.invoke({ messages });
  * });
  *
- * @param run by default the run around the calling code
+ * @param run @default the run around the calling code
  * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, if none is given;
  *   `CONNECTION_INVALID` for an unknown name; with `onUnavailable: "throw"`
  *   `CONNECTION_UNAVAILABLE`, or another code with the reason. The signal's reason if the step is

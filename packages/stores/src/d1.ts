@@ -13,7 +13,6 @@ export { sqliteTables };
 
 /** The part of a D1 binding that the store needs. */
 export interface D1Database {
-  /** Prepares one statement. */
   prepare(sql: string): D1Statement;
   /** Runs statements in one transaction. */
   batch(statements: D1Statement[]): Promise<D1Result[]>;
@@ -21,20 +20,18 @@ export interface D1Database {
 
 /** A statement, with or without the values of its parameters. */
 export interface D1Statement {
-  /** The statement with these values. */
   bind(...values: unknown[]): D1Statement;
-  /** Runs the statement. */
   all(): Promise<D1Result>;
 }
 
-/** What came of a statement. */
+/** The result of a statement. */
 export interface D1Result {
   readonly results: unknown[];
 }
 
 /** Options of `createD1Store`. */
 export interface D1StoreOptions extends SqliteDialectOptions, Pick<StoreOptions, "timeoutMs"> {
-  /** A D1 database: a binding of `env`. Not a session of it, which may read what is old from a replica. */
+  /** A D1 database: a binding of `env`. Not a session of it, which may read old data from a replica. */
   readonly database: D1Database;
 }
 

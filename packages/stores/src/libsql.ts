@@ -12,7 +12,6 @@ export { sqliteTables };
 
 /** The part of a client of `@libsql/client` that the store needs. */
 export interface LibsqlClient {
-  /** Runs one statement. */
   execute(statement: LibsqlStatement): Promise<LibsqlResult>;
   /** Runs statements in one transaction. */
   batch(statements: LibsqlStatement[], mode: "write"): Promise<LibsqlResult[]>;
@@ -24,7 +23,7 @@ export interface LibsqlStatement {
   args: SqliteValue[];
 }
 
-/** What came of a statement. */
+/** The result of a statement. */
 export interface LibsqlResult {
   readonly rows: readonly object[];
 }
@@ -40,7 +39,7 @@ export interface LibsqlStoreOptions extends SqliteDialectOptions, Pick<StoreOpti
 
 /**
  * A store in Turso, or in another libSQL database. Each operation is one request. Several processes may share
- * a `file:` if each client has a `timeout`, but `createSqliteStore` does not stop a process that waits.
+ * a `file:` if each client has a `timeout`, but its waits block the process; those of `createSqliteStore` do not.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */

@@ -7,9 +7,7 @@ import type { ConnectionInfo, ConnectionStatus, EndedSession } from "../slots/se
 import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
-/**
- * What a step is given, the run: its tools, and one live client for each connection, built on first use.
- */
+/** The run, which a step is given: its tools, and one live client for each connection, built on first use. */
 export interface ConnectionRun<
   CONNECTIONS extends Connections = Connections,
 > extends AsyncDisposable {
@@ -22,8 +20,8 @@ export interface ConnectionRun<
   }[];
   /**
    * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>` or by the connection's
-   * `toolNames`. Of tools of several connections with one name none is taken: `"omit"` reports it in the
-   * event `tools-collide`, `"throw"` throws `CONNECTION_INVALID`.
+   * `toolNames`. Tools of several connections with one name are left out: `"omit"` reports it in the event
+   * `tools-collide`, `"throw"` throws `CONNECTION_INVALID`.
    *
    * With a kept tool list nothing is sent, so `"throw"` does not find a server that died since. The server
    * of a `required` connection is asked, once a step.
@@ -32,9 +30,8 @@ export interface ConnectionRun<
    * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
    *   reports it in an event; `"throw"` throws. @default "omit"
    * @throws {McpSessionError} with `"throw"`, and for a required connection: `CONNECTION_UNAVAILABLE`, or
-   *   the code that says why.
-   *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted, or the
-   *   run disposed of, meanwhile
+   *   the code that says why. `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is
+   *   aborted, or the run disposed of, meanwhile
    */
   tools(options?: {
     connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
@@ -43,14 +40,14 @@ export interface ConnectionRun<
   /**
    * The live `@ai-sdk/mcp` client of a connection, for resources, prompts and direct calls.
    *
-   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, `CONNECTION_UNAVAILABLE`
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; `CONNECTION_UNAVAILABLE`, or the
+   *   code that says why
    */
   client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
   /**
    * A fetch for another MCP client; each client needs one of its own. It adds the connection's
-   * headers and token and, for a stateful connection, its session. The tokens of an `authProvider`
-   * are added to requests without an `Authorization` header. They are not renewed, and nobody is
-   * asked to log in.
+   * headers and token and, for a stateful connection, its session. It adds the tokens of an
+   * `authProvider` to requests without an `Authorization` header, and never renews them.
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and for a stdio connection
    */
@@ -77,7 +74,8 @@ export interface ConnectionRun<
    *
    * @param input the tool's arguments. @default {}
    * @returns the server's result, also when the tool failed (`isError`)
-   * @throws {McpSessionError} as the tools do
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown connection; `OUTCOME_UNKNOWN`, `SESSION_LOST`,
+   *   `AUTHORIZATION_REQUIRED`, `CONNECTION_UNAVAILABLE`
    */
   call(
     connection: keyof CONNECTIONS & string,
@@ -129,7 +127,7 @@ export interface ConnectionRun<
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
    */
   clearTools(connection: keyof CONNECTIONS & string): Promise<void>;
-  /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
+  /** The named sessions of the agent session. */
   readonly named: NamedSessions<CONNECTIONS>;
   /** The agent session's calls that wait (`waiting: true`), for the run's principal. */
   readonly waiting: RunWaiting;

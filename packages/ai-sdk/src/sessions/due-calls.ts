@@ -19,7 +19,7 @@ export interface CheckedCall {
   readonly call: WaitingCall;
 }
 
-/** The uses of waiting calls, of all principals. */
+/** The waiting calls of all principals, for a worker. */
 export interface DueCalls {
   /**
    * The calls of this agent's sessions that can be looked at now, of all principals, in no order: tasks, and streams

@@ -4,7 +4,6 @@ import type { PostgresQuery, PostgresValue } from "./query.ts";
 
 /** The part of a `Pool` of `pg` that the store needs. */
 export interface PostgresPool {
-  /** Runs one statement. */
   query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>;
 }
 

@@ -41,8 +41,9 @@ export interface RunQuestions {
     use: { readonly principal: Principal; readonly round?: number | undefined },
   ): Promise<WaitingCall>;
   /**
-   * Wakes the run after a sign-in. Each of its calls that waits for one looks whether it is there. If so it is carried
-   * out, at most once; otherwise it sleeps on. @throws {McpSessionError} `PRINCIPAL_REQUIRED`
+   * Wakes the run after a sign-in. It makes each call whose user has signed in, at most once; the others wait on.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`
    */
   wake(runId: string, use: { readonly principal: Principal }): Promise<void>;
   /** Takes a waiting call back, and wakes the run: its tool fails. @throws {McpSessionError} `NOT_WAITING` */
