@@ -51,7 +51,7 @@ export interface SessionToolsOptions extends Omit<
  *   return await agent.invoke({ messages });
  * });
  *
- * @param run @default the run around the calling code
+ * @param run by default the run around the calling code
  * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, if none is given;
  *   `CONNECTION_INVALID` for an unknown name; with `onUnavailable: "throw"`
  *   `CONNECTION_UNAVAILABLE`, or another code with the reason. The signal's reason if the step is

@@ -76,7 +76,7 @@ export interface OAuth {
    * user who began it. Any other path gets 404, with the event `unknown-path`.
    *
    * @param use.principal whose browser it is, from the application's own login
-   * @param use.connection with `url`: the server to sign in to, if it has not asked yet. @default as the link says
+   * @param use.connection with `url`: the server to sign in to, if it has not asked yet; by default as the link says
    * @see https://www.rfc-editor.org/rfc/rfc9207
    */
   handler(request: Request, use: StartUse): Promise<Response>;
@@ -88,7 +88,7 @@ export interface OAuth {
    * Forgets the tokens of a principal at a connection, and revokes them (RFC 7009). A refresh under way does not
    * bring them back.
    *
-   * @param use.url the MCP server, whatever the connection was called at the sign-in. @default all of that name
+   * @param use.url the MCP server, whatever the connection was called at the sign-in; by default all of that name
    */
   signOut(use: {
     readonly principal: Principal;

@@ -13,6 +13,7 @@ export { sqliteTables };
 
 /** The part of a D1 binding that the store needs. */
 export interface D1Database {
+  /** Prepares one statement. */
   prepare(sql: string): D1Statement;
   /** Runs statements in one transaction. */
   batch(statements: D1Statement[]): Promise<D1Result[]>;
@@ -20,7 +21,9 @@ export interface D1Database {
 
 /** A statement, with or without the values of its parameters. */
 export interface D1Statement {
+  /** The statement with these values. */
   bind(...values: unknown[]): D1Statement;
+  /** Runs the statement. */
   all(): Promise<D1Result>;
 }
 

@@ -12,6 +12,7 @@ export { sqliteTables };
 
 /** The part of a client of `@libsql/client` that the store needs. */
 export interface LibsqlClient {
+  /** Runs one statement. */
   execute(statement: LibsqlStatement): Promise<LibsqlResult>;
   /** Runs statements in one transaction. */
   batch(statements: LibsqlStatement[], mode: "write"): Promise<LibsqlResult[]>;

@@ -24,6 +24,7 @@ export interface OpenStoreOptions {
 /** A store with a connection of its own. */
 export interface OpenedStore {
   readonly store: SessionStore;
+  /** Closes the connection. */
   readonly close: () => Promise<void>;
 }
 

@@ -26,9 +26,9 @@ export interface ConnectionRun<
    * With a kept tool list nothing is sent, so `"throw"` does not find a server that died since. The server
    * of a `required` connection is asked, once a step.
    *
-   * @param options.connections only the tools of these. @default all
-   * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
-   *   reports it in an event; `"throw"` throws. @default "omit"
+   * @param options.connections only the tools of these; by default all
+   * @param options.onUnavailable `"omit"`, the default, leaves out the tools of a connection that is down
+   *   and reports it in an event; `"throw"` throws
    * @throws {McpSessionError} with `"throw"`, and for a required connection: `CONNECTION_UNAVAILABLE`, or
    *   the code that says why. `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is
    *   aborted, or the run disposed of, meanwhile
@@ -72,7 +72,7 @@ export interface ConnectionRun<
   /**
    * Calls a tool without a model, by the server's name for it, whether or not it is offered to models.
    *
-   * @param input the tool's arguments. @default {}
+   * @param input the tool's arguments; by default `{}`
    * @returns the server's result, also when the tool failed (`isError`)
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown connection; `OUTCOME_UNKNOWN`, `SESSION_LOST`,
    *   `AUTHORIZATION_REQUIRED`, `CONNECTION_UNAVAILABLE`
@@ -101,8 +101,8 @@ export interface ConnectionRun<
    * Asks the servers, each for at most `timeoutMs`. It connects nothing, makes no session and replaces none:
    * a session is pinged, and a server without one is asked for its tools if it is connected.
    *
-   * @param options.connection the one connection. @default all
-   * @param options.timeoutMs in milliseconds. @default 5000
+   * @param options.connection the one connection; by default all
+   * @param options.timeoutMs in milliseconds; by default 5000
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; never because of a server
    */
   status(options?: {
@@ -114,7 +114,7 @@ export interface ConnectionRun<
    * server could be reached, and the model is told. A stateless connection connects anew. Calls under way
    * may fail. The tools and clients of this run go on in the new session.
    *
-   * @param options.timeoutMs in milliseconds. @default 5000
+   * @param options.timeoutMs in milliseconds; by default 5000
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; never because of a server
    */
   restart(
@@ -164,11 +164,10 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.)
    * Two processes that make the same name at once go on in the same session.
    *
-   * @param options.connections the connections of the session. @default all but the stateless ones
+   * @param options.connections the connections of the session; by default all but the stateless ones
    * @param options.idleTimeoutMs the session ends after this time without use, in milliseconds: in a
    *   store at a sweep, in a state in the next step; a process in a pool at once. With durable sessions at least
-   *   three times `touchIntervalMs`.
-   *   @default never
+   *   three times `touchIntervalMs`. By default it never ends
    * @throws {McpSessionError} `CONNECTION_INVALID` when the name is taken, or a connection is
    *   stateless; `CONNECTION_UNAVAILABLE` when a server cannot be reached, and nothing is kept then
    */

@@ -141,8 +141,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
   create(options: StepOptions & { readonly state?: unknown }): ConnectionRun<CONNECTIONS>;
   /**
    * Returns the agent session with the run's changed slots in its state. Works before and after
-   * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the
-   * same object.
+   * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the same object.
    *
    * @throws {TypeError} for a run that `create` of this provider did not make
    */
@@ -202,8 +201,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     selection: SessionSelection<CONNECTIONS>,
   ): Promise<SESSION>;
   /**
-   * The connections whose user has to sign in, then the calls that wait, as `waiting` of durable sessions. Sends
-   * nothing.
+   * What waits, as `waiting` of durable sessions. Sends nothing.
    *
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `auth.authorizationFor`
    */
@@ -246,7 +244,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * connection, and no run can be created any more. Never rejects; a run whose `onClose` fails
    * rejects itself.
    *
-   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
+   * @param options.timeoutMs the time limit for all of it, in milliseconds; by default 10000
    */
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
 }

@@ -26,7 +26,7 @@ export interface DueCalls {
    * that can be resumed. A reference says nothing of its call; give it to `check`, in any process. It needs a store
    * that is encrypted (`encryptStore`), where an entry for each call names its principal.
    *
-   * @param query.limit how many at most, 1 to 1000. @default 100
+   * @param query.limit how many at most, 1 to 1000; by default 100
    * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STORE_FAILED`
    */
   due(query?: { readonly limit?: number | undefined }): AsyncIterable<DueReference>;

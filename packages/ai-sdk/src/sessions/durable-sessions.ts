@@ -141,7 +141,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * Answers the questions of a waiting call, in any process: one request, sent at most once. It opens no session.
    *
    * @param responses an answer for each question, under the server's keys
-   * @param use.round the round that the answers are for. @default any
+   * @param use.round the round that the answers are for; by default any
    * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
    * @throws {McpSessionError} as `answer` of `RunWaiting`
    */
@@ -214,7 +214,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * at its next use of a connection, and no session can be opened any more. A given `provider` stays open;
    * it has a `shutdown` of its own. Never rejects.
    *
-   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
+   * @param options.timeoutMs the time limit for all of it, in milliseconds; by default 10000
    */
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
   /** Sees all principals: for the operator's own programs, never for a user's request. */

@@ -69,9 +69,8 @@ export interface RunWaiting {
    * @param messages with placeholders of 1,000 calls at most
    * @param options.tools all tools of the step. They make of the server's answer what `execute` would have made.
    *   Without its tool, such as that of a connection that is down, a call has the content of the server's answer
-   * @param options.whileWaiting what happens when the user writes while a call waits. `"reply"`: the model answers, with
-   *   the placeholder in its messages. `"hold"`: it is not called. `"withdraw"`: the call is taken back first.
-   *   @default "reply"
+   * @param options.whileWaiting what happens when the user writes while a call waits. `"reply"`, the default: the model
+   *   answers, with the placeholder in its messages. `"hold"`: it is not called. `"withdraw"`: the call is taken back first
    * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`; the error of
    *   `approval`
    */

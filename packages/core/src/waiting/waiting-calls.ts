@@ -75,7 +75,7 @@ export interface WaitingCalls extends WaitingFeature {
   /**
    * Takes a call back.
    *
-   * @param options.fetch asks the server of a task or stream to stop. @default the server is not told
+   * @param options.fetch asks the server of a task or stream to stop; without it the server is not told
    * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered or is over
    */
   withdraw(

@@ -42,8 +42,8 @@ export interface WaitingLimits {
   /** What calls may wait for beyond their step. @default ["person", "task", "stream"] */
   readonly for?: readonly WaitsFor[] | undefined;
   /**
-   * How long a step waits for a task or a slow answer, in milliseconds. A step that ends earlier leaves it earlier.
-   * @default 20000
+   * How long a step waits for a task or a slow answer, in milliseconds: at most nine tenths of the call's time limit,
+   * and not beyond the step's own end. @default 20000
    */
   readonly afterMs?: number | undefined;
   /**

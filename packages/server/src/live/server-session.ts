@@ -53,7 +53,9 @@ export interface StateAccess<State extends object> {
 
 /** The part of an `McpServer` or `Server` that a handler needs, of either SDK. */
 export interface ConnectableServer {
+  /** Begins to serve on a transport. */
   connect(transport: ServerTransport): Promise<void>;
+  /** Stops serving. */
   close(): Promise<void>;
 }
 

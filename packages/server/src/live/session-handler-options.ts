@@ -98,6 +98,7 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
   readonly timeouts?: SessionTimeouts | undefined;
   readonly limits?: SessionLimits | undefined;
   readonly events?: EventBounds | undefined;
+  /** Gets the events of sessions. @default nothing listens */
   readonly onEvent?: ((event: ServerSessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;

@@ -20,6 +20,7 @@ interface StatelessOptions {
 
 /** The part of an `McpHttpHandler` that is used. */
 export interface StatelessHandler {
+  /** Answers one request. */
   fetch(
     request: Request,
     options: { readonly authInfo?: AuthInfo; readonly parsedBody?: unknown },

@@ -4,6 +4,7 @@ import type { PostgresQuery, PostgresValue } from "./query.ts";
 
 /** The part of a `Pool` of `pg` that the store needs. */
 export interface PostgresPool {
+  /** Runs one statement. */
   query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>;
 }
 

@@ -17,8 +17,11 @@ export interface RedisScriptOptions {
 
 /** The part of a `redis` client that `subscribe` needs. */
 export interface RedisSubscriber {
+  /** Begins to listen to a channel. */
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
+  /** Stops listening to a channel. */
   unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
+  /** Listens to the connection's state. */
   on(event: "ready" | "error" | "end", listener: () => void): unknown;
 }
 

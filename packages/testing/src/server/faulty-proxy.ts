@@ -72,7 +72,7 @@ export async function createFaults(server: Server) {
     /**
      * Forgets all sessions, as a restart or an idle time-out does.
      *
-     * @param options.dialect how it refuses them from now on. @default "not-found"
+     * @param options.dialect how it refuses them from now on; by default `"not-found"`
      */
     forgetSessions(options: { dialect?: acts.LostSessionDialect } = {}): void {
       forgotten = { upTo: ids.length, dialect: options.dialect ?? "not-found" };
@@ -100,7 +100,7 @@ export async function createFaults(server: Server) {
     /**
      * Carries requests out, sends half of the answer, and breaks the connection.
      *
-     * @param options.quietly whether the stream ends as if all were well instead. @default false
+     * @param options.quietly whether the stream ends as if all were well instead; by default not
      */
     cutStreams: (options: FaultOptions & { quietly?: boolean } = {}) =>
       meet(acts.cut(options.quietly ?? false), options),

@@ -84,7 +84,7 @@ export async function createFaultyServer({ now = Date.now, ...own }: FaultyServe
      * Requires a sign-in from now on: OAuth 2.1 at the server's own origin, with registration, PKCE, and refresh tokens
      * that work once. A second use revokes the grant.
      *
-     * @param options.accessTokenSeconds how long an access token is good. @default 3600
+     * @param options.accessTokenSeconds how long an access token is valid; by default 3600
      */
     requireSignIn(options: { accessTokenSeconds?: number } = {}) {
       const signIn = createSignIn(faults.origin, now, options.accessTokenSeconds ?? 3_600);

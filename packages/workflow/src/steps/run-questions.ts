@@ -30,7 +30,7 @@ export interface RunQuestions {
    * several answers at once the run takes the first.
    *
    * @param responses an answer for each question, under the server's keys
-   * @param use.round the round that the answers are for, so that they never answer a later question. @default any
+   * @param use.round the round that the answers are for, so that they never answer a later question; by default any
    * @returns the call in the state `answering`
    * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`: the run sleeps on
    */
