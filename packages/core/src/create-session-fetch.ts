@@ -60,9 +60,9 @@ import { createRequestIds } from "./wire/request-ids.ts";
  *   transport: { type: "http", url, fetch: createSessionFetch({ url, slot }) },
  * });
  *
- * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option. The fetch itself rejects with `SESSION_LOST` or
- *   `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error whose `data.code` is
- *   `OUTCOME_UNKNOWN`.
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option. The fetch itself rejects with `SESSION_LOST`,
+ *   `CONNECTION_UNAVAILABLE` or `OUTCOME_UNKNOWN`. A failure after the response headers arrives as a JSON-RPC error
+ *   with the code in `data.code`; `sessionFailure` finds it.
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export function createSessionFetch(options: SessionFetchOptions): typeof globalThis.fetch {

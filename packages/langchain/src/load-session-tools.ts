@@ -40,11 +40,10 @@ export interface SessionToolsOptions extends Omit<
 }
 
 /**
- * Loads the tools of all connections of a run as LangChain tools, under the names that the AI SDK has
- * for them: `<connection>__<tool>`, or with the connection's own prefix (`toolNames`). The
- * official adapter makes them. They use the run's sessions, until it is disposed of. That also
- * closes their clients. With the run of `autoSession` they use the session of the time of each call;
- * with an ephemeral one each call has a session of its own.
+ * Loads the tools of all connections of a run as LangChain tools, named `<connection>__<tool>` or with
+ * the connection's own prefix (`toolNames`). The official adapter makes them. They use the run's
+ * sessions until it is disposed of. With `autoSession` they use the session at the time of each call;
+ * in an ephemeral run each call has a session of its own.
  *
  * @example
  * await sessions.run(chatId, { principal }, async () => {

@@ -27,13 +27,13 @@ import type { GraphCall } from "./graph-call.ts";
 import { isUnclear, problemOf, refuseUnclear, repeatInterrupts } from "./graph-answers.ts";
 
 /**
- * The value of a graph's interrupt for a call that waits: for a person, or for its server (types `task` and `stream`).
- * One that waits for its server looks how it is when the graph is resumed, whatever with, and not before `pollAfter`.
+ * The value of a graph's interrupt for a call that waits: for a person, a sign-in, or its server (types `task` and
+ * `stream`). For its server, resume the graph with any value, not before `pollAfter`: the call then asks the server.
  */
 export interface WaitingInterrupt extends WaitingCall {
-  /** Where the user signs in, while the call waits for that. With any answer the call looks whether it is done. */
+  /** Where the user signs in, while the call waits for that. Resume the graph with any value afterwards. */
   readonly startUrl?: string | undefined;
-  /** Why the answer before was not sent, or the call not made, if there was one. The questions are the same. */
+  /** Why the last answer was not sent, or the call not made. The questions are the same. */
   readonly error?: NotSent | undefined;
 }
 

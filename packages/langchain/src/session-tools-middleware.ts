@@ -29,8 +29,8 @@ type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
  *
  * await sessions.run(chatId, { principal }, () => agent.invoke({ messages }));
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for wrong options; when the agent is called: `RUN_REQUIRED` outside of a run, and the errors of
- *   `loadSessionTools`
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option. When the agent is called: `RUN_REQUIRED` outside of
+ *   a run, and the errors of `loadSessionTools`
  */
 export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
   checkSessionToolsOptions(options);

@@ -19,7 +19,6 @@ import { resourceIdOf } from "./records/resource-id.ts";
 
 /** The use of `oauth.connect`. */
 export interface ConnectUse {
-  /** On whose behalf the client acts. */
   readonly principal: Principal;
   /** The URL of the MCP server. Tokens go nowhere else. */
   readonly url: string | URL;
@@ -32,8 +31,8 @@ export interface ConnectUse {
 }
 
 /**
- * For an MCP client that is not made by this project. `fetch` is all that a client needs. Some clients put the error of
- * a `fetch` into one of their own: follow its `cause` to the first that `McpSessionError.isInstance` knows.
+ * Sign-in for any MCP client; `fetch` is all that it needs. Some clients wrap the error of a `fetch`: follow its `cause`
+ * to the first that `McpSessionError.isInstance` knows.
  *
  * @example
  * const { fetch } = oauth.connect({ principal, url });
@@ -41,15 +40,13 @@ export interface ConnectUse {
  */
 export interface OAuthConnection {
   /**
-   * Puts the stored token in. After a 401 it sends once more, with another token. Throws `AUTHORIZATION_REQUIRED`
-   * where only the user can go on, before a client can begin a sign-in of its own.
+   * Adds the stored token. After a 401, or a 403 for lack of a scope, it sends once more, with another token. Throws
+   * `AUTHORIZATION_REQUIRED` if the user has to sign in, before a client can begin a sign-in of its own.
    */
   readonly fetch: typeof globalThis.fetch;
   /**
-   * For what wants an `authProvider` and gives it to its client. Pass `fetch` as well: it is `fetch` that renews
-   * tokens. The provider holds no refresh token, and each sign-in of the client's own ends before its first request to
-   * an authorization server. (Client v2's small `AuthProvider { token, onUnauthorized }` is no other way: it does
-   * nothing that `fetch` does not do, and it is not asked at a 403.)
+   * For code that needs an `authProvider`. Pass `fetch` as well: only `fetch` renews tokens. The provider holds no
+   * refresh token, and ends each sign-in of the client's own before its first request to an authorization server.
    */
   readonly authProvider: OAuthClientProvider;
 }
@@ -64,8 +61,8 @@ interface Given {
 type OwnSignIn = () => Promise<never>;
 
 /**
- * The `OAuthClientProvider` of `@ai-sdk/mcp` 2, SDK v1 and client v2. `tokens` works. `discoveryState` of the SDKs and
- * `validateResourceURL` of `@ai-sdk/mcp` come before the rest, which their types require.
+ * The `OAuthClientProvider` of `@ai-sdk/mcp` 2, SDK v1 and client v2. Only `tokens` works; the other functions reject,
+ * which ends a client's own sign-in.
  */
 export interface OAuthClientProvider {
   readonly redirectUrl: string;

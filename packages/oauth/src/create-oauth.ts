@@ -28,18 +28,17 @@ export interface OAuthTokenContext {
   readonly connection: string;
   /** The URL of the MCP server. */
   readonly url: string;
-  /** The agent session. */
   readonly sessionId?: string | undefined;
-  /** The caller sends the proofs of `dpop`. Without it a token that is bound to a key is not given. */
+  /** The caller sends the proofs of `dpop`. Without it, a token that is bound to a key is refused. */
   readonly takesDpop?: true | undefined;
   /** Set after a server has refused a request. */
   readonly refused?: RefusedToken | undefined;
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** What a connection waits for. */
+/** The sign-in that a connection waits for. */
 export interface AwaitedAuthorization {
-  /** Those that the user has to grant, as far as they are known. */
+  /** The scopes that the user has to grant, as far as they are known. */
   readonly scopes: readonly string[];
   /** The application's page where the sign-in begins. Nothing in it is secret, and it does not expire. */
   readonly startUrl: string;
@@ -47,14 +46,17 @@ export interface AwaitedAuthorization {
   readonly askedAt: number;
 }
 
-/** Sign-in to MCP servers, for all principals of an application. Made by `createOAuth`; `auth` of connections. */
+/**
+ * Sign-in to MCP servers, for all principals of an application: the `auth` of connections. A sign-in needs a user or
+ * the app (`PRINCIPAL_REQUIRED`). All methods may reject with `STORE_FAILED`.
+ */
 export interface OAuth {
   /**
    * The access token of a principal, refreshed if need be; `undefined` as long as no server has asked for one.
    *
    * @throws {McpSessionError} `AUTHORIZATION_REQUIRED`: the user has to sign in. `CONNECTION_UNAVAILABLE`: no
-   *   token came in time, or the authorization server could not refresh it. `PRINCIPAL_REQUIRED`, `STORE_FAILED`.
-   *   `CONNECTION_INVALID`: the token is bound to a key, and the caller sends no proofs
+   *   token came in time, or the authorization server could not refresh it. `CONNECTION_INVALID`: the token is bound
+   *   to a key, and the caller sends no proofs
    */
   getToken(
     context: OAuthTokenContext,
@@ -70,15 +72,15 @@ export interface OAuth {
     readonly sessionId?: string | undefined;
   }): Promise<AwaitedAuthorization | undefined>;
   /**
-   * Both routes: that of `startUrl` sends the user's browser to the authorization server, that of `redirectUrl` ends the
-   * sign-in, which only the user can who began it. Any other path is a 404, and an event.
+   * Both routes: `startUrl` sends the user's browser to the authorization server; `redirectUrl` ends the sign-in, for the
+   * user who began it. Any other path gets 404, with the event `unknown-path`.
    *
    * @param use.principal whose browser it is, from the application's own login
-   * @param use.connection what to sign in to, with `url`, where no server has asked yet. @default as the link says
+   * @param use.connection with `url`: the server to sign in to, if it has not asked yet; by default as the link says
    * @see https://www.rfc-editor.org/rfc/rfc9207
    */
   handler(request: Request, use: StartUse): Promise<Response>;
-  /** The route of `startUrl` alone. The state, the verifier and the authorization URL are made now. */
+  /** The route of `startUrl` alone. */
   start(request: Request, use: StartUse): Promise<Response>;
   /** The route of `redirectUrl` alone. */
   callback(request: Request, use: { readonly principal: Principal }): Promise<Response>;
@@ -86,7 +88,7 @@ export interface OAuth {
    * Forgets the tokens of a principal at a connection, and revokes them (RFC 7009). A refresh under way does not
    * bring them back.
    *
-   * @param use.url of the MCP server, whatever the connection was called at the sign-in. @default all of its name
+   * @param use.url the MCP server, whatever the connection was called at the sign-in; by default all of that name
    */
   signOut(use: {
     readonly principal: Principal;
@@ -97,13 +99,13 @@ export interface OAuth {
   list(use: { readonly principal: Principal }): Promise<Grant[]>;
   /** Signs out everywhere: for the end of an account. */
   deleteAll(use: { readonly principal: Principal }): Promise<SignedOut[]>;
-  /** The same for any MCP client that takes a `fetch`, without a connection of `@durable-mcp/ai-sdk`. */
+  /** Signs in any MCP client that takes a `fetch`, without a connection of `@durable-mcp/ai-sdk`. */
   connect(use: ConnectUse): OAuthConnection;
 }
 
 /**
- * Sign-in to MCP servers that need OAuth, for agents whose steps are processes. Tokens are kept in the store, for each
- * principal and server, and refreshed once, whoever meets them expired.
+ * Creates the sign-in to MCP servers that need OAuth. The store keeps tokens for each principal and server, and one
+ * process refreshes them for all.
  *
  * @example
  * const oauth = createOAuth({ store, keys, redirectUrl: "https://app.example/oauth/callback" });

@@ -22,10 +22,13 @@ export interface EveToken {
   readonly expiresAt?: number;
 }
 
-/** eve's `InteractiveAuthorizationDefinition`. It has nothing to resume: what a sign-in needs is in the store. */
+/**
+ * eve's `InteractiveAuthorizationDefinition`. The store keeps a sign-in under way. A sign-in that fails throws eve's
+ * `ConnectionAuthorizationFailedError`.
+ */
 export interface EveAuthorization {
   readonly principalType: "user";
-  /** The principal's token. */
+  /** The principal's token. @throws eve's `ConnectionAuthorizationRequiredError` if the user has to sign in */
   getToken(use: EveUse): Promise<EveToken>;
   /** Starts a sign-in: returns the page to send the user to. */
   startAuthorization(use: EveUse & { readonly callbackUrl: string }): Promise<{
@@ -39,7 +42,7 @@ export interface EveAuthorization {
   completeAuthorization(
     use: EveUse & { readonly callback: { readonly params: Readonly<Record<string, string>> } },
   ): Promise<EveToken>;
-  /** Hears that the server has refused the token. */
+  /** Called when the server has refused the token. */
   evict(use: EveUse): void;
 }
 
@@ -54,9 +57,9 @@ export interface EveAuthorizationOptions {
 }
 
 /**
- * The `auth` of an eve connection: tokens and sign-ins of `createOAuth`, pauses and messages of eve. The authorization
- * server sends the user to `redirectUrl` of `createOAuth`, whose route checks whose browser it is, and then to eve's
- * callback. That one is another URL in each sign-in, so no client could be registered with it.
+ * Creates the `auth` of an eve connection: tokens and sign-ins of `createOAuth`, pauses and messages of eve. The
+ * authorization server sends the user to `redirectUrl` of `createOAuth`, whose route checks whose browser it is and
+ * goes on to eve's callback.
  *
  * @param oauth of `createOAuth`; or a function that makes it on first use, because eve also loads its files to build
  *

@@ -17,7 +17,7 @@ import type { OAuthEvent } from "./base/oauth-event.ts";
 import { isLoopbackUrl } from "./protocol/loopback-url.ts";
 import { readScopes } from "./protocol/scopes.ts";
 
-/** What to say instead of `keys` for a store whose readers may see tokens. */
+/** Given instead of `keys`, for a store whose readers may see tokens. */
 export const unencrypted = "store tokens unencrypted";
 
 /** A user who has just signed in. */
@@ -35,42 +35,44 @@ export interface OAuthOptions {
   /** Keeps tokens, registrations and sign-ins under way, with compare-and-set. */
   readonly store: SessionStore;
   /**
-   * Seal what is stored, each value bound to its key. `"store tokens unencrypted"` instead, where the store is
-   * encrypted by itself, or whoever reads it may have the tokens. A function is asked at the first use, so that a build
-   * needs no key.
+   * Seal what is stored, each value bound to its key. `"store tokens unencrypted"`: for a store that is encrypted
+   * already, or whose readers may have the tokens. A function is called on first use, so that a build needs no key.
    */
   readonly keys: SealingKeys | (() => SealingKeys) | typeof unencrypted;
   /** The application's route that ends sign-ins: https, or http on this computer. Authorization servers send users there. */
   readonly redirectUrl: string | URL;
-  /** The application's route that begins them. @default `start` beside `redirectUrl` */
+  /** The application's route that begins sign-ins. @default `start` beside `redirectUrl` */
   readonly startUrl?: string | URL | undefined;
   /** The https URL of this application's client ID metadata document. Used where a server takes one. */
   readonly clientMetadataUrl?: string | URL | undefined;
   /** Registrations by hand, for servers that take no metadata document. */
   readonly clients?: readonly OAuthClient[] | undefined;
-  /** Users come to MCP servers by their company's login, without a sign-in at each. @default none */
+  /** Signs users in by their company's login, without a sign-in at each MCP server. @default none */
   readonly enterprise?: EnterpriseOptions | undefined;
   /**
-   * The application's own tokens come by its platform's identity, but at issuers whose entry of `clients` has
+   * Gets the application's own tokens by its platform's identity, except at issuers whose entry of `clients` has
    * `clientCredentials`. @default none
    */
   readonly workload?: WorkloadOptions | undefined;
   /**
-   * Whether tokens are bound to a key that only this application's processes have (DPoP, RFC 9449), where the
-   * MCP server and its authorization server say that they do that; `"required"`: others are not used.
+   * Whether tokens are bound to a key that only this application has (DPoP, RFC 9449). `"when-supported"`: where the
+   * MCP server and its authorization server support it. `"required"`: others are not used.
    * @default "when-supported"
    */
   readonly dpop?: "when-supported" | "required" | false | undefined;
-  /** The application's name, for servers that register it by themselves. @default none */
+  /** The application's name in dynamic client registration. @default none */
   readonly clientName?: string | undefined;
-  /** The issuers that may be used, of those that a resource names. @default all */
+  /** Which of the issuers that an MCP server names may be used. @default all */
   readonly allowIssuers?:
     | readonly (string | URL)[]
     | ((issuer: URL, use: { readonly url: URL; readonly connection: string }) => boolean)
     | undefined;
-  /** Whether names of servers may stand for private addresses, as in a company network. @default false */
+  /** Whether host names may resolve to private addresses, as in a company network. @default false */
   readonly allowPrivateAddresses?: boolean | undefined;
-  /** Makes the connections of OAuth requests, such as through a proxy. You vouch for the addresses. */
+  /**
+   * Sends the OAuth requests, such as through a proxy. You vouch for the addresses.
+   * @default one that checks addresses on Node, and `globalThis.fetch` elsewhere
+   */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /**
    * Where the user goes after a sign-in: a URL of the application, or an answer of its own.
@@ -81,7 +83,7 @@ export interface OAuthOptions {
         done: SignedIn,
       ) => Response | string | URL | undefined | Promise<Response | string | URL | undefined>)
     | undefined;
-  /** Gets an event for each sign-in, refresh and refusal. There is nothing secret in one. */
+  /** Gets an event for each sign-in, refresh and refusal. @default warns on the console of failed sign-ins */
   readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
   /**
    * How long one request to an authorization server may take, in milliseconds. One process may keep the others from

@@ -27,14 +27,14 @@ export interface D1Statement {
   all(): Promise<D1Result>;
 }
 
-/** What came of a statement. */
+/** The result of a statement. */
 export interface D1Result {
   readonly results: unknown[];
 }
 
 /** Options of `createD1Store`. */
 export interface D1StoreOptions extends SqliteDialectOptions, Pick<StoreOptions, "timeoutMs"> {
-  /** A D1 database: a binding of `env`. Not a session of it, which may read what is old from a replica. */
+  /** A D1 database: a binding of `env`. Not a session of it, which may read old data from a replica. */
   readonly database: D1Database;
 }
 

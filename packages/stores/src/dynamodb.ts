@@ -24,14 +24,13 @@ import { createDynamoDbWrites } from "./dynamodb/writes.ts";
 export interface DynamoDbStoreOptions extends StoreOptions {
   /** A `DynamoDBClient` of `@aws-sdk/client-dynamodb`. It stays yours. */
   readonly client: DynamoDBClient;
-  /** The name of the table. */
   readonly table: string;
   /** The partition keys of the store start with it; stores with other prefixes can share a table. @default "mcp-sessions" */
   readonly prefix?: string | undefined;
   /**
    * How many partition keys the records are spread over, 1 to 100. Each holds 10 GB, and takes 1,000 write units
-   * and 3,000 read units a second. A list asks each of them. All processes need the same number, and another
-   * number finds no record of before. @default 4
+   * and 3,000 read units a second. A list asks each of them. All processes need the same number; with another
+   * number, earlier records are not found. @default 4
    */
   readonly shards?: number | undefined;
 }

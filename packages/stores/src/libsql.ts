@@ -24,7 +24,7 @@ export interface LibsqlStatement {
   args: SqliteValue[];
 }
 
-/** What came of a statement. */
+/** The result of a statement. */
 export interface LibsqlResult {
   readonly rows: readonly object[];
 }
@@ -40,7 +40,7 @@ export interface LibsqlStoreOptions extends SqliteDialectOptions, Pick<StoreOpti
 
 /**
  * A store in Turso, or in another libSQL database. Each operation is one request. Several processes may share
- * a `file:` if each client has a `timeout`, but `createSqliteStore` does not stop a process that waits.
+ * a `file:` if each client has a `timeout`, but its waits block the process; those of `createSqliteStore` do not.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */

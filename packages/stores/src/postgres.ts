@@ -54,7 +54,7 @@ export interface PostgresPoolOptions extends PostgresNames, StoreOptions {
   readonly listen?: boolean | undefined;
   /**
    * Whether statements are prepared by name, which about halves their cost. Behind a pooler that cannot do
-   * that, the store notices and stops. @default true
+   * that, the store stops preparing at the first refusal. @default true
    */
   readonly prepare?: boolean | undefined;
 }

@@ -25,9 +25,9 @@ export interface RedisStoreOptions extends StoreOptions {
    */
   readonly client: RedisClient | IoRedisClient;
   /**
-   * A connected client of `redis` of its own for `subscribe`; it stays yours. Without it, the store makes a
-   * duplicate of `client` while there are subscribers. With a pool, a cluster or a client of `ioredis` it
-   * cannot, and has neither `publish` nor `subscribe`.
+   * Another connected client of `redis`, for `subscribe`; it stays yours. Without it, the store duplicates `client`
+   * while there are subscribers. It cannot duplicate a pool, a cluster or a client of `ioredis`, and then has neither
+   * `publish` nor `subscribe`.
    */
   readonly subscriber?: RedisSubscriber | undefined;
   /** The store's keys start with it, in braces; one store lives on one shard. @default "mcp-sessions" */

@@ -10,8 +10,8 @@ export type Clock = ReturnType<typeof openClock>;
 let folder: string | undefined;
 
 /**
- * A clock for sessions, stores, servers and steps, which goes on with the time and jumps when a test says so. A step in
- * a process of its own that gets it (`startStep(…, { clock })`) has it as its `Date`.
+ * Creates a clock for sessions, stores, servers and steps. It goes on with the time, and jumps when a test says so. A
+ * step in a process of its own (`startStep(…, { clock })`) has it as its `Date`.
  *
  * @example
  * clock.advance({ days: 3 });
@@ -36,7 +36,7 @@ export function openClock(path: string) {
     path,
     /** The time in milliseconds since 1970-01-01 UTC, for any option `now`. Needs no `this`. */
     now,
-    /** Moves it for all processes, by all of these together. Timers do not notice. @returns the time */
+    /** Moves it for all processes, by the sum of these. Timers do not notice. @returns the time */
     advance({ days = 0, hours = 0, minutes = 0, ms = 0 }) {
       const by = ((days * 24 + hours) * 60 + minutes) * 60_000 + ms;
       writeFileSync(path, String(offset() + by));

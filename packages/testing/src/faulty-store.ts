@@ -13,7 +13,7 @@ export interface StoreOperation {
 export type StoreAct = <T>(operate: () => Promise<T>, operation: StoreOperation) => Promise<T>;
 
 /**
- * A store whose operations a test can count, hold back, and make fail. All but `subscribe`, which goes to `store` as it is.
+ * Wraps a store whose operations a test can count, hold back, and make fail: all but `subscribe`.
  *
  * @example
  * const faulty = createFaultyStore(store);
@@ -38,7 +38,7 @@ export function createFaultyStore(store: SessionStore) {
     store: Object.assign({ ...store }, ...through) as SessionStore,
     /** All operations so far, by name. Set `length` to 0 to count anew. */
     log,
-    /** Has operations of this name, or all others, meet `act` from now on. */
+    /** Has operations of this name, or with `"*"` all others, meet `act` from now on. */
     meet,
     /** Runs before each of these operations, which waits for it. */
     before: (on: Name, hook: () => Promise<void> | void) =>
@@ -51,7 +51,7 @@ export function createFaultyStore(store: SessionStore) {
       const failed = new McpSessionError("STORE_FAILED", "The store is down.");
       for (const name of on) meet(name, () => Promise.reject(failed));
     },
-    /** All is well again. */
+    /** Ends all faults. */
     heal: () => acts.clear(),
   };
 }

@@ -75,7 +75,7 @@ export interface CallRequest {
   readonly waiting?: WaitingRequest | undefined;
 }
 
-/** What a step does for a call that waits for a person's answer or the user's sign-in, or that may wait. */
+/** What a step does for a call that waits, or that may wait. */
 export type WaitingRequest =
   /** Finds the call if its own step was interrupted. Sends nothing. */
   | { readonly kind: "find" }

@@ -23,13 +23,13 @@ import type { ConnectionProviderOptions } from "../sessions/connection-provider.
 
 /** The agent session of a call, and the principal that the call acts for. */
 export interface DurableAgentSession {
-  /** The agent session, such as a chat or a run. */
+  /** Your id of the agent session, such as a chat. */
   readonly sessionId: string;
   /** From your sign-in, never from a client's request. */
   readonly principal: Principal;
   /** As of `sessions.open`. @default the agent's setting */
   readonly onUnavailable?: "omit" | "throw" | undefined;
-  /** As of `sessions.open`: when this function is stopped. @default never */
+  /** When this function is stopped, as of `sessions.open`. @default never */
   readonly endsAt?: Date | number | undefined;
 }
 

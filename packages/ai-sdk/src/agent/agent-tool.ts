@@ -48,8 +48,8 @@ export interface AgentToolOptions<INPUT> {
   /** For the model of the agent that calls the tool. */
   readonly description: string;
   /**
-   * The sub-agent; or makes it for a call, in the run, where `currentConnections()` has its tools. AI SDK 6 does not say
-   * how the tool is named: the agent's `id` does, or else `description`, which is to stay while calls wait.
+   * The sub-agent, or a function that makes it for a call, in the run (`currentConnections()`). With AI SDK 6 its `id`,
+   * or else `description`, names the tool of a waiting call: do not change it while calls wait.
    */
   readonly agent: AnyAgent | ((input: INPUT, use: AgentUse) => AnyAgent | PromiseLike<AnyAgent>);
   /** The schema of the tool's input. @default an object with a text `prompt` */
@@ -58,7 +58,7 @@ export interface AgentToolOptions<INPUT> {
   readonly prompt?: ((input: INPUT) => string | ModelMessage[]) | undefined;
   /** The call options of the sub-agent, such as `{ sessionId, principal }` of a durable agent. @default none */
   readonly options?: ((input: INPUT) => object) | undefined;
-  /** Which sessions the sub-agent shares, as `withConnections` has it. @default it inherits all */
+  /** Which sessions the sub-agent shares, as with `withConnections`. @default it inherits all */
   readonly connections?: Readonly<Record<string, ConnectionMode>> | undefined;
   /** Whether the tool streams the sub-agent's message to the page. Its last text is for the model. @default false */
   readonly stream?: boolean | undefined;
@@ -73,9 +73,9 @@ export interface AgentToolOptions<INPUT> {
 
 /** The application's own place for the messages of sub-agents. */
 export interface AgentHistory {
-  /** Gives back what was saved last. */
+  /** Loads what was saved last under the key. */
   load(key: string): Promise<ModelMessage[]>;
-  /** Saves the messages in the place of those from before. */
+  /** Saves the messages, in place of earlier ones. */
   save(key: string, messages: ModelMessage[]): Promise<void>;
 }
 
@@ -92,9 +92,8 @@ const schema = z.extend(
 
 /**
  * Makes a tool of a sub-agent, for `generateText`, `streamText` and agents of AI SDK 6 and 7. While a call of the
- * sub-agent waits, the tool's result is a placeholder: the agent around stops or goes on as for any
- * waiting call, and `sessions.waiting` lists the call with its `path`. `resume` executes the tool again. The sub-agent
- * then goes on from its own messages, and its answer takes the place of the placeholder.
+ * sub-agent waits, the tool's result is a placeholder, and `sessions.waiting` lists the call with its `path`. `resume`
+ * executes the tool again: the sub-agent goes on from its own messages, and its answer replaces the placeholder.
  *
  * @example
  * const research = agentTool({ description: "Researches a topic.", agent: researcher });

@@ -14,15 +14,14 @@ import { resumedChunks } from "../waiting/ui-chunks.ts";
 import { tellSilentStep } from "../waiting/ui-chunks.ts";
 
 /**
- * Runs a durable agent and answers with a stream of UI messages, like AI SDK's
- * `createAgentUIStreamResponse`. It takes the same other options. It opens the session before it reads
- * the messages. Earlier results of the connections' tools are thus validated and reach the model in their
- * original form, and given approvals are carried out.
+ * Runs a durable agent and answers with a stream of UI messages, like AI SDK's `createAgentUIStreamResponse`, with the
+ * same other options. It opens the session before it reads the messages. So the connections' tools validate earlier
+ * results, and given approvals are carried out.
  *
- * Results of calls that have waited for a person take their places first, in the browser's copy of the last
- * message too.
+ * Results of calls that have waited take their places first, in the browser's copy of the last message too.
  *
- * The session closes when the stream has ended, even if nobody reads it. Keep the history: a browser's has its approvals.
+ * The session closes when the stream has ended, even if nobody reads it. Keep the history on your server: a browser can
+ * make up approvals.
  *
  * @example
  * return await createDurableAgentUIStreamResponse({
@@ -32,6 +31,8 @@ import { tellSilentStep } from "../waiting/ui-chunks.ts";
  *   onEnd: async ({ messages }) => await save(messages),
  *   consumeSseStream: ({ stream }) => consumeStream({ stream }),
  * });
+ *
+ * @throws {McpSessionError} as `open` of the agent
  */
 export async function createDurableAgentUIStreamResponse<
   CALL_OPTIONS = never,

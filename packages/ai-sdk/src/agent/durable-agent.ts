@@ -66,7 +66,7 @@ export type DurableAgentSettings<
     callOptionsSchema?: FlexibleSchema<CALL_OPTIONS>;
     runtimeContext?: RUNTIME_CONTEXT;
     output?: OUTPUT;
-    /** What calls do without a connection, as `onUnavailable` of `sessions.open`. @default "omit" */
+    /** What a call does if a connection is down, as of `sessions.open`. @default "omit" */
     onUnavailable?: "omit" | "throw" | undefined;
     /**
      * What happens when the user writes while a call waits: `"reply"`, the model answers; `"hold"`, a text says that
@@ -92,7 +92,7 @@ export interface DurableAgent<
    * read `agent.tools`. Dispose of it. A running stream keeps the session until the stream has ended.
    *
    * @param session.abortSignal ends handshakes and listings, and the hold of streams
-   * @throws {McpSessionError} like `open` of the sessions
+   * @throws {McpSessionError} as `open` of the sessions
    */
   open(
     session: DurableAgentSession & Pick<SessionUse, "abortSignal">,

@@ -13,12 +13,12 @@ import type { McpConnection } from "../connection/mcp-connection.ts";
 export interface McpServersOptions<OVERRIDES = Partial<McpClientConnectionOptions>> {
   /**
    * The values of `${NAME}`, by name: `process.env`, or only what the configuration may read. They are
-   * substituted in `url`, `headers`, `command`, `args`, `env` and `cwd`. @default none
+   * substituted in all fields but `description`. `${NAME:-text}` has a default. @default none
    */
   readonly variables?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Options of the definitions, by the names of entries. They stand in the place of the entry's. @default none */
+  /** Options of the definitions, by the names of entries. They replace those of the entry. @default none */
   readonly overrides?: Readonly<Record<string, OVERRIDES>> | undefined;
-  /** Fields of entries that are left aside. @default none */
+  /** Fields of entries to ignore, beside `alwaysAllow` and `autoApprove`. @default none */
   readonly ignore?: readonly string[] | undefined;
 }
 
@@ -54,7 +54,8 @@ const approvals = ["alwaysAllow", "autoApprove"];
  * Declares the servers of an `mcpServers` configuration, as Claude, Cursor, VS Code and others have it.
  * Entries with a `command` need `fromMcpServers` of `@durable-mcp/ai-sdk/stdio`.
  *
- * @param configuration `{ mcpServers: { name: { url, headers } } }`, or `{ servers: … }`
+ * @param configuration `{ mcpServers: { name: { url, headers } } }`, or `{ servers: … }`. An entry with
+ *   `disabled: true` is left out
  *
  * @example
  * fromMcpServers(JSON.parse(await readFile("mcp.json", "utf8")), {

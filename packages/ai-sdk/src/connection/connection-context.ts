@@ -2,9 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 
 /** The use for which a function of a definition is called. */
 export interface ConnectionContext {
-  /** The identity that the connection acts for. */
   readonly principal: Principal | undefined;
-  /** The connection's name. */
   readonly connection: string;
   /** Aborts when the step's run is disposed of. */
   readonly abortSignal: AbortSignal;

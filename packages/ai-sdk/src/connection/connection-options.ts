@@ -28,7 +28,7 @@ export interface ConnectionOptions<
   PREFIX extends ToolNamePrefix,
 >
   extends ToolCallOptions, ToolOptions<SCHEMAS, PREFIX> {
-  /** Says for people, and in prompts, what to use the connection for. */
+  /** What to use the connection for, for people and in prompts. */
   readonly description: string;
   /**
    * Whether a step needs this connection. If it is down, nothing begins: `run`, `open`, an agent's call and
@@ -82,7 +82,7 @@ interface ResentTool {
   readonly annotations: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What is sent again after a loss. */
+/** Which requests are sent again after a loss. */
 export type ConnectionResend =
   | "safe"
   | "always"
@@ -94,9 +94,9 @@ export type ConnectionResend =
 export interface SessionReplacementOptions {
   /**
    * Which requests are sent again when the server has lost the session. `"safe"`: those that the
-   * server certainly refused unprocessed. Of others only lists, reads and pings. A list of tools, by the
-   * server's names, or a function: as `"safe"`, and calls of these tools, which may run twice. `"always"`:
-   * all. `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
+   * server certainly refused unprocessed, and lists, reads and pings. A list of tools, by the server's
+   * names, or a function: as `"safe"`, and calls of these tools, which may run twice. `"always"`: all.
+   * `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
    * @default "safe"
    */
   readonly resend?: ConnectionResend | undefined;
@@ -135,8 +135,8 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
   /** Limits the age and the size of the tool list in the state. */
   readonly toolList?: ToolListOptions | undefined;
   /**
-   * Judges an answer other than 2xx, for servers with a dialect of their own: whether its loss of
-   * the session is `"definite"`, `"probable"` or `"none"`. `undefined` leaves that to the built-in rule.
+   * Decides whether an answer that is not 2xx means a loss, for servers with a dialect of their own.
+   * `undefined` leaves it to the built-in rule.
    */
   readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
   /**
@@ -179,16 +179,15 @@ export interface McpClientConnectionOptions<
    */
   readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
   /**
-   * Whether steps remember what the server says of itself: its discovery, its lists, and the handshake of a
-   * server without sessions. Then a later step's call is its only request. `"server"`: as long as the server
-   * allows. `{ pinMs }`: for that time, in milliseconds, on your word. Kept for each principal, in the state or
-   * the store. @default nothing is kept, but for what a stateful connection keeps
+   * Whether steps keep the server's discovery, its lists, and the handshake of a server without sessions. Then
+   * a later step's call is its only request. `"server"`: as long as the server allows. `{ pinMs }`: for that
+   * time, in milliseconds, whatever it allows. Kept for each principal, in the state or the store.
+   * @default only what a stateful connection keeps
    */
   readonly memory?: "server" | { readonly pinMs: number } | undefined;
   /**
-   * A bearer token: `{ getToken }`, or a function that returns a token, its text, or `{ getToken }`. It is
-   * asked for once a step, and again after a 401, or a 403 for lack of a scope. Not together with
-   * `authProvider`.
+   * A token: `{ getToken }`, or a function that returns a token, its text, or `{ getToken }`. It is called
+   * once a step, and again after a 401, or a 403 for lack of a scope. Not together with `authProvider`.
    */
   readonly auth?: ConnectionAuth | undefined;
   /**

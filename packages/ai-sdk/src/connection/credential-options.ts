@@ -2,9 +2,10 @@ import type { Principal } from "@durable-mcp/core";
 import type { BearerChallenge, TokenProof } from "@durable-mcp/core/internal";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 
-/** A token and its expiry, in milliseconds since 1970-01-01 UTC or as a `Date`. */
+/** An access token. */
 export interface ConnectionToken {
   readonly token: string;
+  /** In milliseconds since 1970-01-01 UTC, or as a `Date`. @default unknown */
   readonly expiresAt?: number | Date | undefined;
   /** Makes the proofs for a token that is bound to a key (RFC 9449). @default a bearer token */
   readonly dpop?: TokenProof | undefined;
@@ -28,14 +29,13 @@ export interface TokenContext extends ConnectionContext {
   readonly sessionId?: string | undefined;
   /** The caller sends proofs: the token may be bound to a key. */
   readonly takesDpop?: true | undefined;
-  /** Set if the server has refused: another token is sent with the same request, once. */
+  /** Set after a refusal: the same request is sent once more, with the new token. */
   readonly refused?: RefusedToken | undefined;
 }
 
-/** A connection that somebody asks about outside of a request. */
+/** A connection whose sign-in is asked about, outside of a request. */
 export interface AuthorizationUse {
   readonly principal: Principal;
-  /** The connection's name. */
   readonly connection: string;
   /** The connection's URL. */
   readonly url: string;
@@ -62,7 +62,7 @@ export interface GetToken {
   getToken(context: TokenContext): Awaitable<ConnectionToken | undefined>;
   /** The sign-in that the connection waits for, for `sessions.waiting`. Sends nothing. */
   authorizationFor?(use: AuthorizationUse): Awaitable<RequiredAuthorization | undefined>;
-  /** Forgets all that it has of a principal, for `sessions.endAll`. */
+  /** Forgets all tokens of a principal, for `sessions.endAll`. */
   deleteAll?(use: { readonly principal: Principal }): Promise<unknown>;
 }
 

@@ -7,7 +7,7 @@ import type {
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
-/** How a server's process is prepared, replaced, and reported as lost, as sessions are elsewhere. */
+/** How a server's process is prepared, replaced, and reported as lost. */
 export interface StdioSessionOptions extends SessionReplacementOptions {
   /** `"replace"`: the next use starts another process. `"report"`: none does. @default "replace" */
   readonly onLoss?: "replace" | "report" | undefined;
@@ -40,7 +40,6 @@ export interface McpStdioConnectionOptions<
    * own and ends it. @default true
    */
   readonly reuse?: boolean | undefined;
-  /** How the process is prepared and replaced, and what calls and the model notice of it. */
   readonly session?: StdioSessionOptions | undefined;
   readonly timeouts?: StdioConnectionTimeouts | undefined;
 }

@@ -22,7 +22,7 @@ export interface ProvidedArgumentContext extends ToolCallContext {
   readonly abortSignal: AbortSignal;
 }
 
-/** A value of JSON, or a function that is asked for it once for each call. */
+/** A value of JSON, or a function that returns it, called once for each call. */
 export type ProvidedArgument =
   | JsonValue
   | ((context: ProvidedArgumentContext) => Awaitable<JsonValue>);
@@ -51,9 +51,7 @@ export interface ToolOptions<
    * an event, a span or an error. With `schemas`, leave these arguments out of the schemas.
    */
   readonly providedArguments?: Readonly<Record<string, ProvidedArgument>> | undefined;
-  /**
-   * Typed and validated tools; only these are offered then. Without it, the server's JSON Schema is used.
-   */
+  /** Typed and validated tools; only these are offered. @default all, with the server's JSON Schema */
   readonly schemas?: SCHEMAS;
 }
 
@@ -65,7 +63,7 @@ export interface ToolCallContext extends ConnectionContext {
 
 /** A call that may need an approval. */
 export interface ToolApprovalCall extends ToolCallContext {
-  /** The tool's name for the model, `<connection>__<tool>`. */
+  /** The tool's name for the model: by default `<connection>__<tool>`. */
   readonly toolName: string;
   /** The model's input; `undefined` if it is no object. */
   readonly toolInput: Readonly<Record<string, unknown>> | undefined;
@@ -78,8 +76,8 @@ export interface ToolApprovalCall extends ToolCallContext {
 }
 
 /**
- * What becomes of a call. `"user-approval"`, or `true`: a person has to approve it. `"denied"`: its result says
- * that the application denied it, with the reason. Otherwise it runs.
+ * Whether a call runs. `"user-approval"`, or `true`: a person has to approve it. `"denied"`: its result says that
+ * the application denied it, with the reason. Otherwise it runs.
  */
 export type ToolApprovalStatus =
   | undefined

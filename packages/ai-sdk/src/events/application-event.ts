@@ -18,11 +18,10 @@ type WarningReason = Extract<
 >;
 
 /**
- * An event that an application's `onEvent` gets. The other ones of `ConnectionEvent` only say that something was done:
- * an event log and telemetry get them, and whoever gives `onEvent` as `{ every }`.
+ * An event that an application's `onEvent` gets. An event log, telemetry and `{ every }` get all of `ConnectionEvent`.
  *
  * `warning`: something is wrong with the definition of a connection, its server or the application's code. `reason` is
- * the type of the whole event, and `message` says what to do.
+ * the type of the `ConnectionEvent`, and `message` says what to do.
  */
 export type ApplicationEvent =
   | Extract<ConnectionEvent, { type: (typeof applicationTypes)[number] }>
@@ -32,12 +31,12 @@ export type ApplicationEvent =
       readonly message: string;
     });
 
-/** Gets each event, as an event log does. */
+/** Gets every event, as an event log does. */
 export interface EventObserver {
   readonly every: Tell;
 }
 
-/** What listens to events: a function gets those for applications, and `every` gets all. */
+/** A function gets the events for applications; `every` gets all. */
 export type OnEvent = ((event: ApplicationEvent, step?: EventStep) => void) | EventObserver;
 
 /** The event as an application gets it; `undefined` for one that only a log and telemetry get. */

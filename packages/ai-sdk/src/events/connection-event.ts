@@ -10,6 +10,7 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  * - `recover`: replacing a lost session or a dead process.
  * - `ready`: waiting until the server answers (`run.ready`).
  * - `answer`: answering the questions of a call that waits for a person, in any process.
+ * - `look`: asking the server how a waiting call is: its task, or its stream.
  */
 export type OperationName = "connect" | "list" | "call" | "recover" | "ready" | "answer" | "look";
 
@@ -20,7 +21,7 @@ export type OperationOutcome = "done" | "tool-error" | "waiting" | "aborted" | "
 export type OperationEvent = {
   readonly type: "operation";
   readonly operation: OperationName;
-  /** The server's name of the tool of a `call`, or of the call that an `answer` is for. */
+  /** The server's name of the tool of a `call`, an `answer` or a `look`. */
   readonly tool?: string | undefined;
   /** The same at the start and at the end. No other operation of this process has it. */
   readonly number: number;
@@ -36,22 +37,21 @@ export type OperationEvent = {
 );
 
 /**
- * An event of a connection. Beside the events of its session (`started`, `resumed`, `lost`, `restored`,
- * `recovered`, `ids-vary`, `sessionless`, `stateless`, `discarded`, `tools-changed`):
+ * An event of a connection. Beside those of `SessionEvent`:
  *
  * - `lost` with `exitCode` and `signal` instead of `status`: a stdio server's process ended, and its
  *   memory is gone.
  * - `discarded` with reason `"invalid"`: the state, or the store's record, did not parse. The step
  *   starts a new session in its place. With reason `"age"`: the session, or the stdio server's process, was
  *   older than `session.maxAgeMs`. It was ended, and another takes its place.
- * - `unavailable`: the server could not be reached, or it refused, or the connection to it broke: at a
- *   listing, whose tools are missing then, or at any other request. `reason` and the error's message say why.
- *   The error has no `cause`; only the thrown error has one.
+ * - `unavailable`: the server could not be reached, or it refused, or the connection to it broke, at any
+ *   request. After a listing its tools are missing. `reason` and the error's message say why. The error has
+ *   no `cause`; only the thrown error has one.
  * - `authorization-required`: the user has to sign in at `startUrl` before the connection can be used, or before a
  *   request can be carried out. It comes in place of `unavailable` for errors with the code
  *   `AUTHORIZATION_REQUIRED`. `scopes` are those to grant, as far as they are known.
- * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
- *   `tools.allow`, `tools.block`, or `schemas` of the connection, or `activeTools` of a durable agent.
+ * - `tools-unmatched`: the filter `option` names `tools` that the server does not have. `activeTools` is of a
+ *   durable agent.
  * - `tools-need-tasks`: the server only runs `tools` as tasks, and the connection's calls may not wait for tasks, so
  *   they are not offered.
  * - `tools-collide`: tools of several connections have one name for the model, `toolName`, and none of them
@@ -59,11 +59,10 @@ export type OperationEvent = {
  * - `capabilities-missing`: the kept session was made without `capabilities` that its connection declares
  *   now. `isRestarted`: another session has taken its place (`session.restartOnNewCapabilities`).
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
- * - `client`: whether a run found a live client. `hit`: it did, in the pool, or in the run around it, or a
- *   run beside it has the same named session. `miss`: there was none. Once for each run and connection.
- *   `opened`: there is a new client. `closed`: there is one less, with the reason: `run-over` without a
- *   pool; else `idle` for `keepAliveMs`, more than `max`, `stale` (it was ended, or is declared anew),
- *   `unhealthy` (the server did not answer) or `shutdown`.
+ * - `client`: `hit`: a run found a live client, in the pool, in the run around it, or in a run beside it with
+ *   the same named session. `miss`: it found none. Once for each run and connection. `opened`: a new client.
+ *   `closed`: with the reason `run-over` without a pool; else `idle` for `keepAliveMs`, more than `max`,
+ *   `stale` (it was ended, or is declared anew), `unhealthy` (the server did not answer) or `shutdown`.
  * - `close-failed`: at the end of a run a client could not be closed; or the session of an isolated
  *   connection could not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
  *   time. `not-committed`: `onClose` of a run failed after the run itself had failed, or had given back a stream.
@@ -76,8 +75,7 @@ export type OperationEvent = {
  * - `session-unused`: the server gives session ids, and the connection, whose definition has no `session`, keeps
  *   none. Once a process and connection.
  * - `used-after-run`: a tool was called after its run was over.
- * - `waiting-call`: the state of a call that waits has changed. `round` counts the server's
- *   questions.
+ * - `waiting-call`: the state of a call that waits has changed.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
  *   too complex (1,000 levels, two million values), or asks too much at once. The event comes once for each
  *   reason and process.

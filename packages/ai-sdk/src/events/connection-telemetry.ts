@@ -11,7 +11,6 @@ import type {
 /** An operation of a connection that takes time. It holds no id, token, principal or argument. */
 export interface ConnectionOperation {
   readonly operation: OperationName;
-  /** The connection's name. */
   readonly connection: string;
   /** The name of a named session, or the id of a shared one, if the operation is on one. */
   readonly sessionName?: string | undefined;
@@ -19,7 +18,7 @@ export interface ConnectionOperation {
   readonly transport: "http" | "stdio";
   /** The server's origin, such as `https://shop.example`; `undefined` over stdio. */
   readonly origin: string | undefined;
-  /** The server's name of the tool of a `call`, or of the call that an `answer` is for. */
+  /** The server's name of the tool of a `call`, an `answer` or a `look`. */
   readonly tool?: string | undefined;
 }
 

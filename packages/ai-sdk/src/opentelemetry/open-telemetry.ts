@@ -20,9 +20,9 @@ import { isRequest, methodName, operationAttributes, spanName } from "./operatio
 
 /** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
-  /** What makes the spans. @default the global provider's tracer named `@durable-mcp/ai-sdk` */
+  /** Makes the spans. @default the global provider's tracer named `@durable-mcp/ai-sdk` */
   readonly tracer?: Tracer | undefined;
-  /** What makes the metrics. @default the global provider's meter named `@durable-mcp/ai-sdk` */
+  /** Makes the metrics. @default the global provider's meter named `@durable-mcp/ai-sdk` */
   readonly meter?: Meter | undefined;
   /**
    * Whether requests to servers carry the trace context, `traceparent` and `tracestate`, in
@@ -47,14 +47,14 @@ const telemetrySchema = optionalOptions({
 const operationKey = createContextKey("@durable-mcp/ai-sdk operation");
 
 /**
- * Makes spans and metrics of what a provider's connections do, by the semantic conventions for MCP. For
- * the `telemetry` of `createConnectionProvider`. None holds a session id, a token, a principal, an
- * argument, a result or a message of an error.
+ * Makes spans and metrics of connections and their store, by the semantic conventions for MCP: the `telemetry` of
+ * `createDurableSessions` and `createConnectionProvider`. None holds a session id, a token, a principal, an argument, a
+ * result or a message of an error.
  *
  * @example
- * createConnectionProvider({ connections, telemetry: openTelemetry() })
+ * createDurableSessions({ connections, store, telemetry: openTelemetry() })
  *
- * @throws {McpSessionError} `CONNECTION_INVALID`
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  * @see https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md as of 2026-11-22
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): ConnectionTelemetry {

@@ -7,9 +7,7 @@ import type { ConnectionInfo, ConnectionStatus, EndedSession } from "../slots/se
 import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
-/**
- * What a step is given, the run: its tools, and one live client for each connection, built on first use.
- */
+/** The run, which a step is given: its tools, and one live client for each connection, built on first use. */
 export interface ConnectionRun<
   CONNECTIONS extends Connections = Connections,
 > extends AsyncDisposable {
@@ -22,19 +20,18 @@ export interface ConnectionRun<
   }[];
   /**
    * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>` or by the connection's
-   * `toolNames`. Of tools of several connections with one name none is taken: `"omit"` reports it in the
-   * event `tools-collide`, `"throw"` throws `CONNECTION_INVALID`.
+   * `toolNames`. Tools of several connections with one name are left out: `"omit"` reports it in the event
+   * `tools-collide`, `"throw"` throws `CONNECTION_INVALID`.
    *
    * With a kept tool list nothing is sent, so `"throw"` does not find a server that died since. The server
    * of a `required` connection is asked, once a step.
    *
-   * @param options.connections only the tools of these. @default all
-   * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
-   *   reports it in an event; `"throw"` throws. @default "omit"
+   * @param options.connections only the tools of these; by default all
+   * @param options.onUnavailable `"omit"`, the default, leaves out the tools of a connection that is down
+   *   and reports it in an event; `"throw"` throws
    * @throws {McpSessionError} with `"throw"`, and for a required connection: `CONNECTION_UNAVAILABLE`, or
-   *   the code that says why.
-   *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted, or the
-   *   run disposed of, meanwhile
+   *   the code that says why. `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is
+   *   aborted, or the run disposed of, meanwhile
    */
   tools(options?: {
     connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
@@ -43,14 +40,14 @@ export interface ConnectionRun<
   /**
    * The live `@ai-sdk/mcp` client of a connection, for resources, prompts and direct calls.
    *
-   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, `CONNECTION_UNAVAILABLE`
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; `CONNECTION_UNAVAILABLE`, or the
+   *   code that says why
    */
   client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
   /**
    * A fetch for another MCP client; each client needs one of its own. It adds the connection's
-   * headers and token and, for a stateful connection, its session. The tokens of an `authProvider`
-   * are added to requests without an `Authorization` header. They are not renewed, and nobody is
-   * asked to log in.
+   * headers and token and, for a stateful connection, its session. It adds the tokens of an
+   * `authProvider` to requests without an `Authorization` header, and never renews them.
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and for a stdio connection
    */
@@ -75,9 +72,10 @@ export interface ConnectionRun<
   /**
    * Calls a tool without a model, by the server's name for it, whether or not it is offered to models.
    *
-   * @param input the tool's arguments. @default {}
+   * @param input the tool's arguments; by default `{}`
    * @returns the server's result, also when the tool failed (`isError`)
-   * @throws {McpSessionError} as the tools do
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown connection; `OUTCOME_UNKNOWN`, `SESSION_LOST`,
+   *   `AUTHORIZATION_REQUIRED`, `CONNECTION_UNAVAILABLE`
    */
   call(
     connection: keyof CONNECTIONS & string,
@@ -103,8 +101,8 @@ export interface ConnectionRun<
    * Asks the servers, each for at most `timeoutMs`. It connects nothing, makes no session and replaces none:
    * a session is pinged, and a server without one is asked for its tools if it is connected.
    *
-   * @param options.connection the one connection. @default all
-   * @param options.timeoutMs in milliseconds. @default 5000
+   * @param options.connection the one connection; by default all
+   * @param options.timeoutMs in milliseconds; by default 5000
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; never because of a server
    */
   status(options?: {
@@ -116,7 +114,7 @@ export interface ConnectionRun<
    * server could be reached, and the model is told. A stateless connection connects anew. Calls under way
    * may fail. The tools and clients of this run go on in the new session.
    *
-   * @param options.timeoutMs in milliseconds. @default 5000
+   * @param options.timeoutMs in milliseconds; by default 5000
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; never because of a server
    */
   restart(
@@ -129,7 +127,7 @@ export interface ConnectionRun<
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
    */
   clearTools(connection: keyof CONNECTIONS & string): Promise<void>;
-  /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
+  /** The named sessions of the agent session. */
   readonly named: NamedSessions<CONNECTIONS>;
   /** The agent session's calls that wait (`waiting: true`), for the run's principal. */
   readonly waiting: RunWaiting;
@@ -166,11 +164,10 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.)
    * Two processes that make the same name at once go on in the same session.
    *
-   * @param options.connections the connections of the session. @default all but the stateless ones
+   * @param options.connections the connections of the session; by default all but the stateless ones
    * @param options.idleTimeoutMs the session ends after this time without use, in milliseconds: in a
    *   store at a sweep, in a state in the next step; a process in a pool at once. With durable sessions at least
-   *   three times `touchIntervalMs`.
-   *   @default never
+   *   three times `touchIntervalMs`. By default it never ends
    * @throws {McpSessionError} `CONNECTION_INVALID` when the name is taken, or a connection is
    *   stateless; `CONNECTION_UNAVAILABLE` when a server cannot be reached, and nothing is kept then
    */

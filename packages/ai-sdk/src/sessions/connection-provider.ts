@@ -25,9 +25,9 @@ import type { AnswerOptions } from "../waiting/run-waiting.ts";
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   /**
    * For connections with `waiting: true` on state that you carry. It is called before each answer is sent, and must
-   * return `true` once for each `key`, whichever process asks: an insert into a table in which the key is unique.
-   * A state cannot do that: two processes that have loaded it would send the same answer. @default none: such
-   * connections need durable sessions
+   * return `true` once for each `key`, over all processes: such as an insert into a table with a unique key. Without
+   * it, two processes with the same state would send the same answer. @default none: such connections need durable
+   * sessions
    */
   claim?: ClaimLeg | undefined;
   /**
@@ -55,8 +55,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   /**
    * Gets the events of connections, of their sessions, and of durable sessions and their store, each with the step
    * in which it came: a function those that an application acts on, `{ every }` all, as an event log does.
-   * @default warns on the console of store failures, of connections that are down and of filters of tools
-   *   that match nothing
+   * @default warns on the console of each `warning`, of store failures, of connections that are down or need a
+   *   sign-in, and of calls with an unknown outcome
    */
   onEvent?: OnEvent | undefined;
   /** Measures the operations of connections: `openTelemetry()`, for example. @default none */
@@ -69,7 +69,7 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
 interface StepOptions {
   /** The identity that the step acts for; never taken from the state. Required if a connection is stateful. */
   readonly principal?: Principal | undefined;
-  /** Names the agent session to the provider's pool. Not pooled without it. */
+  /** Names the agent session to the provider's pool, and in events. @default no pool is used */
   readonly sessionId?: string | undefined;
   /** Ends handshakes and listings of the step, and the reading of a stream; closes the clients of a run. */
   readonly abortSignal?: AbortSignal | undefined;
@@ -141,8 +141,9 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
   create(options: StepOptions & { readonly state?: unknown }): ConnectionRun<CONNECTIONS>;
   /**
    * Returns the agent session with the run's changed slots in its state. Works before and after
-   * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the
-   * same object.
+   * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the same object.
+   *
+   * @throws {TypeError} for a run that `create` of this provider did not make
    */
   commit<SESSION extends { state?: unknown }>(
     run: ConnectionRun<CONNECTIONS>,
@@ -150,9 +151,9 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
   ): SESSION;
   /**
    * Ends one principal's MCP sessions in the agent session's state, on their servers, with one DELETE
-   * each, all at once. Returns the agent session without the ended sessions. Of one that could not be ended the next
-   * step starts another, and tries once more to end it; so does the next `end`. The selected connections' calls that
-   * wait go too; with `name` none does. It mutates nothing; if nothing changed, it returns the same object.
+   * each, all at once. Returns the agent session without the ended sessions. If one could not be ended, the next step,
+   * or the next `end`, tries once more, and the next step starts another. Without `name`, the selected connections'
+   * waiting calls go too. It mutates nothing; if nothing changed, it returns the same object.
    *
    * @returns with `results`, one for each session
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
@@ -200,8 +201,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     selection: SessionSelection<CONNECTIONS>,
   ): Promise<SESSION>;
   /**
-   * What waits, as `waiting` of durable sessions: the principal's connections whose user has to sign in,
-   * and then the calls. Sends nothing.
+   * What waits, as `waiting` of durable sessions. Sends nothing.
    *
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `auth.authorizationFor`
    */
@@ -244,7 +244,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * connection, and no run can be created any more. Never rejects; a run whose `onClose` fails
    * rejects itself.
    *
-   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
+   * @param options.timeoutMs the time limit for all of it, in milliseconds; by default 10000
    */
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
 }

@@ -33,6 +33,7 @@ import { allInternals, createInternals, type ProviderInternals } from "./provide
  * Creates the provider of an application's connections. Call it once, at start.
  *
  * @example
+ * const provider = createConnectionProvider({ connections });
  * const { result, session } = await provider.run({ session: loaded, principal }, async (run) =>
  *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
  *

@@ -22,7 +22,7 @@ import type { StoredAutoSessionOptions } from "../run/run-options.ts";
  * await sessions.run(chatId, { principal }, async (run) =>
  *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
  *
- * @throws {McpSessionError} `CONNECTION_INVALID`
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createDurableSessions<CONNECTIONS extends Connections>(
   options: DurableSessionsOptions<CONNECTIONS>,

@@ -27,7 +27,7 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
       readonly ephemeral: true;
       /** The provider of its connections. */
       readonly provider: ConnectionProvider<CONNECTIONS>;
-      /** On whose behalf. Needed as soon as one connection is stateful (`PRINCIPAL_REQUIRED`). */
+      /** On whose behalf. Required if a connection is stateful (`PRINCIPAL_REQUIRED`). */
       readonly principal?: Principal | undefined;
     };
 
@@ -41,8 +41,7 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
  *   execute: ({ text }) => currentConnections().call("notes", "add_note", { text }),
  * });
  *
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider, or durable sessions, have
- *   `autoSession`
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless there is an `autoSession`
  */
 export function currentConnections<CONNECTIONS extends Connections = Connections>(
   options: CurrentConnectionsOptions<CONNECTIONS> = {},
@@ -90,7 +89,7 @@ export interface WithConnectionsOptions {
  *
  * @param modes by connection; all others are inherited
  * @returns what `use` returned, after the isolated sessions were ended
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`.
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless there is an `autoSession`.
  *   `CONNECTION_INVALID` for an unknown connection or mode, and for one inherited under another
  *   principal. `CONNECTION_UNAVAILABLE` when the run around is over
  */

@@ -19,14 +19,14 @@ export interface CheckedCall {
   readonly call: WaitingCall;
 }
 
-/** The uses of waiting calls, of all principals. */
+/** The waiting calls of all principals, for a worker. */
 export interface DueCalls {
   /**
    * The calls of this agent's sessions that can be looked at now, of all principals, in no order: tasks, and streams
    * that can be resumed. A reference says nothing of its call; give it to `check`, in any process. It needs a store
    * that is encrypted (`encryptStore`), where an entry for each call names its principal.
    *
-   * @param query.limit how many at most, 1 to 1000. @default 100
+   * @param query.limit how many at most, 1 to 1000; by default 100
    * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STORE_FAILED`
    */
   due(query?: { readonly limit?: number | undefined }): AsyncIterable<DueReference>;

@@ -44,7 +44,7 @@ export interface StoredSessionsOptions {
   touchIntervalMs?: number | undefined;
   /**
    * How far the clocks of the processes may be apart, in milliseconds. Whatever its idle time, a session
-   * that was used within this time and three times `touchIntervalMs` is never swept.
+   * that was used within this time plus three times `touchIntervalMs` is never swept.
    * @default 15 × touchIntervalMs
    */
   clockSkewMs?: number | undefined;
@@ -54,9 +54,8 @@ export interface StoredSessionsOptions {
    */
   storeTimeoutMs?: number | undefined;
   /**
-   * Gets the events of connections, of their sessions, and of the sessions and their store, each with the step in
-   * which it came. With a
-   * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
+   * Gets the events of connections and of stored sessions, each with the step in which it came. With a
+   * `provider` it gets only those of stored sessions, in place of the provider's `onEvent`.
    * @default the provider's; without one, warns on the console as a provider does
    */
   onEvent?: OnEvent | undefined;
@@ -84,8 +83,8 @@ export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSess
    * For scripts that open nothing by hand: outside of any run `currentConnections()` and
    * `withConnections` then use one implicit run of the process, on the agent session of this id. It is
    * loaded on first use. When it was idle for `idleTimeoutMs`, or the process has nothing more to do, its
-   * clients are closed and its sessions saved; nothing ends them but `end`. One provider, or one
-   * `createDurableSessions`, of a process may have it. @default none
+   * clients are closed and its sessions saved, not ended. One provider, or one `createDurableSessions`, of a
+   * process may have it. @default none
    */
   autoSession?: StoredAutoSessionOptions | undefined;
 } & ((OwnProvider<CONNECTIONS> & { provider?: undefined }) | GivenProvider<CONNECTIONS>);
@@ -96,8 +95,8 @@ export interface SessionUse extends UnavailableOptions {
   /** Ends the loading, handshakes and listings of the step, and the hold of attached streams. */
   readonly abortSignal?: AbortSignal | undefined;
   /**
-   * When this function is stopped, as a date or in milliseconds since 1970-01-01 UTC. Calls that may wait are left a
-   * tenth of the time before that, and at most 5 seconds. @default never
+   * When this function is stopped, as a date or in milliseconds since 1970-01-01 UTC. The step leaves calls that may
+   * wait earlier, by a tenth of the time until then, at most 5 seconds. @default never
    */
   readonly endsAt?: Date | number | undefined;
 }
@@ -131,9 +130,9 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
     step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
   /**
-   * What waits. First the connections whose user has to sign in (`auth.authorizationFor`): they have no `id`. Then the
-   * agent session's calls that wait, for an answer or their server (`waiting: true`) or for a sign-in, or are being
-   * answered, in the order in which they began to wait. Sends nothing.
+   * First the connections whose user has to sign in (`auth.authorizationFor`): they have no `id`. Then the agent
+   * session's calls that wait, for answers, a sign-in or their server, or are being answered, in the order in which
+   * they began to wait. Sends nothing.
    *
    * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
    */
@@ -142,7 +141,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * Answers the questions of a waiting call, in any process: one request, sent at most once. It opens no session.
    *
    * @param responses an answer for each question, under the server's keys
-   * @param use.round the round that the answers are for. @default any
+   * @param use.round the round that the answers are for; by default any
    * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
    * @throws {McpSessionError} as `answer` of `RunWaiting`
    */
@@ -189,23 +188,23 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   status(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<SessionStatus[]>;
   /**
    * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones, and the model is
-   * told. Calls that wait stay. One that its server works on in such a session is lost with it (`OUTCOME_UNKNOWN`).
+   * told. Calls that wait stay, but a call that a server works on in such a session is lost (`OUTCOME_UNKNOWN`).
    */
   restart(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /** Forgets the kept tool lists. The next step lists the tools anew. */
   clearTools(of: string | SharedId, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
    * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
-   * ended stays in the store, and its next step tries once more. The selected connections' waiting calls
-   * are deleted too, whatever their state; with `name` none is. A server that keeps one, as a task or a stream, is
-   * asked to stop, best effort. Shared sessions do not end with an agent session, only under `{ shared: id }`.
+   * ended stays in the store, and its next step tries once more. Without `name`, the selected connections'
+   * waiting calls are deleted too, whatever their state; the servers of tasks and streams are asked to stop,
+   * best effort. Shared sessions do not end with an agent session, only under `{ shared: id }`.
    */
   end(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
    * and removes all of the principal's records, whether or not the servers could be reached: also those of
-   * waiting calls, as `end` does. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`).
-   * Those of one agent session outlast its end.
+   * waiting calls, as `end` does. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`),
+   * which `end` leaves.
    *
    * @returns one entry for each session
    */
@@ -215,7 +214,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * at its next use of a connection, and no session can be opened any more. A given `provider` stays open;
    * it has a `shutdown` of its own. Never rejects.
    *
-   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
+   * @param options.timeoutMs the time limit for all of it, in milliseconds; by default 10000
    */
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
   /** Sees all principals: for the operator's own programs, never for a user's request. */

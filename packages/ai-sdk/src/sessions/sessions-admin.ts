@@ -71,13 +71,13 @@ export interface DurableSessionsAdmin extends DueCalls {
   end(of: string | SharedId, selection?: OperatorSelection): Promise<Owned<EndedSession>[]>;
   /**
    * Removes sessions that nobody used for `idleForMs`; without it, named ones that nobody used for their own
-   * `idleTimeoutMs`. Either time counts as at least `clockSkewMs` and three times `touchIntervalMs`: 18 minutes,
-   * unless you set them. At most one sweeper works on a session, and none on one in use. If `authorize` returns a
+   * `idleTimeoutMs`. Either time counts as at least `clockSkewMs` plus three times `touchIntervalMs`: 18 minutes by
+   * default. At most one sweeper works on a session, and none on one in use. If `authorize` returns a
    * principal, the session is ended on its server first; if that fails, the record stays for one later sweep.
    * Otherwise only the record goes.
    *
-   * It also deletes the calls that wait, and those that are over, without use for as long. A
-   * question that nobody answers is not used: let `idleForMs` be longer than people may take.
+   * It also deletes the calls, waiting or over, that nobody used for as long. A question that nobody answers is
+   * not used: let `idleForMs` be longer than people may take.
    *
    * @returns one entry for each session that the sweep worked on, how many waiting calls it deleted, and
    *   whether there may be more

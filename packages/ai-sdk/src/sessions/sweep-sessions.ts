@@ -22,8 +22,8 @@ import type { SessionsContext } from "./sessions-context.ts";
 /** Which sessions a sweep ends. */
 export interface SweepOptions {
   /**
-   * At least three times `touchIntervalMs`. @default named sessions alone: those whose own `idleTimeoutMs` is up. It
-   * reads every record that is not in use
+   * Ends sessions that nobody used for this long, in milliseconds; at least three times `touchIntervalMs`.
+   * @default only named sessions, after their own `idleTimeoutMs`; this reads every record that is not in use
    */
   readonly idleForMs?: number | undefined;
   /** Only named sessions of that name. */

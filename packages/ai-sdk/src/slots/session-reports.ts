@@ -85,9 +85,7 @@ export interface SessionStatus extends SlotName {
   readonly status?: number | undefined;
 }
 
-/**
- * The outcome of ending one MCP session. Holds no id of an MCP session, no token and no principal.
- */
+/** The outcome of ending one MCP session. Holds no id of an MCP session, no token and no principal. */
 export interface EndedSession extends SlotName, Pick<SessionEnd, "status"> {
   /** The agent session's id, if a store kept the session and it is not shared. */
   readonly sessionId?: string | undefined;
@@ -113,7 +111,7 @@ export interface SessionPage<ENTRY> {
   readonly cursor?: string | undefined;
 }
 
-/** Names the sessions that agent sessions of a principal share under an id. It may have some on several connections. */
+/** Names the sessions that all agent sessions of a principal share under an id, on one connection or several. */
 export interface SharedId {
   readonly shared: string;
 }
@@ -126,6 +124,7 @@ export interface SessionListQuery {
   readonly shared?: boolean | undefined;
   /** Only the sessions of that name; a page may then have fewer than `limit`. */
   readonly name?: string | undefined;
+  /** The `cursor` of the page before. @default from the start */
   readonly cursor?: string | undefined;
   /** How many at most, 1 to 1000. @default 100 */
   readonly limit?: number | undefined;

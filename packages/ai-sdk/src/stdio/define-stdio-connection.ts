@@ -41,9 +41,8 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Declares an MCP server that is a program on this machine and talks over its stdin and stdout. Each
- * run has a process of its own, from first use until its end, unless a pool keeps it, with a name or without;
- * nothing of it is saved.
+ * Declares an MCP server that is a program on this machine and talks over its stdin and stdout. Each run has a process
+ * of its own, from first use until its end, unless a pool keeps it. Nothing of it is saved.
  *
  * @example
  * defineMcpStdioConnection({

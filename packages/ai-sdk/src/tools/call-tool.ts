@@ -99,8 +99,8 @@ export interface CallOptions {
   /** Aborts the call, and cancels it on the server. */
   readonly abortSignal?: AbortSignal | undefined;
   /**
-   * In milliseconds, 1 to 2147483647; the call fails with `OUTCOME_UNKNOWN`. @default `timeouts.callMs`
-   * of the connection
+   * The time limit, in milliseconds, 1 to 2147483647. After that the call fails with `OUTCOME_UNKNOWN`.
+   * @default `timeouts.callMs` of the connection
    */
   readonly timeoutMs?: number | undefined;
   /**

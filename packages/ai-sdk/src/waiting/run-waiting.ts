@@ -37,10 +37,10 @@ export interface RunWaiting {
    *
    * @param responses an answer for each question, under the server's keys
    * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
-   * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`, also for a call that waits for a
-   *   sign-in: nothing was sent.
-   *   `CONNECTION_UNAVAILABLE`, or the code that says why: the server did not take the answers, and the
-   *   questions still wait. `STORE_FAILED`
+   * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`, also for a call that takes no
+   *   answer: nothing was sent. `CONNECTION_UNAVAILABLE`, or the code that says why: the server did not take the
+   *   answers, and the questions still wait. `STORE_FAILED`; `CONNECTION_INVALID` if the connection has no `waiting` any
+   *   more, or another URL
    */
   answer(id: string, responses: InputResponses, options?: AnswerOptions): Promise<WaitingCall>;
   /**
@@ -63,18 +63,16 @@ export interface RunWaiting {
    * a connection, its handshake.
    *
    * A place whose call is not kept any more gets an error, and so does one that names another tool or other arguments
-   * than the call: messages come from browsers.
+   * than the call: messages come from browsers. A tool in which an agent runs is executed again when the agent's call
+   * has its result.
    *
-   * @param messages those with placeholders of 1,000 calls at most
-   * A tool of `agentTool`, and one of a durable agent's own, is executed again when a call of the agent in it has its
-   * result.
-   *
+   * @param messages with placeholders of 1,000 calls at most
    * @param options.tools all tools of the step. They make of the server's answer what `execute` would have made.
    *   Without its tool, such as that of a connection that is down, a call has the content of the server's answer
-   * @param options.whileWaiting what happens when the user writes while a call waits. `"reply"`: the model answers, with
-   *   the placeholder in its messages. `"hold"`: it is not called. `"withdraw"`: the call is taken back first.
-   *   @default "reply"
-   * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`; the error of `approval`
+   * @param options.whileWaiting what happens when the user writes while a call waits. `"reply"`, the default: the model
+   *   answers, with the placeholder in its messages. `"hold"`: it is not called. `"withdraw"`: the call is taken back first
+   * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`; the error of
+   *   `approval`
    */
   resume<MESSAGE, TOOLS extends ToolSet = ToolSet>(
     messages: readonly MESSAGE[],
@@ -86,7 +84,7 @@ export interface RunWaiting {
 export interface AnswerOptions {
   /** The round that the answers are for, so that they never answer a later question. @default any */
   readonly round?: number | undefined;
-  /** Ends the waiting for the server. The outcome is unknown then. */
+  /** Stops waiting for the server's answer. The outcome is unknown then. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -95,7 +93,7 @@ export interface UserMessage {
   readonly content: string;
 }
 
-/** Messages with the results of calls that have waited in their places. */
+/** Messages with the results of calls that have waited. */
 export interface ResumedMessages<MESSAGE, TOOLS extends ToolSet = ToolSet> {
   /**
    * The same tools, for the agent of the step. The application's own find the run, and none of them loses a call that
@@ -110,8 +108,8 @@ export interface ResumedMessages<MESSAGE, TOOLS extends ToolSet = ToolSet> {
    */
   readonly goesOn: boolean;
   /**
-   * What tells the model of a result, if it has spoken since it made the call. Model messages end with it already; UI
-   * messages do not, because no user has written it: add it to the messages that you make of them.
+   * Tells the model of results, if it has spoken since it made the calls. Model messages end with it already; add it to
+   * the messages that you make of UI messages.
    */
   readonly landing: readonly UserMessage[];
   /** The calls whose placeholders are still there. */

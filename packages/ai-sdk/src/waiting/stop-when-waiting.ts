@@ -43,7 +43,7 @@ export interface StopWhenWaitingOptions {
   readonly for?: "any" | "person" | undefined;
   /** The application's own conditions. @default AI SDK's: one step, and for an agent 20 */
   readonly stopWhen?: AnyStopCondition | readonly AnyStopCondition[] | undefined;
-  /** The application's own `prepareStep`. It is not asked about a step in which the model says nothing. */
+  /** The application's own `prepareStep`. It is not called for a step in which the model says nothing. */
   readonly prepareStep?: AnyPrepareStep | undefined;
 }
 
@@ -64,14 +64,14 @@ const schema = optionalOptions({
 });
 
 /**
- * Ends the loop of an agent when a call waits. In the step after it a model that says nothing takes the
- * place of the agent's: no tokens are used, `finishReason` is `"other"`, `rawFinishReason` is `"waiting"`, and there
- * is no structured output. Nothing else changes.
+ * Ends the loop of an agent when a call waits. In the next step a model that says nothing takes the place of the
+ * agent's: no tokens are used, `finishReason` is `"other"`, `rawFinishReason` is `"waiting"`, and there is no
+ * structured output. Nothing else changes.
  *
  * @example
  * await generateText({ model, tools, messages, ...stopWhenWaiting({ stopWhen: stepCountIs(10) }) });
  *
- * @example <caption>A `useChat` that sends by itself has to look for calls that wait: AI SDK takes them for finished ones.</caption>
+ * @example <caption>AI SDK takes waiting calls for finished ones, so a `useChat` that sends by itself looks for them.</caption>
  * const waits = ({ parts }: UIMessage) =>
  *   parts.some((part) => "output" in part && waitingCallOf(part.output) !== undefined);
  * const sendAutomaticallyWhen = (chat: { messages: UIMessage[] }) =>

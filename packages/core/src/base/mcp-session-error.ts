@@ -33,8 +33,8 @@ export type McpSessionErrorCode =
   | "STORE_FAILED";
 
 /**
- * The reason why a connection failed: the name of the host, a refusal, a time-out, TLS, a certificate, no
- * descriptors, ports or memory left in this process, or a connection that broke.
+ * The reason why a connection failed. `resources`: this process has no descriptors, ports or memory left. `reset`: the
+ * connection broke.
  */
 export type ConnectionFailureReason =
   | "dns"
@@ -51,11 +51,11 @@ export type ConnectionFailureReason =
  *
  * - `refused`: with a `status` the server refused the request, without one it took no connection.
  * - `authorization-required`: HTTP 401, or a login that only the user can make.
- * - `not-mcp`: the answer is something else than MCP, such as a page.
+ * - `not-mcp`: the answer is not MCP, such as a page.
  * - `redirect`: the server answered with a redirect, which could carry the session id elsewhere.
  * - `other-era`: the client has sessions and the server none (2026-07-28 and later), or the reverse.
- * - `other-origin`: a request to another origin needs a base `fetch` that the application vouches for, or a
- *   request of a sign-in may not go where the server sends it.
+ * - `other-origin`: a request to another origin needs a `fetch` of the application, or a sign-in may not go where the
+ *   server sends it.
  */
 export type UnavailableReason =
   | ConnectionFailureReason

@@ -21,7 +21,7 @@ export interface EndSessionOptions {
   url: string | URL;
   /** The session to end. For a snapshot of another kind, nothing is sent. */
   snapshot: SessionSnapshot;
-  /** Headers for the request, authorization mostly. */
+  /** Headers of the request, such as `Authorization`. */
   headers?: RequestInit["headers"];
   /** @default globalThis.fetch */
   fetch?: typeof globalThis.fetch | undefined;
@@ -49,18 +49,15 @@ function checkHeaders(value: unknown, field: string): void {
 
 /** The outcome of ending a session on its server. */
 export interface SessionEnd {
-  /**
-   * Whether the session is over: 2xx, 404 (it was over already) or 405 (the server ends sessions itself).
-   */
+  /** Whether the session is over: 2xx, 404 (it was over already) or 405 (the server ends sessions itself). */
   readonly ended: boolean;
   /** The HTTP status, if there was an answer. */
   readonly status?: number;
   /**
    * Why it did not end. `no-session`: the snapshot has no session. `refused`: the server refused.
-   * `timeout`: the server did not answer in time. `unreachable`: there was no answer.
+   * `timeout`: the server did not answer in time. `unreachable`: no answer, or a redirect.
    */
   readonly reason?: "no-session" | "refused" | "timeout" | "unreachable";
-  /** The error of the request. */
   readonly cause?: unknown;
 }
 

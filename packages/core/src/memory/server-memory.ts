@@ -28,13 +28,13 @@ import { withParamHeaders } from "./param-headers.ts";
 /** Options of `createServerMemory`. */
 export interface ServerMemoryOptions {
   /**
-   * Keeps discovery, the handshake and lists for this long, in milliseconds, on the application's word,
-   * whatever the server allows. @default as long as the server says
+   * How long to keep discovery, the handshake and lists, in milliseconds, whatever the server allows.
+   * @default as long as the server says
    */
   readonly pinMs?: number | undefined;
   /**
-   * Whether the session fetch keeps a session (`"stateful"`). With `"stateless"` it opens none: the sessions of
-   * clients are their own, and the memory keeps the handshake with a server without sessions, too.
+   * Whether the session fetch keeps a session (`"stateful"`). With `"stateless"` clients keep their own sessions, and
+   * the memory also keeps the handshake with a server without sessions.
    * @default "stateful"
    */
   readonly session?: "stateful" | "stateless" | undefined;

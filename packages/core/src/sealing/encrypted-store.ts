@@ -32,8 +32,8 @@ export interface EncryptStoreOptions {
   /** Seal the values. The previous key still opens. The next `put` of a value seals it anew. */
   readonly keys: SealingKeys;
   /**
-   * Makes the fingerprints of principals. It cannot change: with another key, the store's records are not
-   * found again. It may be the same secret as one of `keys`.
+   * Makes the fingerprints of principals. Never change it: with another key, no record is found again. It may be one
+   * of `keys`.
    */
   readonly fingerprintKey: SealingKey;
   /**

@@ -15,21 +15,21 @@ export type Principal =
 
 /** Principals of one issuer. Made by `createPrincipals`. */
 export interface Principals {
-  /** @throws {McpSessionError} `CONNECTION_INVALID` for an id that is no text, or empty */
+  /** @throws {McpSessionError} `CONNECTION_INVALID` for an id that is not a string, or empty */
   readonly user: (id: string) => Principal & { readonly type: "user" };
 }
 
 /**
- * Says the issuer of an application's users once, for an application that has one login, or is its own.
+ * Makes principals of one issuer, for an application with one login.
  *
- * @param options `issuer` names the login, such as the application's own URL. It is a part of the keys of
- *   sessions, so with another one no session is found again
+ * @param options `issuer` names the login, such as the application's own URL. Never change it: it is a part of each
+ *   session's key
  *
  * @example
  * const { user } = createPrincipals({ issuer: "https://shop.example" });
  * user("42") // { type: "user", issuer: "https://shop.example", id: "42" }
  *
- * @throws {McpSessionError} `CONNECTION_INVALID`
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createPrincipals(options: { readonly issuer: string }): Principals {
   checkOptions(options, { issuer: checkText });

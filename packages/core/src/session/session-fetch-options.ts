@@ -17,7 +17,7 @@ import type { SessionEvent } from "./session-event.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
 
-/** Options of `createSessionFetch`. Times are whole milliseconds, 2147483647 at most. */
+/** Options of `createSessionFetch`. Time-outs are whole milliseconds from 1 to 2147483647. */
 export interface SessionFetchOptions {
   /** The server's URL. Only requests to exactly this URL take part in the session. */
   url: string | URL;
@@ -38,7 +38,7 @@ export interface SessionFetchOptions {
    * effort). A function is called at each abort. @default false
    */
   cancelOnAbort?: boolean | (() => boolean) | undefined;
-  /** What is a loss of the session, and what follows it. */
+  /** What counts as a loss of the session, and what follows. */
   recovery?: RecoveryOptions | undefined;
   /** Sends some requests to a second session. @default none */
   except?: SecondSession | undefined;
@@ -73,7 +73,7 @@ export interface SessionFetchOptions {
   onStart?: OnStart | undefined;
   /**
    * The save point. The fetch waits for it after the server acknowledged `notifications/initialized`,
-   * before any other request goes on. The returned snapshot wins. If it throws, the handshake fails.
+   * before any other request goes on. If it throws, the handshake fails.
    */
   onSession?: OnSession | undefined;
   /**
@@ -83,7 +83,7 @@ export interface SessionFetchOptions {
   waiting?: WaitingFeature | undefined;
   /**
    * Keeps the discovery and the lists of servers without sessions, as long as the server allows: from
-   * `createServerMemory`, which can keep the fetch from opening sessions, too. @default nothing is kept
+   * `createServerMemory`. @default nothing is kept
    */
   memory?: ServerMemory | undefined;
   /** Gets the events of the session, and the server's notifications. */
@@ -92,7 +92,7 @@ export interface SessionFetchOptions {
   now?: (() => number) | undefined;
 }
 
-/** The session of some requests, beside that of all others. */
+/** A second session, for some requests. */
 export interface SecondSession {
   /** Holds the second session. Do not save it, and end its session with `endSession`. */
   readonly slot: SessionSlot;
@@ -168,11 +168,11 @@ export type ResendPolicy = "safe" | "always" | "never" | ((request: JsonRpcReque
 export interface ToolListOptions {
   /** What is older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
   readonly maxAgeMs?: number;
-  /** A longer list, in characters of JSON, is only kept for the step. @default 200000, in a store what a record takes */
+  /** A longer list, in characters of JSON, is only kept for the step. @default 200000; in a store, what a record takes */
   readonly maxLength?: number | undefined;
 }
 
-/** The save point. If it returns a snapshot, saved by another process, that one replaces the new one. */
+/** The save point. It may return the snapshot that another process saved first: the fetch goes on with that one. */
 export type OnSession = (
   snapshot: ActiveSessionSnapshot,
 ) => SessionSnapshot | void | Promise<SessionSnapshot | void>;
@@ -184,9 +184,8 @@ export interface RecoveryOutcome {
 }
 
 /**
- * Runs around each recovery, in the asynchronous context of the request that met the loss. Use it to
- * measure recoveries. It calls `recover`, which rejects if the recovery fails without a refusal. Its own
- * result or error changes nothing.
+ * Runs around each recovery, in the asynchronous context of the request that met the loss. It calls `recover`, which
+ * rejects if the recovery fails without a refusal. Its own result or error changes nothing.
  */
 export type AroundRecovery = (recover: () => Promise<RecoveryOutcome>) => Promise<unknown>;
 

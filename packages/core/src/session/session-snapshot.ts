@@ -94,9 +94,8 @@ export interface ActiveSessionSnapshot extends SnapshotOf<"session">, StandingRe
 }
 
 /**
- * There is no session: `initialize` named none, it was lost, or none was asked for. Nothing on the server hangs on a
- * handshake without a session, so later steps go on with its result as long as a tool list would be good for.
- * Without a result they make it anew.
+ * No session: `initialize` named none, the session was lost, or none was asked for. Later steps use
+ * `initializeResult` for as long as a tool list; without it they make the handshake again.
  */
 export interface SessionlessSnapshot extends SnapshotOf<"sessionless"> {
   /** The session was lost, and no other has taken its place yet. */
@@ -105,7 +104,7 @@ export interface SessionlessSnapshot extends SnapshotOf<"sessionless"> {
   /** The end of the handshake, in milliseconds since 1970-01-01 UTC. */
   readonly keptAt?: number | undefined;
   readonly toolList?: ToolList | undefined;
-  /** With a handshake that a client made: the server refused its `server/discover`. */
+  /** The server refused the `server/discover` of the client that made the handshake. */
   readonly refusesProbe?: true | undefined;
   /** The results that a memory keeps. */
   readonly kept?: readonly KeptResult[] | undefined;
@@ -181,10 +180,12 @@ export function asInitializeResult(value: unknown): InitializeResult | undefined
 }
 
 /**
- * Validates a snapshot from outside. Inherited keys, `__proto__`, more than 1,000,000 characters of JSON and more than
- * 64 levels are refused, and so are unknown keys, but for those of the snapshot itself: a later release knows them.
+ * Validates a snapshot from outside. Own keys named `__proto__`, more than 1,000,000 characters of JSON and more than
+ * 64 levels are refused. Unknown fields of the snapshot stay, because a later release may know them.
  *
- * @throws {McpSessionError} `STATE_INVALID`, naming the first wrong field and no value.
+ * @returns a copy
+ * @throws {McpSessionError} `STATE_INVALID`, naming the first wrong field and no value: `version` for a later release's
+ *   format
  */
 export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   return readSessionSnapshot(ownJson(value));

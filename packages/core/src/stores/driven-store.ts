@@ -17,8 +17,8 @@ import { attemptInStore, type StoreAttempt } from "./store-attempt.ts";
  * Creates a store on a driver. It checks the arguments, prints and parses the JSON, makes the revisions,
  * limits the time, and turns the driver's errors into `STORE_FAILED`. A value that is not JSON, of
  * another program for example, reads as `null` with its revision, so it can be replaced. The store has
- * `getMany`, `batch`, `publish` and `subscribe` where the driver has them. A client that sends a write again after
- * a lost answer gets a conflict with its own write: a stored revision that is the write's own is success.
+ * `getMany`, `batch`, `publish` and `subscribe` where the driver has them. If a database client repeats a write after
+ * a lost answer, the conflict with its own revision counts as success.
  *
  * Its methods reject with `CONNECTION_INVALID` for an argument of another shape, and with `STATE_INVALID`
  * for a value that is not JSON or longer than 1,000,000 characters, or than the driver's `maxBytes`.

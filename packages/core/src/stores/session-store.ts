@@ -76,7 +76,7 @@ export interface StoreListQuery {
   readonly prefix?: string | undefined;
   /** Only values of this owner. @default all */
   readonly owner?: string | undefined;
-  /** Only values last used at this time or before, in milliseconds since 1970-01-01 UTC. */
+  /** Only values last used at this time or before, in milliseconds since 1970-01-01 UTC. @default all */
   readonly idleSince?: number | undefined;
   /** The `cursor` of the page before. @default from the start */
   readonly cursor?: string | undefined;
@@ -107,8 +107,7 @@ export interface StorePage {
  */
 export interface SessionStore {
   /**
-   * Whether nobody reads a value, and a principal in it, who has access to the store: as of `encryptStore`.
-   * @default false
+   * Whether the stored values are encrypted, as by `encryptStore`. @default false
    */
   readonly encrypted?: true | undefined;
   /**
@@ -132,9 +131,9 @@ export interface SessionStore {
   /** Deletes a value. Without `ifRevision` any revision goes, and an absent value counts as deleted. */
   delete(key: string, ifRevision?: string): Promise<{ readonly ok: true } | StoreConflict>;
   /**
-   * Lists the matching records, in an order of the store's own, with all writes that have ended before. A record that exists throughout comes
-   * exactly once over all pages. With `idleSince`, a record that is used meanwhile and still matches may
-   * come a second time.
+   * Lists the matching records, in the store's own order, with all writes that have ended before. A record that exists
+   * throughout comes exactly once over all pages. With `idleSince`, a record that is used meanwhile and still matches
+   * may come a second time.
    */
   list(query: StoreListQuery): Promise<StorePage>;
   /** Makes all of 1 to 250 writes, each of another key, or none of them. */
@@ -143,9 +142,9 @@ export interface SessionStore {
   publish?(topic: string): Promise<void>;
   /**
    * Calls `listener` soon after each `publish` of the topic, by this or another process, and perhaps more
-   * often. It also calls when the subscription begins to work, and after every gap in which a call may
-   * have been missed, such as a broken connection: whoever reads again whenever it is called misses nothing.
-   * While nothing is published, nothing is read. The listener handles its own errors.
+   * often: also when the subscription begins, and after every gap in which a call may have been missed. So
+   * a listener that reads again at each call misses nothing. While nothing is published, nothing is read.
+   * The listener handles its own errors.
    *
    * @returns ends the subscription; there are no calls after that
    */

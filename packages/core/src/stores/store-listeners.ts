@@ -1,12 +1,12 @@
 /** The subscribers of one process, by their topics. */
 export type StoreListeners = ReturnType<typeof createStoreListeners>;
 
-/** Creates the list of those who want to hear of notices, for a driver with `publish` and `subscribe`. */
+/** Keeps the listeners of each topic, for a driver with `publish` and `subscribe`. */
 export function createStoreListeners({
   isHearing,
   onTopic,
 }: {
-  /** Whether notices of it come already: then a new listener is called once, soon. Otherwise `tell` does that. */
+  /** Whether notices of the topic arrive already: then `add` calls the new listener once, soon. */
   readonly isHearing: (topic: string) => boolean;
   /** Called when a topic has its first listener, and when its last one has gone. */
   readonly onTopic?: (topic: string, isUsed: boolean) => void;
@@ -17,7 +17,7 @@ export function createStoreListeners({
     for (const call of [...(topics.get(topic) ?? [])]) call();
   };
   return {
-    /** Adds a listener. @returns removes it; it is not called any more */
+    /** Adds a listener. @returns removes it; there are no calls after that */
     add: (topic: string, listener: () => void): (() => void) => {
       let isOver = false;
       // Each is its own, because the same function may come twice.
@@ -40,7 +40,7 @@ export function createStoreListeners({
       };
     },
     tell,
-    /** Calls all of them: notices come from now on, or one may have been missed. */
+    /** Calls all listeners: when notices begin to arrive, or one may have been missed. */
     tellAll: (): void => {
       for (const topic of [...topics.keys()]) tell(topic);
     },

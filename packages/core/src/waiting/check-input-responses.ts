@@ -10,9 +10,9 @@ const maxNames = 10;
 
 /**
  * Checks a person's answers before anything is sent: one for each question, each with an action, and forms against
- * their schemas. Formats of the specification count (`email`, `uri`, `date`, `date-time`). Regular expressions and
- * other keywords that it has not for forms, and a schema that makes no sense, are for the server to decide. A question
- * that is none for a person takes any object. Nothing is filled in: the form starts with the `default` of each field.
+ * their schemas. Only the specification's keywords for forms are checked, with its formats (`email`, `uri`, `date`,
+ * `date-time`); the server decides on the rest. A request other than `elicitation/create` takes any object. A missing
+ * field does not get its `default`.
  *
  * @param requests the questions of the round
  * @param responses the answers, each of 64 KB as JSON at most

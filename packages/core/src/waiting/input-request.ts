@@ -15,7 +15,6 @@ export interface FormQuestion {
   readonly mode?: "form" | undefined;
   /** The reason why the server asks. */
   readonly message: string;
-  /** The fields of the form. */
   readonly requestedSchema: FormSchema;
 }
 

@@ -87,10 +87,10 @@ export function fateOf(kind: WaitingKind): string {
 /**
  * The state of a waiting call.
  *
- * - `waiting`: the questions of its round have no answer yet.
- * - `answering`: a process has claimed it, and sends the answers, or looks how it is.
+ * - `waiting`: for answers, a sign-in, or its server.
+ * - `answering`: a process has claimed it, to send the answers or to look at it.
  * - `settled`: the server has answered, with a result or with an error.
- * - `expired`: the questions are too old, for the server or for the application.
+ * - `expired`: it waited too long, for the server or for the application.
  * - `outcome-unknown`: nobody knows whether the call was carried out.
  * - `withdrawn`: the application has taken the call back.
  */
@@ -125,7 +125,6 @@ export interface WaitingCall {
   readonly method: AskingMethod;
   /** The server's name of the tool or prompt, or the resource's URI. */
   readonly tool: string;
-  /** The model's id of the call. */
   readonly toolCallId?: string | undefined;
   /** Of a sub-agent's call: the tool calls in which it was made, the root agent's first. */
   readonly path?: readonly AgentToolCall[] | undefined;
@@ -133,9 +132,9 @@ export interface WaitingCall {
   readonly repeats?: true | undefined;
   /** Counts the server's questions, from 1; 0 before the first. */
   readonly round: number;
-  /** The server's questions by its keys, as it sent them. Empty while the call waits for a sign-in. */
+  /** The server's questions by its keys, as it sent them. Empty while it waits for a sign-in or its server. */
   readonly requests: Readonly<Record<string, InputRequest>>;
-  /** When the questions of this round came, or when the call began to wait for a sign-in. */
+  /** When the questions of this round came, or when the call began to wait. */
   readonly askedAt: number;
   /** When the questions, or the call, expire. The server may forget them earlier. */
   readonly expiresAt?: number | undefined;
@@ -150,7 +149,6 @@ export interface WaitingCall {
 /** A connection that waits until its user has signed in. It holds no secret. */
 export interface WaitingAuthorization {
   readonly type: "sign-in";
-  /** It is no call, and takes no answer. */
   readonly id?: undefined;
   /** The application's name of the server. */
   readonly connection: string;

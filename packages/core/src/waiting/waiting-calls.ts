@@ -75,8 +75,7 @@ export interface WaitingCalls extends WaitingFeature {
   /**
    * Takes a call back.
    *
-   * @param options.fetch asks a server to stop that keeps the call, as a task or a stream. @default it is not told
-   *
+   * @param options.fetch asks the server of a task or stream to stop; without it the server is not told
    * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered or is over
    */
   withdraw(
@@ -155,7 +154,7 @@ export interface AnswerWaitingCallOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** The round that the answers are for, so that a late answer never answers another question. @default any */
   readonly round?: number | undefined;
-  /** Ends the waiting for the server's answer. The outcome is unknown then. */
+  /** Stops waiting for the server's answer. The outcome is unknown then. */
   readonly abortSignal?: AbortSignal | undefined;
   /** How long the server may take, in milliseconds. The outcome is unknown then. @default 300000 */
   readonly timeoutMs?: number | undefined;
@@ -173,8 +172,9 @@ const answerChecks: OptionChecks<AnswerWaitingCallOptions> = {
  *
  * @param responses an answer for each question, under the server's keys
  * @returns the call: `waiting` if the server asks more, `settled` with the result, `expired`, `outcome-unknown`
- * @throws {McpSessionError} `INPUT_INVALID` for answers of another shape, `NOT_WAITING`; `CONNECTION_UNAVAILABLE`
- *   if the server did not take the answers, and the questions still wait
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; `INPUT_INVALID` for answers of another shape;
+ *   `NOT_WAITING`; `STORE_FAILED`; `CONNECTION_UNAVAILABLE` if the server did not take the answers, and the questions
+ *   still wait
  */
 export async function answerWaitingCall(
   waiting: WaitingCalls,

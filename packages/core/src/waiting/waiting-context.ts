@@ -24,7 +24,7 @@ export type WaitsFor = "person" | "task" | "stream";
 
 /** How calls wait. */
 export interface WaitingLimits {
-  /** How old questions may get, in milliseconds, before they expire here. @default 604800000 (7 days) */
+  /** How long a call, and each round of its questions, may wait, in milliseconds. @default 604800000 (7 days) */
   readonly maxAgeMs?: number | undefined;
   /** How often a server may ask for one call. @default 10 */
   readonly maxRounds?: number | undefined;
@@ -42,8 +42,8 @@ export interface WaitingLimits {
   /** What calls may wait for beyond their step. @default ["person", "task", "stream"] */
   readonly for?: readonly WaitsFor[] | undefined;
   /**
-   * How long a task or a slow answer is waited for within the step, in milliseconds. A step that has an end leaves it
-   * before that. @default 20000
+   * How long a step waits for a task or a slow answer, in milliseconds: at most nine tenths of the call's time limit,
+   * and not beyond the step's own end. @default 20000
    */
   readonly afterMs?: number | undefined;
   /**
@@ -52,7 +52,7 @@ export interface WaitingLimits {
    * again finds it, by its tool call id, tool, arguments and place in the history. @default "late"
    */
   readonly record?: "late" | "first" | undefined;
-  /** Gets each call that has waited and is over, to start the next step. It is called as `onWaiting` is. */
+  /** Gets each call that has waited and is over, to start the next step. Time and errors are as of `onWaiting`. */
   readonly onSettled?:
     | ((
         call: WaitingCall,
@@ -60,8 +60,8 @@ export interface WaitingLimits {
       ) => void | Promise<void>)
     | undefined;
   /**
-   * Gets each call whose server asks something, for a mail or a push message. The call waits for it, as long as the
-   * end of a run may take (10 seconds by default). Its errors are dropped, with a warning on the console.
+   * Gets each call whose server asks something, for a mail or a push message. The call waits for it, for 10 seconds or
+   * the `closeTimeoutMs` of a run. Its errors become a warning on the console.
    */
   readonly onWaiting?: ((call: WaitingCall) => void | Promise<void>) | undefined;
 }
@@ -87,7 +87,6 @@ export interface WaitingCallEvent {
   readonly tool: string;
   /** Counts the server's questions, from 1; 0 before the first. */
   readonly round: number;
-  /** The new state of the call. */
   readonly state: WaitingState;
 }
 
@@ -113,8 +112,8 @@ export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
 };
 
 /**
- * Allows a leg. It must return `true` once for each `key`, whichever process asks: such as an insert into a table in
- * which the key is unique.
+ * Claims the next request of a waiting call. It must return `true` once for each `key`, over all processes: such as an
+ * insert into a table with a unique key.
  */
 export type ClaimLeg = (leg: { readonly key: string }) => boolean | Promise<boolean>;
 

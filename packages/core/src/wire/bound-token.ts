@@ -10,7 +10,7 @@ export interface TokenProof {
   /**
    * Makes the proof for one request. Each request has its own, a repeated one too.
    *
-   * @param request.nonce of the answer because of which it is repeated. @default the last one that is known
+   * @param request.nonce the refusal's, for a repeated request; by default the last one that is known
    */
   prove(request: {
     readonly method: string;

@@ -24,7 +24,7 @@ export interface EnterpriseOptions {
     readonly principal: Principal;
     readonly abortSignal: AbortSignal;
   }) => Awaitable<string | undefined>;
-  /** The application's own page where a user logs in at the company. @default `/` beside `redirectUrl` */
+  /** The application's own page where a user logs in at the company. @default `/` at the origin of `redirectUrl` */
   readonly loginUrl?: string | URL | undefined;
   /** Whether users may sign in only in this way. Otherwise they sign in at servers that do not offer it. @default false */
   readonly isRequired?: boolean | undefined;

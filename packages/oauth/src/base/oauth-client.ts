@@ -4,7 +4,6 @@ import type { CryptoKey, JWK } from "oauth4webapi";
 export interface OAuthClient {
   /** The authorization server's issuer, exactly as its metadata says it. */
   readonly issuer: string;
-  /** The registered client's id. */
   readonly clientId: string;
   /** The client's secret. @default a public client */
   readonly clientSecret?: string | undefined;

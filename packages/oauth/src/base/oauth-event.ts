@@ -6,12 +6,12 @@ import type { McpSessionError } from "@durable-mcp/core";
  * - `authorization-required`: a connection needs the user's sign-in. `scopes` are those to be granted, if they are
  *   known.
  * - `signed-in`: a callback has brought tokens.
- * - `sign-in-refused`: a callback was refused, and nothing that is stored has changed. Or the authorization server
- *   gave no tokens. `reason` says why.
+ * - `sign-in-refused`: a sign-in could not begin, its callback was refused, or the authorization server gave no tokens.
+ *   Stored tokens stay. `reason` says why.
  * - `refreshed`: tokens were refreshed, once for all processes.
  * - `refresh-failed`: the authorization server could not be asked, or did not answer, or gave nothing for the
  *   assertion of a company or a workload. The tokens stay, unless `refresh-lost` follows.
- * - `refresh-refused`: it takes the refresh token no more. The user has to sign in.
+ * - `refresh-refused`: the authorization server no longer takes the refresh token. The user has to sign in.
  * - `refresh-lost`: the refresh token was perhaps used, and nobody has read the answer. The access token is used to its
  *   end; then the user has to sign in. `reason` says why.
  * - `registered`: this client was registered at an authorization server.
@@ -55,9 +55,9 @@ export type RefreshLoss = (typeof refreshLosses)[number];
  *
  * - `unknown`: no sign-in of this user has this state: it is forged, somebody else's, or was used before.
  * - `expired`: it was started more than ten minutes ago.
- * - `forged`: it is no answer of the authorization server that was asked: another issuer, none where one was promised,
- *   or wrong parameters.
- * - `denied`: the authorization server says that the user, or it, does not agree.
+ * - `forged`: the answer is not from the authorization server that was asked: another issuer, none where one was
+ *   promised, or wrong parameters.
+ * - `denied`: the user, or the authorization server, did not agree.
  * - `not-exchanged`: the authorization server gave no tokens for the code.
  * - `signed-out`: the user signed out meanwhile.
  * - `not-started`: the sign-in could not begin: the server's authorization server was not found, or is not allowed.

@@ -3,15 +3,13 @@ import type { OAuthContext } from "./oauth-context.ts";
 
 /** A principal's sign-in at a connection, without its tokens. Times are milliseconds since 1970-01-01 UTC. */
 export interface Grant {
-  /** The name of the connection. */
   readonly connection: string;
   /** The origin of the MCP server. */
   readonly server: string;
-  /** The authorization server. */
+  /** The authorization server's issuer. */
   readonly issuer: string;
-  /** The granted scopes. */
   readonly scopes: readonly string[];
-  /** The time of the sign-in, in milliseconds since 1970-01-01 UTC. */
+  /** The time of the sign-in. */
   readonly signedInAt: number;
   /** When the access token expires; it is refreshed before. */
   readonly expiresAt?: number | undefined;

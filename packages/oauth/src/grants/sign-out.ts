@@ -6,9 +6,8 @@ import { revoke } from "./ask-for-tokens.ts";
 import { leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { saveInsistently } from "./save-insistently.ts";
 
-/** A sign-in that the application has taken back. */
+/** A sign-in that was ended. */
 export interface SignedOut {
-  /** The name of the connection. */
   readonly connection: string;
   /** The origin of the MCP server. */
   readonly server: string;

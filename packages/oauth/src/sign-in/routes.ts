@@ -8,17 +8,18 @@ import { finishSignIn } from "./callback.ts";
 import { page, type PageText, redirect } from "./page.ts";
 import { startSignIn } from "./start.ts";
 
-/** Whose browser it is, and what to sign in to. */
+/** Whose browser it is, and the server to sign in to. */
 export interface StartUse {
   readonly principal: Principal;
+  /** Your name of the server. @default the link's, or the host of `url` */
   readonly connection?: string | undefined;
-  /** The URL of the MCP server. */
+  /** The URL of the MCP server. @default the link's */
   readonly url?: string | URL | undefined;
   /** The agent session that goes on after the sign-in. @default the link's, or the one that met the refusal last */
   readonly sessionId?: string | undefined;
   /**
-   * Where the user goes afterwards, in the place of `onSignedIn`: a URL, or a path of the application. Without a sign-in
-   * it gets a parameter `error`: `access_denied` or `sign_in_failed`. Take it from nobody but the application itself.
+   * Where the user goes afterwards, in place of `onSignedIn`: a URL, or a path of the application. If the sign-in fails,
+   * it gets a parameter `error`: `access_denied` or `sign_in_failed`. Never take it from a request.
    */
   readonly returnUrl?: string | URL | undefined;
   /** For a client that sends no proofs: the tokens are not bound to a key, unless `dpop` is "required". @default false */

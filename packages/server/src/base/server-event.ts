@@ -17,8 +17,8 @@ import type { McpSessionError } from "@durable-mcp/core";
  *   process of a task has died, and the task has failed.
  * - `task-late`: a result or status of a task came after its end (cancelled, failed, its ttl over), and is
  *   not kept.
- * - `questions-not-stored`: the server's release of SDK v2 has no place to take its questions from. They wait
- *   in the process that asks, and end with it. Emitted once.
+ * - `questions-not-stored`: the installed release of SDK v2 does not let its questions be stored. They wait in the
+ *   process that asks, and end with it. Emitted once.
  * - `state-conflict`: two calls changed the state at once; `resolved` says whether your
  *   `onStateConflict` merged them.
  * - `state-invalid`: a call left a state that cannot be stored; its client was told, and the stored

@@ -43,15 +43,15 @@ export interface SessionTimeouts {
    */
   readonly serverMs?: number | undefined;
   /**
-   * The longest ttl of a task (revision 2025-11-25), from its creation, and that of a task for which none is
-   * asked. @default 86400000 (1 day)
+   * The longest ttl of a task (revision 2025-11-25), from its creation, and the ttl of a task that asks for none.
+   * @default 86400000 (1 day)
    */
   readonly taskMs?: number | undefined;
   /** How long a client can come back for an answer or a message. @default 300000 (5 minutes) */
   readonly resumeMs?: number | undefined;
   /**
-   * How long a question of `inputRequired(…)` waits for the answer of a client with a session. So long its
-   * call's messages are kept, and its session, unless `absoluteMs` ends that. @default 604800000 (7 days)
+   * How long a question of `inputRequired(…)` waits for the answer of a client with a session. Its call's messages
+   * are kept as long, and its session, unless `absoluteMs` ends it. @default 604800000 (7 days)
    */
   readonly questionMs?: number | undefined;
 }

@@ -3,7 +3,10 @@
  * own. What the SDK types more narrowly, in types of its schemas, is `any`.
  */
 
-/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks */
+/**
+ * The status of a task.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+ */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
 /** A task of revision 2025-11-25. */

@@ -24,8 +24,9 @@ import { serveStateless } from "./serve-stateless.ts";
 /**
  * Serves MCP sessions; also a handler for Hono, Next.js, Bun and others that speak `fetch`. What it refuses has a
  * JSON-RPC error whose message names the limit or the fix: 400 (no message of MCP, no session id, an event id of
- * another session), 401 (no principal), 403 (host or origin), 404 (no session of this principal), 409 (a request
- * with this id is in flight here), 413 and 429 (a limit), 500 (your own code), 503 (the store, a drain, no room).
+ * another session), 401 (no principal), 403 (host or origin), 404 (no session of this principal), 405 (the method),
+ * 409 (a request with this id is in flight here), 413 and 429 (a limit), 500 (your own code), 503 (the store, a
+ * drain, no room).
  */
 export interface SessionHandler {
   (request: Request): Promise<Response>;
@@ -33,12 +34,14 @@ export interface SessionHandler {
    * For a deploy: refuses new sessions with 503, ends listening streams, waits for calls in flight,
    * then closes every server in this process and gives 503 to everything. Clients go on at another
    * replica. A call that takes longer than `timeoutMs` is answered with `OUTCOME_UNKNOWN`.
+   *
+   * @throws {McpSessionError} `CONNECTION_INVALID` for a `timeoutMs` that is none
    */
   drain(options?: DrainOptions): Promise<void>;
   /**
    * Closes the servers in this process whose session has expired or was ended elsewhere. The handler
    * does so by itself for those that have expired, every minute at most; this looks at all of them now.
-   * @returns how many
+   * @returns how many it closed
    */
   sweep(): Promise<number>;
   /** How many sessions have a server in this process. */
@@ -46,8 +49,8 @@ export interface SessionHandler {
 }
 
 /**
- * A handler of Streamable HTTP, for all protocol revisions with sessions, whose sessions outlive the
- * process and are served by any replica that has the same store.
+ * Creates a handler of Streamable HTTP, for all protocol revisions with sessions. Its sessions outlive the
+ * process, and any replica with the same store serves them.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option: a wrong value, an unknown option, no
  *   `principal`

@@ -7,13 +7,14 @@ import type { JSONRPCRequest } from "../base/mcp-types.ts";
 /**
  * Seals the `requestState` of `inputRequired(…)`, for `new McpServer(about, { requestState })` of SDK v2. A state
  * counts for the same principal, method, name or URI and arguments, for `timeouts.questionMs`. Its client cannot
- * read it. It is not used up: make an id in the first leg, keep it in the state, and do the work once for each id.
+ * read it, but can send it twice: make an id in the first leg, keep it in the state, and do the work once for each id.
  */
 export interface RequestStateCodec {
   /**
    * A text for `inputRequired({ requestState })`, in the handler that asks.
    * @param value JSON, which `ctx.mcpReq.requestState()` returns when the client has answered
-   * @throws {McpSessionError} `STATE_INVALID` for what is not JSON, or takes more than 1,000,000 characters
+   * @throws {McpSessionError} `STATE_INVALID` for what is not JSON
+   * @throws {Error} if the sealed text has more than 1,000,000 characters, or outside of a request's handler
    */
   mint(this: void, value: unknown): Promise<string>;
   /**

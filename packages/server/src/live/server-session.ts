@@ -25,13 +25,13 @@ export interface ServerSession<State extends object> {
   readonly handle: string;
   /**
    * Applies `change` to the newest state and stores the result at once. `change` runs again when
-   * another call was faster, so it changes nothing but its argument, and never conflicts.
+   * another call was faster, so it must change nothing but its argument.
    *
-   * @throws {McpSessionError} `STATE_CONFLICT` after 20 times, `STATE_INVALID` when the state grows
+   * @throws {McpSessionError} `STATE_CONFLICT` after 20 attempts, `STATE_INVALID` when the state grows
    *   over its limit, `SESSION_LOST` when the session has ended, `STORE_FAILED`
    */
   update<Result>(change: (state: State) => Result): Promise<Result>;
-  /** Negotiated with the client; that of the request for a client of 2026-07-28. */
+  /** Negotiated with the client. A client of 2026-07-28 names it in each request. */
   readonly protocolVersion: string;
   readonly clientCapabilities: ClientCapabilities;
   /** As the client calls itself: unverified. */

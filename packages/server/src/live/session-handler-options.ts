@@ -28,7 +28,7 @@ export interface SessionClient {
 export interface SessionHandlerOptions<State extends object = Record<string, unknown>> {
   /** Builds the server of one session: when it starts, and again wherever it is restored. */
   readonly createServer: CreateServer<State>;
-  /** Where sessions are kept. @default the memory of this process, which a restart loses */
+  /** Keeps the sessions. @default the memory of this process, which a restart loses */
   readonly store?: SessionStore | undefined;
   /**
    * Identifies the sender of a request by something verified, such as a token. With `undefined` the
@@ -41,8 +41,8 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
         request: Request,
       ) => Principal | Response | undefined | Promise<Principal | Response | undefined>);
   /**
-   * Seal the `requestState` that `createServer` gets, for questions of `inputRequired`. All replicas have the same
-   * keys, over restarts, and the store has none. @default none: there is no `requestState` then
+   * Seal the `requestState` that `createServer` gets, for questions of `inputRequired`. All replicas need the same
+   * keys, over restarts. @default none: there is no `requestState` then
    */
   readonly keys?: SealingKeys | undefined;
   /** The value of `extra.authInfo` in handlers. */
@@ -95,13 +95,10 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
   readonly allowedHosts?: readonly string[] | "any" | undefined;
   /** Names or origins of pages that may send requests. @default as `allowedHosts` */
   readonly allowedOrigins?: readonly string[] | "any" | undefined;
-  /** How long sessions, calls and streams may take. */
   readonly timeouts?: SessionTimeouts | undefined;
-  /** Bounds on what clients send and keep. */
   readonly limits?: SessionLimits | undefined;
-  /** How much of a stream is kept, for clients that resume it. */
   readonly events?: EventBounds | undefined;
-  /** Gets the events of sessions. */
+  /** Gets the events of sessions. @default nothing listens */
   readonly onEvent?: ((event: ServerSessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;

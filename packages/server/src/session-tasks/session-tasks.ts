@@ -17,8 +17,8 @@ export interface SessionTasks {
   readonly taskStore: TaskStore;
   readonly taskMessageQueue: TaskMessageQueue;
   /**
-   * Aborts when the work of a task that this session's server has created is to stop: it was cancelled, on
-   * whichever replica, its ttl is over, its server closes. A result that comes later is not kept.
+   * Aborts when the work of a task that this session's server has created has to stop: it was cancelled, on any
+   * replica, its ttl is over, or its server closes. A later result is not kept.
    */
   signalOf(taskId: string): AbortSignal;
 }

@@ -22,9 +22,9 @@ export type TaskToolContext = ServerContext & {
 };
 
 /**
- * The handler of a task's tool, as the SDK has them. `ctx.mcpReq.signal` aborts when the task is cancelled, from
- * whichever replica, and when it is taken from this process. It asks by returning `inputRequired(…)`: the task waits
- * without a process then, and the handler is called again, on any replica, with the answers.
+ * The handler of a task's tool, in the SDK's form. `ctx.mcpReq.signal` aborts when the task is cancelled, on any
+ * replica, and when another process has taken it over. The handler asks by returning `inputRequired(…)`: the task then
+ * waits without a process, and the handler is called again, on any replica, with the answers.
  */
 export type TaskToolCallback<Input extends StandardSchemaWithJSON | undefined> = BaseToolCallback<
   CallToolResult | InputRequiredResult,
@@ -48,15 +48,15 @@ export interface TaskToolConfig<Input extends StandardSchemaWithJSON | undefined
   readonly pollIntervalMs?: number;
   /**
    * `true`: when the process that works on it dies, or its drain runs out of time, the handler is called again with
-   * the same arguments and answers, as soon as the client looks, up to 5 times. Otherwise the task has failed then,
-   * and its error says that the work may have been done. @default false
+   * the same arguments and answers, as soon as the client looks, up to 5 runs in all. After that, and without it, the
+   * task has failed, and its error says that the work may have been done. @default false
    */
   readonly runAgain?: boolean;
   /** A client that takes no tasks gets an error, −32021, in place of a plain call. @default false */
   readonly required?: boolean;
   /**
-   * Runs before the handler, in plain calls too, while the client waits: what it returns is the answer, and there is
-   * no task. It may ask with `inputRequired(…)`; the handler gets the answers too. @default every call is a task
+   * Runs before the handler, in plain calls too, while the client waits. If it returns a result, that is the answer, and
+   * there is no task. It may ask with `inputRequired(…)`; the handler gets the answers too. @default every call is a task
    */
   readonly before?: (...args: Parameters<TaskToolCallback<Input>>) => Early | Promise<Early>;
 }

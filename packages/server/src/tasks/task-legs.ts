@@ -8,9 +8,9 @@ import type { StoredTasks } from "../records/stored-tasks.ts";
 import type { TaskRecord } from "../records/task-record.ts";
 import { withAnswer } from "./leg-outcome.ts";
 
-/** The task in whose leg a tool's handler runs. */
+/** The task for which a tool's handler runs. */
 export interface RunningTask {
-  /** The same in each leg: work that must be done once can be told by it. Whoever has the principal can use it. */
+  /** The same in each run of the handler: a key for work that must be done once. */
   readonly taskId: string;
   /**
    * Tells clients how far the work is.

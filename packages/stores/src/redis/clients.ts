@@ -1,9 +1,7 @@
 import { checkMethods, invalidOption, wait } from "@durable-mcp/core/internal";
 import type { SendScript } from "./driver.ts";
 
-/**
- * The part of a `redis` client that the store needs: `createClient`, `createClientPool`, `createCluster`.
- */
+/** The part of a `redis` client that the store needs: `createClient`, `createClientPool`, `createCluster`. */
 export interface RedisClient {
   /** Runs a Lua script. */
   eval(script: string, options: RedisScriptOptions): Promise<unknown>;
@@ -17,13 +15,13 @@ export interface RedisScriptOptions {
   arguments: string[];
 }
 
-/** The part of a `redis` client that hears of notices. */
+/** The part of a `redis` client that `subscribe` needs. */
 export interface RedisSubscriber {
   /** Begins to listen to a channel. */
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
   /** Stops listening to a channel. */
   unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
-  /** Hears of the connection's state. */
+  /** Listens to the connection's state. */
   on(event: "ready" | "error" | "end", listener: () => void): unknown;
 }
 

@@ -3,7 +3,7 @@ import { quoteName } from "../base/quote-name.ts";
 /**
  * The schema of the SQLite stores. The SQL may run any number of times.
  *
- * @param table @default "mcp_sessions"
+ * @param table by default `mcp_sessions`
  * @throws {McpSessionError} `CONNECTION_INVALID` for a name that cannot be one
  */
 export function sqliteTables(table?: string): string {

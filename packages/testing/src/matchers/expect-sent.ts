@@ -12,7 +12,7 @@ export interface SentCounts {
 }
 
 /**
- * Fails unless so much was sent by a step, or to a faulty server.
+ * Fails unless a step, or the clients of a faulty server, sent this much.
  *
  * @example
  * expectSent(await runStep(step), { calls: 1, requests: 1 });

@@ -30,7 +30,7 @@ function matcherOf<SUBJECT, EXPECTED>(check: (subject: SUBJECT, expected: EXPECT
 declare module "vitest" {
   // The type parameters are Vitest's.
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> {
-    /** So much was sent by a step, or to a faulty server. */
+    /** A step, or the clients of a faulty server, sent this much. */
     toHaveSent(expected: Parameters<typeof expectSent>[1]): R;
     /** Exactly this was done at a faulty server: how often, by tool. */
     toHaveDone(expected: Parameters<typeof expectDone>[1]): R;

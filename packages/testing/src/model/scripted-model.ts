@@ -17,12 +17,12 @@ export type ScriptedModel = Extract<LanguageModel, { readonly specificationVersi
 };
 
 /**
- * A language model that says one turn after the other, at once or as a stream. A function gives its turn when the time
- * has come. Calls of tools are numbered: `call-0-0` is the first of the first turn.
+ * Creates a language model that says one turn after the other, at once or as a stream. A function gives its turn when
+ * that begins. Calls of tools are numbered: `call-0-0` is the first of the first turn.
  *
  * @example
  * const model = scriptedModel([{ tool: "shop__order", input: { item: "tea" } }], "Ordered.");
- * @throws when it is asked for more than it has
+ * @throws {Error} when it is called more often than it has turns
  */
 export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[]): ScriptedModel {
   const [doGenerateCalls, doStreamCalls]: ModelCall[][] = [[], []];
@@ -58,7 +58,7 @@ export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[])
   } as unknown as ScriptedModel;
 }
 
-/** What the model was sent as the results of its calls in the last prompt, in order, as text. */
+/** The tool results in the model's last prompt, in order, as text. */
 export function toolResults({ doGenerateCalls, doStreamCalls }: ScriptedModel): string[] {
   const prompt = [...doGenerateCalls, ...doStreamCalls].at(-1)?.prompt ?? [];
   return prompt

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { Act } from "./front.ts";
 
-/** How the server answers beside the protocol. Each has carried the request out. */
+/** Answers that break the protocol. Each has carried the request out. */
 const malformations = {
   /** A page, with 200, as of a captive portal. */
   html: () => respond("<!doctype html><title>Welcome</title>", 200, "text/html"),
@@ -18,7 +18,7 @@ const malformations = {
   empty: () => respond(""),
 } satisfies Record<string, (message: object) => Response>;
 
-/** A way to answer beside the protocol. */
+/** An answer that breaks the protocol. */
 export type Malformation = keyof typeof malformations;
 
 /** How servers refuse a session that they have lost: 404 as the specification has it, and what else is about. */

@@ -8,7 +8,7 @@ export interface FaultOptions {
   readonly on?: string | ((request: SeenRequest) => boolean) | undefined;
   /** How many requests meet it. @default all until `heal` */
   readonly times?: number | undefined;
-  /** Whether the server carries a request out first that gets no answer, or another one. @default false */
+  /** Whether the server first carries out the request that meets the fault. @default false */
   readonly carriedOut?: boolean | undefined;
 }
 
@@ -67,12 +67,12 @@ export async function createFaults(server: Server) {
   const faulty = {
     ...front,
     meet,
-    /** Has `next` answer before all faults, or nothing. */
+    /** Has `next` answer before all faults; `undefined` removes it. */
     setGuard: (next: Guard | undefined) => void (guard = next),
     /**
      * Forgets all sessions, as a restart or an idle time-out does.
      *
-     * @param options.dialect how it refuses them from now on. @default "not-found"
+     * @param options.dialect how it refuses them from now on; by default `"not-found"`
      */
     forgetSessions(options: { dialect?: acts.LostSessionDialect } = {}): void {
       forgotten = { upTo: ids.length, dialect: options.dialect ?? "not-found" };
@@ -89,7 +89,7 @@ export async function createFaults(server: Server) {
     up: () => setOpen(true),
     /** Never answers. */
     hang: (options?: FaultOptions) => meet(() => new Promise(() => undefined), options),
-    /** Carries requests out so many milliseconds later. */
+    /** Carries requests out after `ms` milliseconds. */
     delay: (ms: number, options?: FaultOptions) =>
       meet(({ carryOut }) => wait(ms).then(() => carryOut()), options),
     /** Answers with this HTTP status, as a gateway does. */
@@ -100,13 +100,13 @@ export async function createFaults(server: Server) {
     /**
      * Carries requests out, sends half of the answer, and breaks the connection.
      *
-     * @param options.quietly whether the stream ends as if all were well instead. @default false
+     * @param options.quietly whether the stream ends as if all were well instead; by default not
      */
     cutStreams: (options: FaultOptions & { quietly?: boolean } = {}) =>
       meet(acts.cut(options.quietly ?? false), options),
     /** Sends answers byte by byte. */
     splitStreams: (options?: FaultOptions) => meet(acts.split, options),
-    /** Carries requests out, and answers beside the protocol. */
+    /** Carries requests out, and answers with what breaks the protocol. */
     answerMalformed: (kind: acts.Malformation, options?: FaultOptions) =>
       meet(acts.malform(kind), options),
     /** Carries the next request out, and holds its answer. */
@@ -135,7 +135,7 @@ export async function createFaults(server: Server) {
     },
     /** Ends all faults; what is forgotten stays forgotten. */
     heal: () => planned.clear(),
-    /** Ends it. */
+    /** Stops listening, and breaks the connections. */
     close: () => setOpen(false),
     /** The same as `close`, for `await using`. */
     [Symbol.asyncDispose]: () => setOpen(false),

@@ -81,10 +81,10 @@ export async function createFaultyServer({ now = Date.now, ...own }: FaultyServe
   const faults = await createFaults(fetch);
   return Object.assign(faults, mcp, {
     /**
-     * Wants a sign-in from now on: OAuth 2.1 at the server's own origin, with registration, PKCE, and refresh tokens
-     * that are good for one use. One that is used again revokes the grant.
+     * Requires a sign-in from now on: OAuth 2.1 at the server's own origin, with registration, PKCE, and refresh tokens
+     * that work once. A second use revokes the grant.
      *
-     * @param options.accessTokenSeconds how long an access token is good. @default 3600
+     * @param options.accessTokenSeconds how long an access token is valid; by default 3600
      */
     requireSignIn(options: { accessTokenSeconds?: number } = {}) {
       const signIn = createSignIn(faults.origin, now, options.accessTokenSeconds ?? 3_600);
@@ -181,11 +181,11 @@ function createMcp({ tools, sessions: hasSessions = true, era = "both" }: Faulty
   };
 
   return {
-    /** What really happened: each time that a tool did what it does, in order. */
+    /** What really happened: each run of a tool, in order. */
     ledger,
     /**
-     * Has a tool ask a person before it does what it does: with `input_required` in 2026-07-28, on the open stream
-     * before; round after round, several questions at once. A person who declines has nothing done. Without rounds it
+     * Has a tool ask a person before it runs: with `input_required` in 2026-07-28, on the open stream in earlier
+     * revisions. Each round may have several questions. If a person declines, the tool does not run. With no rounds it
      * asks no more.
      */
     ask: (tool: string, rounds: readonly Record<string, Question>[]) =>

@@ -9,7 +9,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describeRequest, type McpRequest, type Message, parseMessage } from "../message.ts";
 
-/** A request that reached the server, as it came: its headers have session ids and tokens. */
+/** A request as it reached the server, with the session ids and tokens in its headers. */
 export interface SeenRequest extends McpRequest {
   /** Which of the server's sessions it named: 1 for the first that was made. `undefined` for none, or an unknown one. */
   readonly session: number | undefined;
@@ -21,7 +21,7 @@ export interface SeenRequest extends McpRequest {
   readonly headers: Headers;
 }
 
-/** One request, for a fault: it is handed on to the server, or answered in another way than a server should. */
+/** One request, for a fault to answer or to hand on to the server. */
 export interface Exchange {
   readonly seen: SeenRequest;
   readonly body: string;

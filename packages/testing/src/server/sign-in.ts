@@ -105,7 +105,7 @@ export function createSignIn(origin: string, now: () => number, accessTokenSecon
       callback.search = String(new URLSearchParams({ code, state: asked("state"), iss: origin }));
       return callback;
     },
-    /** Access tokens of until now are refused; refresh tokens work. */
+    /** Refuses the access tokens so far; refresh tokens work. */
     expireAccessTokens: () => accessTokens.clear(),
     /** How many clients have registered, how often tokens were refreshed, and how often a used refresh token came. */
     counts,

@@ -10,8 +10,8 @@ import { describeRequest, type McpRequest, parseMessage } from "../message.ts";
  * - `after-send`: the server has the request, and the step has nothing of the answer.
  * - `during-answer`: the step has half of the answer.
  * - `after-answer`: the whole answer is there, and the step has done nothing with it.
- * - `before-load`, `after-load`, `before-save`, `during-save`, `after-save`, `before-delete`, `after-delete`: of the
- *   store that the step watches. "During" is on its way, and perhaps there.
+ * - `…-load`, `…-save`, `…-delete`: at a `get`, a `put` or `batch`, a `delete` of the store that the step watches.
+ *   `during-…`: it is on its way, and perhaps done.
  */
 export type StepPoint =
   | "before-send"
@@ -20,10 +20,10 @@ export type StepPoint =
   | "after-answer"
   | `${"before" | "during" | "after"}-${"load" | "save" | "delete"}`;
 
-/** At which of the step's requests or operations it is stopped. */
+/** The request or store operation at which a step is stopped. */
 export interface StopPlan {
   readonly at: StepPoint;
-  /** Of the points of requests: a JSON-RPC method, a tool, or the end of a URL's path. @default "tools/call" */
+  /** For requests: a JSON-RPC method, a tool, or the end of a URL's path. @default "tools/call" */
   readonly on?: string | undefined;
   /** Which one: 1 for the first. @default 1 */
   readonly nth?: number | undefined;

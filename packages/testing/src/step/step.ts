@@ -4,9 +4,9 @@ import type { SentRequest, StopPlan } from "./step-points.ts";
 
 /** What a step is given beside its input. */
 export interface StepContext {
-  /** For options of that name: the global `fetch` of a process, and in this one the only `fetch` with points. */
+  /** The step's `fetch`, with its points. In a process of its own the global `fetch` has them too. */
   readonly fetch: typeof globalThis.fetch;
-  /** Makes the points of a store known: give the step's code what this returns. */
+  /** Adds points to a store: give the step's code what this returns. */
   readonly watch: (store: SessionStore) => SessionStore;
   /** The clock of the test. @default the time */
   readonly now: () => number;
@@ -18,18 +18,18 @@ export type StepFunction<INPUT, OUTPUT> = (
   context: StepContext,
 ) => OUTPUT | Promise<OUTPUT>;
 
-/** Options of `startStep` and `runStep`. */
+/** Options of `startStep` and `runStep`. Only `input` and `clock` count for a function in this process. */
 export interface StepOptions<INPUT> {
   readonly input?: INPUT | undefined;
-  /** The `Date` of the step's process. In this process a step only gets its `now`. */
+  /** The `Date` of the step's process. A function only gets its `now`. @default the time */
   readonly clock?: Pick<Clock, "path" | "now"> | undefined;
-  /** Beside the variables of this process. */
+  /** Environment variables, beside those of this process. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Options for Node, such as `["--import", "tsx"]`. @default [] */
   readonly execArgv?: readonly string[] | undefined;
   /** Whether the process must end by itself after its output, as when nothing was left open. @default false */
   readonly endsByItself?: boolean | undefined;
-  /** Longer than this no step lasts, in milliseconds: then it is killed. @default 60000 */
+  /** The step is killed after this time, in milliseconds. @default 60000 */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -42,19 +42,19 @@ interface StoppedStep {
 /** Where a step is stopped: at a point, or as soon as something else has happened. */
 export type StopOptions = StopPlan | { readonly at: Promise<unknown> };
 
-/** A step that is ready. It begins when a test says what becomes of it. */
+/** A step that is ready. It begins with the first call of `finish`, `freeze`, or `kill` with a point. */
 export interface Step<OUTPUT> {
   /** Lets it work to its end. @throws the step's error, with its `name`, `message`, `code` and `data` */
   finish(): Promise<StoppedStep & { readonly output: OUTPUT }>;
   /**
-   * Has it work up to a point, and kills it there: `kill -9`. Without a point it is killed at once.
+   * Lets it work up to a point, and kills it there: `kill -9`. Without a point it is killed at once.
    *
-   * @throws {Error} if it ended before it was there
+   * @throws {Error} if it ended before the point
    */
   kill(stop?: StopOptions): Promise<StoppedStep>;
   /** The same, but it stands still (SIGSTOP) until `resume`, once. Not on Windows. */
   freeze(stop: StopOptions): Promise<StoppedStep>;
-  /** Lets it go on that is frozen; `finish` has its end. */
+  /** Lets a frozen step go on; `finish` waits for its end. */
   resume(): void;
 }
 

@@ -31,8 +31,8 @@ export interface OpenDurableConnectionsOptions {
 /** The connections of a run. */
 export interface DurableConnections {
   /**
-   * The tools of all connections, named `<connection>__<tool>` or by the connection's `toolNames`. Of a connection whose
-   * user has to sign in there is `<connection>__sign_in` alone. After the sign-in its tools are in this object.
+   * The tools of all connections, named `<connection>__<tool>` or by the connection's `toolNames`. A connection whose user
+   * has to sign in only has `<connection>__sign_in`. After the sign-in this object has its tools.
    */
   readonly tools: Record<string, RunTool>;
   /** The servers' instructions for their use, by connection. */
@@ -55,7 +55,7 @@ export interface DurableConnections {
  * await agent.stream({ messages, writable });
  * return { state: mcp.state };
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for wrong options
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  * @throws the engine's error if the step failed, for an undeclared connection for example
  */
 export async function openDurableConnections(

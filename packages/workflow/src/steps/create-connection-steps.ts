@@ -76,7 +76,7 @@ export interface ConnectionStepsOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** What an application's step functions call, and what its API routes call for the questions of runs. */
+/** For an application's step functions, and for its API routes that answer the questions of runs. */
 export interface ConnectionSteps extends ConnectionStepFunctions, RunQuestions {}
 
 const optionsSchema = optionalOptions({
@@ -106,7 +106,7 @@ const defaultExpiresInMs = 365 * 24 * 3_600_000;
  * }
  * mcpCall.maxRetries = 0;
  *
- * @throws {McpSessionError} `CONNECTION_INVALID`
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createConnectionSteps(options: ConnectionStepsOptions): ConnectionSteps {
   const checked = checkOptions(optionsSchema, options);

@@ -30,7 +30,7 @@ export interface RunQuestions {
    * several answers at once the run takes the first.
    *
    * @param responses an answer for each question, under the server's keys
-   * @param use.round the round that the answers are for, so that they never answer a later question. @default any
+   * @param use.round the round that the answers are for, so that they never answer a later question; by default any
    * @returns the call in the state `answering`
    * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`: the run sleeps on
    */
@@ -41,8 +41,9 @@ export interface RunQuestions {
     use: { readonly principal: Principal; readonly round?: number | undefined },
   ): Promise<WaitingCall>;
   /**
-   * Wakes the run after a sign-in. Each of its calls that waits for one looks whether it is there. If so it is carried
-   * out, at most once; otherwise it sleeps on. @throws {McpSessionError} `PRINCIPAL_REQUIRED`
+   * Wakes the run after a sign-in. It makes each call whose user has signed in, at most once; the others wait on.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`
    */
   wake(runId: string, use: { readonly principal: Principal }): Promise<void>;
   /** Takes a waiting call back, and wakes the run: its tool fails. @throws {McpSessionError} `NOT_WAITING` */
