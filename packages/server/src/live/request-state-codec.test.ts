@@ -85,6 +85,16 @@ test("a client with a session answers, and its call gets the state", async () =>
   expect(last?.message.result?.content?.[0]?.text).toBe('{"orderId":"order of tea"}');
 });
 
+test("a state that is too large is refused with the fix", async () => {
+  const client = await connectModern(start().handler);
+  const args = { item: "x".repeat(900_000) };
+  const result = await client.callTool({ name: "order", arguments: args });
+  expect(result).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining("too large: keep the value in session.state") }],
+  });
+});
+
 /** Answers a call of 2026-07-28 with a state of an earlier one. */
 async function answerWith(
   handler: (request: Request) => Promise<Response>,

@@ -1,4 +1,4 @@
-import type { Principal } from "@durable-mcp/core";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { invalidOption, isRecord, textDigest } from "@durable-mcp/core/internal";
 import { type SealingKeys, sealState, unsealState } from "@durable-mcp/core/sealing";
 import type { HandlerSettings } from "../base/settings.ts";
@@ -13,8 +13,9 @@ export interface RequestStateCodec {
   /**
    * A text for `inputRequired({ requestState })`, in the handler that asks.
    * @param value JSON, which `ctx.mcpReq.requestState()` returns when the client has answered
-   * @throws {McpSessionError} `STATE_INVALID` for what is not JSON
-   * @throws {Error} if the sealed text has more than 1,000,000 characters, or outside of a request's handler
+   * @throws {McpSessionError} `STATE_INVALID` for what is not JSON, and if the sealed text has more than 1,000,000
+   *   characters
+   * @throws {Error} outside of a request's handler
    */
   mint(this: void, value: unknown): Promise<string>;
   /**
@@ -67,7 +68,10 @@ function createCodec({
       // In an object: a state may be any JSON.
       const { sealed } = await sealState({ value }, { ...(await options()), expiresInMs });
       if (sealed !== undefined) return sealed;
-      throw new Error("The requestState is too large: keep it in session.state, and an id in it.");
+      const fix = "keep the value in session.state, and an id in the requestState";
+      throw new McpSessionError("STATE_INVALID", `The requestState is too large: ${fix}.`, {
+        data: { field: "requestState" },
+      });
     },
     verify: async (state) => {
       const opened = await unsealState(state, await options());

@@ -10,7 +10,7 @@ import { describeRequest, type McpRequest, parseMessage } from "../message.ts";
  * - `after-send`: the server has the request, and the step has nothing of the answer.
  * - `during-answer`: the step has half of the answer.
  * - `after-answer`: the whole answer is there, and the step has done nothing with it.
- * - `…-load`, `…-save`, `…-delete`: at a `get`, a `put` or `batch`, a `delete` of the store that the step watches.
+ * - `…-load`, `…-save`, `…-delete`: at a `get` or `getMany`, a `put` or `batch`, a `delete` of the store that the step watches.
  *   `during-…`: it is on its way, and perhaps done.
  */
 export type StepPoint =
@@ -101,6 +101,7 @@ export function createStepPoints(stop: () => Promise<void>) {
     watchStore: (store: SessionStore): SessionStore => {
       const { store: watched, meet } = createFaultyStore(store);
       meet("get", watching("load"));
+      meet("getMany", watching("load"));
       meet("put", watching("save"));
       meet("batch", watching("save"));
       meet("delete", watching("delete"));
