@@ -11,7 +11,7 @@ export default {
     },
     {
       name: "no-circle-of-folders",
-      comment: "Rooms import one way: docs/architecture.md has their order.",
+      comment: "Rooms import one way: ARCHITECTURE.md has their order.",
       severity: "error",
       scope: "folder",
       from: {},

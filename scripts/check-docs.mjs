@@ -42,7 +42,13 @@ const problems = [];
 const problem = (file, line, text) => problems.push(`${file}:${line} ${text}`);
 const read = (file) => readFileSync(join(root, file), "utf8");
 
-const patterns = ["docs/**/*.md", "*.md", "packages/*/README.md", "examples/*/README.md"];
+const patterns = [
+  "docs/**/*.md",
+  "*.md",
+  ".github/*.md",
+  "packages/*/README.md",
+  "examples/*/README.md",
+];
 const pages = new Map(
   globSync(patterns, {
     cwd: root,

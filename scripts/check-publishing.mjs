@@ -28,9 +28,9 @@ for (const file of globSync(".github/**/*.yml")) {
   for (const { message } of parseDocument(read(file)).errors) problems.push(`${file}: ${message}`);
 }
 for (const file of [...workflows, ".ci/run", "CONTRIBUTING.md"]) checkCommands(file, read(file));
-const [program, entry] = readMarkdown(read("docs/registry.md")).blocks;
+const [program, entry] = readMarkdown(read(".github/registry.md")).blocks;
 if (!entry.code.includes(`codeExample: \`${program.code.trimEnd()}\``)) {
-  problems.push("docs/registry.md: codeExample is to be the program above it");
+  problems.push(".github/registry.md: codeExample is to be the program above it");
 }
 const packages = globSync("packages/*/package.json").filter(
   (file) => !JSON.parse(read(file)).private,

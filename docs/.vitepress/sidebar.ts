@@ -63,13 +63,6 @@ const guides = {
 guides.Guides.push(...rest("guides", Object.values(guides).flat()));
 
 const group = (text: string, paths: readonly string[]) => ({ text, items: paths.map(page) });
-/** A group that begins folded. It leads to its first page itself: VitePress nests two buttons otherwise. */
-const folded = (text: string, paths: readonly string[]) => ({
-  ...group(text, paths.slice(1)),
-  link: page(paths[0]).link,
-  collapsed: true,
-});
-
 /** Written by docs/build/write-api-pages.mjs. */
 const api = {
   text: "API",
@@ -89,7 +82,6 @@ export const sidebar = [
   group("Help", ["troubleshooting"]),
   group("Reference", ["errors", ...rest("reference")]),
   api,
-  group("How it works", ["concepts", "architecture"]),
+  group("How it works", ["concepts"]),
   group("Results", ["results", "comparison"]),
-  folded("Project", ["registry"]),
 ];
