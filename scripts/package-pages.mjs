@@ -11,7 +11,7 @@ const pages = (top, folders = {}) => [
  * page may be in several. `npm run publishing` names a package or a guide that is missing here.
  */
 export const packagePages = {
-  core: pages("concepts architecture errors", {
+  core: pages("concepts errors", {
     clients: "index",
     guides: "when-a-server-forgets-you servers-without-sessions sealing",
     reference: "events state-format",
