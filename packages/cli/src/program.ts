@@ -66,6 +66,7 @@ Examples:
   durable-mcp probe https://mcp.example/mcp
   durable-mcp probe http://localhost:8931/mcp --call browser_tabs --args '{"action":"list"}'
   durable-mcp probe -- npx -y @modelcontextprotocol/server-memory
+  durable-mcp probe .cursor/mcp.json
   DURABLE_MCP_BEARER=… durable-mcp probe https://mcp.example/mcp
   durable-mcp probe https://mcp.example/mcp --header-env x-api-key=EXAMPLE_KEY
 
@@ -76,7 +77,8 @@ function addProbe(program: Command): void {
   program
     .command("probe")
     .description("Ask an MCP server what it is, and what durable-mcp will do with it.")
-    .argument("<target...>", "a URL, or after -- a command and its arguments")
+    .argument("[target...]", "a URL, an mcp.json, or after -- a command and its arguments")
+    .option("--mcp-json <path>", "probe each server of a file, whatever its name")
     .option("--json", "print one JSON document")
     .option("--call <name>", "call this tool: once alone, and once while a stream is open")
     .option("--args <json>", "the arguments of the call, a JSON object", readArguments)

@@ -5,6 +5,10 @@ import type { Answer, Refusal, Wire } from "./wire.ts";
 /** `ok`, what durable-mcp hopes for; `note`, worth knowing; `warning`, costs something; `failed`, no answer. */
 export type Outcome = "ok" | "note" | "warning" | "failed";
 
+export const marks: Readonly<Record<Outcome, string>> = {
+  ...{ ok: "✓", note: "i", warning: "!", failed: "✗" },
+};
+
 /** What one check has shown: a row of the table. */
 export interface Row {
   readonly check: string;
@@ -63,6 +67,8 @@ export interface Probe {
   readonly limits: { readonly requestMs: number; readonly watchMs: number };
   /** @default no tool is called */
   readonly call?: CallToMake | undefined;
+  /** Whether only its eras, its session and its tools are asked for. @default false */
+  readonly isShort?: boolean | undefined;
   /** Ends the probe; its sessions are ended all the same. */
   readonly signal: AbortSignal;
   /** Told the name of each check as it begins. */

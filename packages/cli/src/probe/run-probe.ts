@@ -2,13 +2,16 @@ import { endpointName } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
 import { bearerVariable, headersOf, variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
-import { createProgress, print, printJson, tell } from "../output/print.ts";
-import { renderTable } from "../output/table.ts";
-import type { Outcome, Probe, Row } from "./checks.ts";
-import { defineForCommand, defineForUrl } from "./definition.ts";
+import { jsonText, print, printJson, tell } from "../output/print.ts";
+import type { Probe } from "./checks.ts";
+import { defineForCommand, defineForUrl, moduleOf } from "./definition.ts";
+import { interruptible } from "./interruptible.ts";
 import { probeCommand } from "./probe-command.ts";
+import type { Seen } from "./probe-declared.ts";
+import { probeFile } from "./probe-file.ts";
 import { probeUrl } from "./probe-url.ts";
-import { judgeCommand, judgeServer, type Verdict } from "./verdict.ts";
+import { faultOf, seenJson, showProbe } from "./show-probe.ts";
+import { isThere, judgeCommand, judgeServer } from "./verdict.ts";
 
 /** The options of `probe`, as the command line has them. */
 interface ProbeOptions {
@@ -18,6 +21,8 @@ interface ProbeOptions {
   /** Names of variables, by header. */
   readonly headerEnv?: Readonly<Record<string, string>>;
   readonly env?: readonly string[];
+  /** A path. */
+  readonly mcpJson?: string;
   /** In seconds. */
   readonly timeout: number;
   readonly callTimeout: number;
@@ -30,32 +35,53 @@ export async function runProbe(
   words: readonly string[],
   options: ProbeOptions,
 ): Promise<void> {
-  const url = readTarget(words, options);
+  const file = readFileTarget(words, options);
+  const url = file === undefined ? readTarget(words, options) : undefined;
   const { call: name, args = {}, callTimeout } = options;
   const call = name === undefined ? undefined : { name, args, timeoutMs: callTimeout * 1_000 };
   const limits = { requestMs: options.timeout * 1_000, watchMs: options.watch * 1_000 };
-  const interruption = new AbortController();
-  const interrupt = () =>
-    interruption.abort(new CommandFailure("Interrupted. The sessions of the probe were ended."));
-  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
-  const progress = createProgress(command);
-  const common = { limits, call, signal: interruption.signal, onStart: progress.show };
-  try {
+  await interruptible(command, async (signal, progress) => {
+    const common = { limits, call, signal, onStart: progress.show };
+    if (file !== undefined) {
+      await probeFile(command, file, { ...common, json: options.json, clear: progress.clear });
+      return;
+    }
     const seen =
       url === undefined
         ? await probeTheCommand(words, options, common)
         : await probeTheUrl(command, url, options, common);
     progress.clear();
-    const { shown, facts, rows, verdict, definition } = seen;
-    if (options.json) printJson(command, { target: shown, ...verdict, facts, rows, definition });
-    else print(command, showProbe(shown, rows, verdict, definition));
-    const failed = rows.find(({ outcome }) => outcome === "failed");
-    if (failed !== undefined) throw new CommandFailure(`${failed.check}: ${failed.says}`);
-    if (!verdict.isUsable) throw new CommandFailure(verdict.sentences[0] ?? "");
-  } finally {
-    progress.clear();
-    process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+    if (options.json) printJson(command, seenJson(seen));
+    else {
+      const { definition } = seen;
+      const toPaste = definition && `\n\nTo paste\n${moduleOf(definition)}`;
+      print(command, showProbe(seen.shown, seen) + (toPaste ?? ""));
+    }
+    const fault = faultOf(seen);
+    if (fault !== undefined) throw new CommandFailure(fault);
+  });
+}
+
+/** The path of an `mcp.json`; `undefined` for a URL or a command. @throws {CommandFailure} for options of those */
+function readFileTarget(
+  words: readonly string[],
+  { mcpJson, call, args, env, headerEnv }: ProbeOptions,
+): string | undefined {
+  const [first = ""] = words;
+  const isFile =
+    words.length === 1 && /\.jsonc?$/i.test(first) && !/^[a-z][\w+.-]*:\/\//i.test(first);
+  const path = mcpJson ?? (isFile ? first : undefined);
+  if (path === undefined) {
+    if (words.length > 0) return undefined;
+    throw wrongUsage("Say what to probe: a URL, the path of an mcp.json, or after -- a command.");
   }
+  if (mcpJson !== undefined && words.length > 0)
+    throw wrongUsage("--mcp-json names all that is probed: leave the rest out.");
+  if (call ?? args ?? env ?? headerEnv)
+    throw wrongUsage(
+      "--call, --args, --env and --header-env are for one server: say its URL or command instead of a file.",
+    );
+  return path;
 }
 
 /**
@@ -99,7 +125,12 @@ function readUrl(text: string): URL {
   );
 }
 
-async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, common: Probe) {
+async function probeTheUrl(
+  command: Command,
+  url: URL,
+  options: ProbeOptions,
+  common: Probe,
+): Promise<Seen> {
   const headerVariables = options.headerEnv ?? {};
   const headers = headersOf(headerVariables);
   const isPlain = url.protocol === "http:" && !/^(?:localhost|127\.|\[::1\])/.test(url.hostname);
@@ -108,8 +139,7 @@ async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, co
   }
   const { facts, rows } = await probeUrl({ url, headers, ...common });
   const verdict = judgeServer(facts);
-  const isThere = facts.server !== undefined || facts.oldTransport || facts.authorization;
-  const definition = isThere
+  const definition = isThere(facts)
     ? defineForUrl(url, {
         ...{ verdict, server: facts.server, headerVariables },
         bearerVariable: process.env[bearerVariable] ? bearerVariable : undefined,
@@ -118,30 +148,19 @@ async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, co
   return { shown: endpointName(url), facts, rows, verdict, definition };
 }
 
-async function probeTheCommand(words: readonly string[], options: ProbeOptions, common: Probe) {
-  const variables = options.env ?? [];
-  const env = Object.fromEntries(variables.map((name) => [name, variableOf("--env", name)]));
+async function probeTheCommand(
+  words: readonly string[],
+  options: ProbeOptions,
+  common: Probe,
+): Promise<Seen> {
+  const names = options.env ?? [];
+  const env = Object.fromEntries(names.map((name) => [name, variableOf("--env", name)]));
   const { facts, rows } = await probeCommand({ words, env, ...common });
   const verdict = judgeCommand(facts);
+  const variables = Object.fromEntries(names.map((name) => [name, name]));
+  const expressions = words.map((word) => jsonText(word));
   const definition = verdict.isUsable
-    ? defineForCommand(words, { server: facts.server, variables })
+    ? defineForCommand({ words: expressions, server: facts.server, variables })
     : undefined;
   return { shown: words.join(" "), facts, rows, verdict, definition };
-}
-
-const marks: Readonly<Record<Outcome, string>> = { ok: "✓", note: "i", warning: "!", failed: "✗" };
-
-/** What a probe has seen, for people: a table, a verdict, and the definition to paste. */
-function showProbe(
-  target: string,
-  rows: readonly Row[],
-  { sentences: [first = "", ...rest] }: Verdict,
-  definition: string | undefined,
-): string {
-  const table = renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
-  return [
-    ...[target, table, "", "Verdict", first],
-    ...rest.map((sentence) => `- ${sentence}`),
-    ...(definition === undefined ? [] : ["", "To paste", definition]),
-  ].join("\n");
 }
