@@ -43,6 +43,7 @@ export async function runProgram(
     .showHelpAfterError("(add --help for what can be said here)")
     .addHelpText("after", exitCodes)
     .exitOverride();
+  addDoctor(program);
   addProbe(program);
   addSessions(program);
   addWaiting(program);
@@ -60,6 +61,27 @@ export async function runProgram(
 }
 
 // Each command loads its own code, so that help and the others do without it.
+
+const doctorHelp = `
+Examples:
+  DURABLE_MCP_STORE=postgres://… durable-mcp doctor --key-env STORE_KEY
+  durable-mcp doctor --mcp-json mcp.json --connections ./connections.ts
+
+Programs of the file are started, and the module is loaded: check only what is yours.
+Exit codes: 0 nothing failed; 1 a check failed; 2 wrong usage.`;
+
+function addDoctor(program: Command): void {
+  addStoreOptions(program.command("doctor"))
+    .description("Check what an application needs: Node, its store and keys, its MCP servers.")
+    .option("--redirect-url <url>", "the redirectUrl of createOAuth")
+    .option("--mcp-json <path>", "an mcpServers file; each of its servers is asked shortly")
+    .option("--connections <path>", "a module that exports connections, which are asked instead")
+    .addOption(seconds("--timeout <seconds>", "for each request to a server", 10))
+    .addHelpText("after", doctorHelp)
+    .action(async (options, command: Command) =>
+      (await import("./doctor/run-doctor.ts")).runDoctor(options, command),
+    );
+}
 
 const probeHelp = `
 Examples:

@@ -3,7 +3,10 @@ import type { Ending, OpenSessions } from "./open-sessions.ts";
 import type { Answer, Refusal, Wire } from "./wire.ts";
 
 /** `ok`, what durable-mcp hopes for; `note`, worth knowing; `warning`, costs something; `failed`, no answer. */
-export type Outcome = "ok" | "note" | "warning" | "failed";
+export type Outcome = (typeof outcomes)[number];
+
+/** The worst is the last one. */
+export const outcomes = ["ok", "note", "warning", "failed"] as const;
 
 export const marks: Readonly<Record<Outcome, string>> = {
   ...{ ok: "✓", note: "i", warning: "!", failed: "✗" },

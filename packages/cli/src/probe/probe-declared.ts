@@ -20,10 +20,13 @@ export interface Seen {
   readonly definition: Definition | undefined;
 }
 
+/** The row about what the file says. */
+export const entryCheck = "its entry";
+
 /** Probes a declared server. Values of its headers and variables are in nothing that it returns. */
 export async function probeDeclared(server: DeclaredServer, probe: Probe): Promise<Seen> {
   const { connection, name, problem, unknown } = server;
-  const check = "its entry";
+  const check = entryCheck;
   const wrong = (says: string): Seen => ({
     ...{ shown: name, facts: {}, definition: undefined, rows: [{ check, ...failed(says) }] },
     verdict: { isUsable: false, sentences: ["It was not probed."] },
@@ -55,8 +58,6 @@ async function probeItsUrl(
   const { facts, rows } = await probeUrl({ url, headers: textsOf(options.headers), ...probe });
   const verdict = judgeServer(facts);
   const written = Object.entries(textsOf(entry["headers"]));
-  const isBearer = ([header, text]: readonly [string, string]) =>
-    header.toLowerCase() === "authorization" && /^Bearer \$\{[^}]+\}$/.test(text);
   const token = written.find(isBearer)?.[1].slice("Bearer ".length);
   const others = written
     .filter((each) => !isBearer(each))
@@ -96,6 +97,10 @@ async function probeItsProgram(
       })
     : undefined;
   return { shown: words.join(" "), facts, rows, verdict, definition };
+}
+
+function isBearer([header, text]: readonly [string, string]): boolean {
+  return header.toLowerCase() === "authorization" && /^Bearer \$\{[^}]+\}$/.test(text);
 }
 
 /** A variable that a text of the file consists of, or what may be shown of its value. */

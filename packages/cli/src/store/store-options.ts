@@ -59,10 +59,14 @@ function textsOf(values: string | object): string[] {
   return Object.entries(values).map(([name, value]) => `${name}=${value}`);
 }
 
+/** Whether the options or the environment name a store. */
+export function hasStore({ store = process.env[addressVariable] }: StoreOptions): boolean {
+  return store !== undefined && store !== "";
+}
+
 /** The address of the store, which may hold a password. */
-export function storeAddress({ store }: Pick<StoreOptions, "store">): string {
-  const address = store ?? process.env[addressVariable];
-  if (address !== undefined && address !== "") return address;
+export function storeAddress(options: Pick<StoreOptions, "store">): string {
+  if (hasStore(options)) return options.store ?? process.env[addressVariable]!;
   throw wrongUsage(
     `--store is missing: give it, or set ${addressVariable}, such as --store file:sessions.db`,
   );
