@@ -74,8 +74,8 @@ function addDoctor(program: Command): void {
   addStoreOptions(program.command("doctor"))
     .description("Check what an application needs: Node, its store and keys, its MCP servers.")
     .option("--redirect-url <url>", "the redirectUrl of createOAuth")
-    .option("--mcp-json <path>", "an mcpServers file; each of its servers is asked shortly")
-    .option("--connections <path>", "a module that exports connections, which are asked instead")
+    .option("--mcp-json <path>", "an mcpServers file; each of its servers is asked")
+    .option("--connections <path>", "a module that exports connections; they are asked, too")
     .addOption(seconds("--timeout <seconds>", "for each request to a server", 10))
     .addHelpText("after", doctorHelp)
     .action(async (options, command: Command) =>

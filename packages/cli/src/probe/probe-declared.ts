@@ -115,7 +115,7 @@ function variableFor(name: string, what: string): string {
 }
 
 /** Those values of a record that are texts: a function needs a user. */
-export function textsOf(record: unknown): Record<string, string> {
+function textsOf(record: unknown): Record<string, string> {
   const entries = typeof record === "object" && record !== null ? Object.entries(record) : [];
   return Object.fromEntries(entries.filter(([, value]) => typeof value === "string"));
 }

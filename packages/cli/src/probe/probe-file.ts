@@ -33,7 +33,9 @@ export async function probeFile(
       all.map((seen) => ({ name: seen.name, ...seenJson(seen) })),
     );
   } else {
-    const shown = all.map((seen) => showProbe(`${seen.name}: ${seen.shown}`, seen));
+    const shown = all.map((seen) =>
+      showProbe(seen.name === seen.shown ? seen.name : `${seen.name}: ${seen.shown}`, seen),
+    );
     const definitions = all.flatMap(({ definition }) => definition ?? []);
     if (definitions.length > 0) shown.push(`To paste\n${connectionsModule(definitions)}`);
     print(command, shown.join("\n\n"));
