@@ -78,6 +78,28 @@ test("no value of a header, of a variable or of an argument is shown, and no esc
   expect(text.stdout).toContain('"x-api-key": () => process.env["MCP_NOTES_X_API_KEY"] ?? "",');
 });
 
+test("a program is defined without the values of its variables, and what names itself secret", async () => {
+  const code = `process.stdin.on("data", (chunk) => {
+    for (const line of String(chunk).split("\\n").filter(Boolean)) {
+      const { id, method } = JSON.parse(line);
+      const result = method === "tools/list" ? { tools: [] } : {
+        protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "files", version: process.env.WORD },
+      };
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    }
+  });`;
+  vi.stubEnv("FOLDER", "/a/folder/of/mine");
+  const args = ["-e", code, "--", "${FOLDER}", "--token=an-own-argument"];
+  const env = { WORD: "a-word-of-the-program", OTHER: "${env:FOLDER}" };
+  const path = writeFile({ mcpServers: { files: { command: process.execPath, args, env } } });
+  const { json, exitCode, stdout } = await runCliJson(...probe(path));
+  expect(exitCode).toBe(0);
+  expect(json[0].definition).toContain('"--", process.env["FOLDER"] ?? "", "--token=<secret>"],');
+  expect(json[0].definition).toContain('    WORD: () => process.env["WORD"] ?? "",');
+  expect(json[0].definition).toContain('    OTHER: () => process.env["FOLDER"] ?? "",');
+  expect(stdout).not.toMatch(/a-word-of|an-own-arg|folder\/of/);
+});
+
 test("a file as VS Code has it, with comments, under any name", async () => {
   const server = await startSessionServer();
   vi.stubEnv("SERVER_URL", server.url.href);
