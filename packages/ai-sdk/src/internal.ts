@@ -46,12 +46,8 @@ export { describeStandIn, signInWords } from "./tools/stand-in-tool.ts";
 export { isParked, resumeParked } from "./waiting/sign-in.ts";
 export { removeRecord } from "./records/end-record.ts";
 export { endForOperator, type InspectedRecord, inspectRecord } from "./records/operator-records.ts";
-export {
-  leastIdleMs,
-  type ListedRecord,
-  parseRecordOwner,
-  recordOwner,
-} from "./records/slot-record.ts";
+export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";
+export { recordOwner } from "./records/slot-record.ts";
 export { listRecords } from "./records/stored-records.ts";
 export { inParallel } from "./base/in-parallel.ts";
 export { deleteUnusedCalls, type ListedCall } from "./waiting/waiting-records.ts";

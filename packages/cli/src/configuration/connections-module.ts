@@ -5,37 +5,21 @@ import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import { CommandFailure } from "../output/command-failure.ts";
 import type { DeclaredServer } from "./mcp-json.ts";
 
-/**
- * Loads a module, and finds the connections in its exports: those that it exports, and those of records.
- *
- * @throws {CommandFailure} for a module that cannot be loaded, or has none
- */
-export async function readConnectionsModule(
-  path: string,
-  option: string,
-): Promise<DeclaredServer[]> {
-  const exported = await load(path, option);
-  const found = Object.entries(exported).flatMap(([name, value]): [string, unknown][] =>
-    isRecord(value) && !isConnection(value) ? Object.entries(value) : [[name, value]],
-  );
+/** Loads a module, and finds the connections that it exports, alone or in records. @throws {CommandFailure} */
+export async function readConnectionsModule(path: string): Promise<DeclaredServer[]> {
+  const exported: object = await import(pathToFileURL(resolve(path)).href).catch((error: Error) => {
+    const why = oneLine(error.message);
+    throw new CommandFailure(`--connections: the module cannot be loaded. It says: ${why}`);
+  });
+  const found = [exported, ...Object.values(exported)].filter(isRecord).flatMap(Object.entries);
   const connections = new Map(found.filter(([, value]) => isConnection(value)));
   if (connections.size === 0)
     throw new CommandFailure(
-      `${option}: the module exports no connection, and no record of connections. Export what your application uses.`,
+      "--connections: the module exports no connection, and no record of connections.",
     );
-  return Array.from(connections, ([name, connection]) => ({
-    ...{ name: oneLine(name), entry: {}, unknown: [] },
-    connection: connection as McpConnection,
-  }));
-}
-
-async function load(path: string, option: string): Promise<object> {
-  try {
-    return (await import(pathToFileURL(resolve(path)).href)) as object;
-  } catch (error) {
-    const why = oneLine(error instanceof Error ? error.message : String(error));
-    throw new CommandFailure(`${option}: the module cannot be loaded. It says: ${why}`);
-  }
+  return Array.from(connections, ([name, value]) => {
+    return { name: oneLine(name), connection: value as McpConnection, entry: {} };
+  });
 }
 
 function isConnection(value: unknown): boolean {

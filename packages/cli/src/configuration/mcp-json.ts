@@ -4,100 +4,78 @@ import { fromMcpServers } from "@durable-mcp/ai-sdk/stdio";
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import { CommandFailure } from "../output/command-failure.ts";
 
-/** A server that a file or a module declares. */
+/** A server that a file, a module or the command line declares. */
 export interface DeclaredServer {
-  /** Anybody may have written it: it is on one line. */
+  /** On one line: anybody may have written it. */
   readonly name: string;
   /** `undefined` with a problem, and for an entry that is disabled. */
   readonly connection?: McpConnection | undefined;
-  /** Why the entry cannot be used, and what to do. */
   readonly problem?: string | undefined;
   /** As it stands in the file, without the values of variables. */
   readonly entry: Readonly<Record<string, unknown>>;
-  /** Fields that `fromMcpServers` would refuse. */
-  readonly unknown: readonly string[];
 }
 
-/** Whether the file says that nobody uses the server. */
-export function isDisabled({ entry }: DeclaredServer): boolean {
-  return entry["disabled"] === true;
-}
+/** Those that `fromMcpServers` takes, or leaves aside. */
+const fields =
+  "url headers type command args env cwd description disabled alwaysAllow autoApprove".split(" ");
 
-const longestName = 60;
-const fields = ["url", "headers", "type", "command", "args", "env", "cwd", "description"];
-/** Those that clients write of their own, which `fromMcpServers` leaves aside. */
-const aside = ["disabled", "alwaysAllow", "autoApprove"];
-
-/**
- * Reads the servers of an `mcpServers` file. A fault of one entry is its own.
- *
- * @param option names the file in messages
- * @throws {CommandFailure} for a file that cannot be read, or has no servers
- */
-export function readMcpJson(path: string, option: string): DeclaredServer[] {
-  const file = parse(path, option);
+/** Reads an `mcpServers` file. A fault of one entry is its own. @throws {CommandFailure} for one of the file */
+export function readMcpJson(path: string): DeclaredServer[] {
+  const file = parse(path);
   const at = isRecord(file) && Object.hasOwn(file, "servers") ? "servers" : "mcpServers";
   const entries = isRecord(file) ? file[at] : undefined;
-  if (!isRecord(entries) || Array.isArray(entries))
-    throw new CommandFailure(
-      `${option}: the file has no mcpServers, or servers as VS Code has it: an object with an entry for each server.`,
-    );
-  if (Object.keys(entries).length === 0)
-    throw new CommandFailure(`${option}: ${at} of the file is empty. Add a server to it.`);
-  return Object.entries(entries).map(([name, entry]) => read(at, name, entry));
+  if (isRecord(entries) && !Array.isArray(entries) && Object.keys(entries).length > 0)
+    return Object.entries(entries).map(([name, entry]) => read(name, entry));
+  throw new CommandFailure(
+    `--mcp-json: ${at} of the file must be an object with an entry for each server.`,
+  );
 }
 
-function parse(path: string, option: string): unknown {
-  let text: string;
+function parse(path: string): unknown {
   try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    const { code } = error as { code?: string };
-    throw new CommandFailure(`${option}: the file cannot be read (${code}). Correct its path.`);
-  }
-  // Editors allow comments, and commas before a closing bracket.
-  const plain = text
-    .replace(/^\uFEFF/, "")
-    .replaceAll(/("(?:[^"\\]|\\.)*")|\/\/.*|\/\*[^]*?\*\//g, "$1")
-    .replaceAll(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, "$1");
-  try {
+    // Editors allow comments, and commas before a closing bracket.
+    const plain = readFileSync(path, "utf8")
+      .replaceAll(/("(?:[^"\\]|\\.)*")|\/\/.*|\/\*[^]*?\*\/|^\uFEFF/g, "$1")
+      .replaceAll(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, "$1");
     return JSON.parse(plain);
-  } catch {
+  } catch (error) {
     // The message of the parser would repeat what may be a secret.
-    throw new CommandFailure(`${option}: the file is no JSON. Correct it.`);
+    const why = error instanceof SyntaxError ? "is no JSON" : "cannot be read";
+    throw new CommandFailure(`--mcp-json: the file ${why}. Correct it, or its path.`);
   }
 }
 
-function read(at: string, name: string, value: unknown): DeclaredServer {
-  const entry = isRecord(value) ? value : {};
-  const unknown = Object.keys(entry).filter((field) => ![...fields, ...aside].includes(field));
-  const declared = { name: oneLine(name, longestName), entry, unknown };
+function read(name: string, value: unknown): DeclaredServer {
+  const declared = { name: oneLine(name, 60), entry: isRecord(value) ? value : {} };
   if (isDisabled(declared)) return declared;
-  const missing = references(entry).filter(({ name: variable, fallback }) => {
-    return fallback === undefined && !process.env[variable];
-  });
-  if (missing.length > 0) return { ...declared, problem: needs(missing) };
+  const missing = references(declared).filter(({ value: its }) => !its);
+  if (missing.length > 0) {
+    const names = missing.map((each) => oneLine(each.name, 60)).join(", ");
+    const fix = names.includes(":") ? "Write ${NAME} in the place of an editor's question." : "";
+    return { ...declared, problem: `The environment has no ${names}: set it. ${fix}`.trimEnd() };
+  }
   try {
-    const options = { variables: process.env, ignore: unknown };
-    const [connection] = Object.values(fromMcpServers({ [at]: { [name]: value } }, options));
+    const options = { variables: process.env, ignore: unknownFields(declared) };
+    const [connection] = Object.values(fromMcpServers({ mcpServers: { [name]: value } }, options));
     return { ...declared, connection };
   } catch (error) {
     return { ...declared, problem: oneLine((error as Error).message) };
   }
 }
 
-interface Reference {
-  readonly name: string;
-  readonly fallback: string | undefined;
+/** Whether the file says that nobody uses the server. */
+export const isDisabled = ({ entry }: DeclaredServer) => entry["disabled"] === true;
+
+/** The fields that `fromMcpServers` would refuse. */
+export function unknownFields({ entry }: DeclaredServer): string[] {
+  return Object.keys(entry).filter((field) => !fields.includes(field));
 }
 
-/** The variables of an entry, each once: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
-export function references(entry: DeclaredServer["entry"]): Reference[] {
+/** The variables of an entry with their values: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
+export function references({ entry }: DeclaredServer) {
   const used = JSON.stringify(fields.map((field) => entry[field]));
-  const found = [
-    ...used.matchAll(/\$\{(?:env:)?((?:[A-Za-z]+:)?[A-Za-z_][\w.-]*)(?::-([^}]*))?\}/g),
-  ];
-  return [...new Map(found.map(([, name = "", fallback]) => [name, { name, fallback }])).values()];
+  const found = used.matchAll(/\$\{(?:env:)?((?:[A-Za-z]+:)?[A-Za-z_][\w.-]*)(:-[^}]*)?\}/g);
+  return Array.from(found, ([, name = "", other]) => ({ name, value: process.env[name] || other }));
 }
 
 /** The variable that a text consists of; `undefined` for any other text. */
@@ -105,10 +83,10 @@ export function variableIn(text: unknown): string | undefined {
   return /^\$\{(?:env:)?([A-Za-z_]\w*)\}$/.exec(String(text))?.[1];
 }
 
-function needs(missing: readonly Reference[]): string {
-  const names = missing.map(({ name }) => oneLine(name, longestName)).join(", ");
-  const asked = missing.some(({ name }) => name.includes(":"))
-    ? " What an editor asks for needs a variable in its place: ${NAME}."
-    : "";
-  return `The environment has no value for: ${names}. Set it.${asked}`;
+/** The texts of a record: a function needs a user. */
+export function textsOf(record: unknown): Record<string, string> {
+  const entries: [string, unknown][] = isRecord(record) ? Object.entries(record) : [];
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
+  );
 }

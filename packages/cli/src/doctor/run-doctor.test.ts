@@ -102,10 +102,10 @@ async function startSealed() {
 
 describe("the keys", () => {
   test.each([
-    [["--key-env", "KEY"], "ok", /opens all 2 sealed records.*--fingerprint-key-env/],
-    [["--key-env", "KEY", "--fingerprint-key-env", "MARK"], "ok", /opens all 2 sealed records/],
-    [["--key-env", "OTHER", "--previous-key-env", "KEY"], "ok", /opens all 2/],
-    [[], "warning", /2 records sealed.*--key-env/],
+    [["--key-env", "KEY"], "ok", /opens 2 sealed records.*--fingerprint-key-env/],
+    [["--key-env", "KEY", "--fingerprint-key-env", "MARK"], "ok", /opens 2 sealed records/],
+    [["--key-env", "OTHER", "--previous-key-env", "KEY"], "ok", /opens 2 sealed/],
+    [[], "warning", /has 2 sealed records.*--key-env/],
     [["--key-env", "OTHER"], "failed", /2 of 2 sealed records cannot be opened/],
     [["--key-env", "SHORT"], "failed", /SHORT is no key: 32 bytes as base64/],
     [["--key-env", "NO_SUCH"], "failed", /NO_SUCH/],

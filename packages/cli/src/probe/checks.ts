@@ -1,4 +1,5 @@
 import { abortable, createScrubber, scrubJson, timeLimited } from "@durable-mcp/core/internal";
+import { renderTable } from "../output/table.ts";
 import type { Ending, OpenSessions } from "./open-sessions.ts";
 import type { Answer, Refusal, Wire } from "./wire.ts";
 
@@ -8,16 +9,18 @@ export type Outcome = (typeof outcomes)[number];
 /** The worst is the last one. */
 export const outcomes = ["ok", "note", "warning", "failed"] as const;
 
-export const marks: Readonly<Record<Outcome, string>> = {
-  ...{ ok: "✓", note: "i", warning: "!", failed: "✗" },
-};
-
 /** What one check has shown: a row of the table. */
 export interface Row {
   readonly check: string;
   readonly outcome: Outcome;
   /** In sentences, for people. */
   readonly says: string;
+}
+
+const marks: Readonly<Record<Outcome, string>> = { ok: "✓", note: "i", warning: "!", failed: "✗" };
+
+export function renderRows(rows: readonly Row[]): string {
+  return renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
 }
 
 /** What the checks know of a server behind a URL. What was not asked, or not answered, is missing. */

@@ -7,7 +7,8 @@ const moduleForUrl = (...given: Parameters<typeof defineForUrl>) =>
 const input = {
   verdict: { isUsable: true, sentences: [], session: "stateful" },
   server: { name: "notes-mcp-server" },
-  headerVariables: {},
+  entry: {},
+  scrub: String,
 } as const;
 
 test("a definition has the options of the verdict", () => {
@@ -27,7 +28,8 @@ test("credentials are read from the variables that the probe read, and a token g
   const url = new URL("https://mcp.example/mcp");
   expect(moduleForUrl(url, { ...input, verdict })).toContain("  auth: oauth,");
   const text = moduleForUrl(url, {
-    ...{ ...input, verdict, headerVariables: { "x-key": "KEY" }, bearerVariable: "TOKEN" },
+    ...{ ...input, verdict },
+    entry: { headers: { "x-key": "${KEY}", Authorization: "Bearer ${env:TOKEN}" } },
   });
   expect(text).toContain('  auth: () => process.env["TOKEN"] ?? "",');
   expect(text).toContain('    "x-key": () => process.env["KEY"] ?? "",');
@@ -51,9 +53,11 @@ test("the words of a server cannot leave their place", () => {
 });
 
 test("a program is defined with its arguments and the names of its variables", () => {
-  const words = ["npx", "-y", "some-server"].map((word) => JSON.stringify(word));
-  const options = { words, server: { name: "1 2 3" }, variables: { API_KEY: "API_KEY" } };
-  expect(moduleOf(defineForCommand(options))).toBe(
+  const words = ["npx", "-y", "some-server"];
+  const [command, ...args] = words;
+  const entry = { command, args, env: { API_KEY: "${API_KEY}" } };
+  const given = { ...input, entry, server: { name: "1 2 3" } };
+  expect(moduleOf(defineForCommand(words, given))).toBe(
     `import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 
 export const server = defineMcpStdioConnection({

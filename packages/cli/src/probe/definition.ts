@@ -1,12 +1,11 @@
 import { endpointName } from "@durable-mcp/core/internal";
+import { textsOf, variableIn } from "../configuration/mcp-json.ts";
 import { jsonText } from "../output/print.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** The definition of a connection, to paste. */
 export interface Definition {
-  /** Lines. */
   readonly imports: readonly string[];
-  /** Of the connection. */
   readonly name: string;
   /** An expression. */
   readonly text: string;
@@ -19,80 +18,81 @@ export interface DefinitionInput {
   readonly server: { readonly name: string; readonly title?: string } | undefined;
   /** @default made of the server's own name */
   readonly name?: string | undefined;
-  /** An expression in the place of the URL. @default the URL, without what may be secret in it */
-  readonly urlText?: string | undefined;
-  /** Names of variables, by the header that each one fills. */
-  readonly headerVariables: Readonly<Record<string, string>>;
-  /** The variable of the bearer token, if one was given. */
-  readonly bearerVariable?: string | undefined;
+  /** As an `mcpServers` file has it. Its variables are named, and no value of its headers and `env` is shown. */
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** Takes what is secret out of a text. */
+  readonly scrub: (text: string) => string;
 }
 
 const signInGuide = "https://github.com/durable-mcp/durable-mcp/blob/main/docs/guides/sign-in.md";
+const importOfOAuth = `import { oauth } from "./oauth.ts"; // createOAuth: ${signInGuide}`;
+const importOfUrls = 'import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";';
+const importOfPrograms = 'import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";';
+/** Stands in the place of what is secret. */
+export const secret = "<secret>";
+const fillIn = " // the rest may be secret: fill it in";
 
 export function defineForUrl(url: URL, input: DefinitionInput): Definition {
-  const { verdict, headerVariables, bearerVariable } = input;
-  const headers = Object.entries(headerVariables).map(
-    ([name, variable]) => `    ${jsonText(name)}: () => ${variableText(variable)},`,
-  );
-  const { urlText = jsonText(endpointName(url)) } = input;
-  const isWhole = urlText === jsonText(url.href) || isVariable(urlText);
-  const wantsSignIn = verdict.auth === "oauth" && bearerVariable === undefined;
+  const { entry, name = "", scrub, verdict } = input;
+  const [auth, headers]: [string[], string[]] = [[], []];
+  for (const [header, text] of Object.entries(textsOf(entry["headers"]))) {
+    const [, token] = /^authorization: Bearer (\$\{.+)$/i.exec(`${header}: ${text}`) ?? [];
+    const own = `MCP_${name}_${header}`.toUpperCase().replaceAll(/\W+/g, "_");
+    const value = `() => ${variableText(variableIn(token ?? text) ?? own)},`;
+    if (token === undefined) headers.push(`    ${jsonText(header)}: ${value}`);
+    else auth.push(`  auth: ${value}`);
+  }
+  const shown = scrub(endpointName(url));
+  const isWhole = shown === url.href || variableIn(entry["url"]) !== undefined;
+  const wantsSignIn = verdict.auth === "oauth" && auth.length === 0;
   const lines = [
     "defineMcpClientConnection({",
-    `  url: ${urlText},${isWhole ? "" : fillIn}`,
-    `  description: ${describe(input)}, // for people, and in prompts`,
+    `  url: ${expressionOf(entry["url"], shown)},${isWhole ? "" : fillIn}`,
+    describe(input),
     ...(verdict.session === undefined ? [] : [`  session: "${verdict.session}",`]),
     ...(verdict.memory === "server" ? ['  memory: "server",'] : []),
     ...(verdict.memory === "pinned" ? ["  memory: { pinMs: 10 * 60_000 },"] : []),
-    ...(wantsSignIn ? ["  auth: oauth,"] : []),
-    ...(bearerVariable === undefined ? [] : [`  auth: () => ${variableText(bearerVariable)},`]),
+    ...(wantsSignIn ? ["  auth: oauth,"] : auth),
     ...(headers.length === 0 ? [] : ["  headers: {", ...headers, "  },"]),
     "})",
   ];
-  const imports = [
-    'import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";',
-    ...(wantsSignIn ? [`import { oauth } from "./oauth.ts"; // createOAuth: ${signInGuide}`] : []),
-  ];
+  const imports = [importOfUrls, ...(wantsSignIn ? [importOfOAuth] : [])];
   return { imports, name: nameOf(input), text: lines.join("\n") };
 }
 
-interface CommandInput extends Pick<DefinitionInput, "server" | "name"> {
-  /** Expressions: the program and its arguments. */
-  readonly words: readonly string[];
-  /** Names of variables, by the variable of the program that each one fills. */
-  readonly variables: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
-  /** Whether something secret was left out of the words. */
-  readonly isCut?: boolean | undefined;
-}
-
-export function defineForCommand(input: CommandInput): Definition {
-  const { cwd, isCut, words, variables } = input;
-  const [command = "", ...args] = words;
-  const env = Object.entries(variables).map(
-    ([name, variable]) => `    ${keyText(name)}: () => ${variableText(variable)},`,
+/** @param words the program and its arguments */
+export function defineForCommand(words: readonly string[], input: DefinitionInput): Definition {
+  const { entry, scrub } = input;
+  const written = Array.isArray(entry["args"]) ? (entry["args"] as unknown[]) : [];
+  const [command = "", ...args] = [entry["command"], ...written].map((word, at) =>
+    expressionOf(word, scrub(words[at] ?? "")),
   );
+  const env = Object.entries(textsOf(entry["env"])).map(
+    ([name, text]) => `    ${keyText(name)}: () => ${variableText(variableIn(text) ?? name)},`,
+  );
+  const { cwd } = entry;
+  const given = args.join(", ");
   const lines = [
     "defineMcpStdioConnection({",
     `  command: ${command},`,
-    ...(args.length === 0 ? [] : [`  args: [${args.join(", ")}],${isCut ? fillIn : ""}`]),
-    ...(cwd === undefined ? [] : [`  cwd: ${cwd},`]),
-    `  description: ${describe(input)}, // for people, and in prompts`,
+    ...(args.length === 0 ? [] : [`  args: [${given}],${given.includes(secret) ? fillIn : ""}`]),
+    ...(typeof cwd === "string" ? [`  cwd: ${expressionOf(cwd, scrub(cwd))},`] : []),
+    describe(input),
     ...(env.length === 0 ? [] : ["  env: {", ...env, "  },"]),
     "})",
   ];
-  const imports = ['import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";'];
-  return { imports, name: nameOf(input), text: lines.join("\n") };
+  return { imports: [importOfPrograms], name: nameOf(input), text: lines.join("\n") };
 }
-
-const fillIn = " // the rest may be secret: fill it in";
 
 /** A module with one connection. */
 export function moduleOf({ imports, name, text }: Definition): string {
   return [...imports, "", `export const ${identifierOf(name)} = ${text};`].join("\n");
 }
 
-/** A module with connections of which each has a name of its own. */
+/** What a connection may be named. */
+const connectionName = /^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
+
+/** A module with several, in one object. */
 export function connectionsModule(definitions: readonly Definition[]): string {
   const taken = new Set<string>();
   const members = definitions.map(({ name, text }) => {
@@ -106,29 +106,24 @@ export function connectionsModule(definitions: readonly Definition[]): string {
   return [...imports, "", "export const connections = {", ...members, "};"].join("\n");
 }
 
-/** What a connection may be named. */
-const connectionName = /^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
+const keyText = (name: string) => (/^[A-Za-z]\w*$/.test(name) ? name : jsonText(name));
+const variableText = (name: string) => `process.env[${jsonText(name)}] ?? ""`;
 
-function keyText(name: string): string {
-  return /^[A-Za-z]\w*$/.test(name) ? name : jsonText(name);
+/** The variable that a text consists of, or what may be shown of its value. */
+function expressionOf(written: unknown, shown: string): string {
+  const variable = variableIn(written);
+  return variable === undefined ? jsonText(shown) : variableText(variable);
 }
-
-/** The expression of a variable's value. */
-export function variableText(name: string): string {
-  return `process.env[${jsonText(name)}] ?? ""`;
-}
-
-const isVariable = (text: string) => text.startsWith("process.env[");
 
 const longestDescription = 80;
 
-function describe({ server }: Pick<DefinitionInput, "server">): string {
+function describe({ server }: DefinitionInput): string {
   const text = server?.title ?? server?.name ?? "";
-  return jsonText(text.slice(0, longestDescription) || "What to use it for.");
+  const shown = jsonText(text.slice(0, longestDescription) || "What to use it for.");
+  return `  description: ${shown}, // for people, and in prompts`;
 }
 
-const nameOf = ({ name, server }: Pick<DefinitionInput, "name" | "server">) =>
-  name ?? identifierOf(server?.name);
+const nameOf = ({ name, server }: DefinitionInput) => name || identifierOf(server?.name);
 
 const reserved =
   /^(?:default|delete|export|import|function|new|null|package|return|this|void|with)$/;

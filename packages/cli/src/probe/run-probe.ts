@@ -1,17 +1,13 @@
-import { endpointName } from "@durable-mcp/core/internal";
+import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { inParallel } from "@durable-mcp/ai-sdk/internal";
+import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import type { Command } from "commander";
+import { type DeclaredServer, isDisabled, readMcpJson } from "../configuration/mcp-json.ts";
 import { bearerVariable, headersOf, variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
-import { jsonText, print, printJson, tell } from "../output/print.ts";
-import type { Probe } from "./checks.ts";
-import { defineForCommand, defineForUrl, moduleOf } from "./definition.ts";
-import { interruptible } from "./interruptible.ts";
-import { probeCommand } from "./probe-command.ts";
-import type { Seen } from "./probe-declared.ts";
-import { probeFile } from "./probe-file.ts";
-import { probeUrl } from "./probe-url.ts";
-import { faultOf, seenJson, showProbe } from "./show-probe.ts";
-import { isThere, judgeCommand, judgeServer } from "./verdict.ts";
+import { createProgress, tell } from "../output/print.ts";
+import { probeDeclared } from "./probe-declared.ts";
+import { printProbes } from "./print-probes.ts";
 
 /** The options of `probe`, as the command line has them. */
 interface ProbeOptions {
@@ -36,30 +32,39 @@ export async function runProbe(
   options: ProbeOptions,
 ): Promise<void> {
   const file = readFileTarget(words, options);
-  const url = file === undefined ? readTarget(words, options) : undefined;
-  const { call: name, args = {}, callTimeout } = options;
-  const call = name === undefined ? undefined : { name, args, timeoutMs: callTimeout * 1_000 };
+  const all = file === undefined ? [declare(command, words, options)] : readMcpJson(file);
+  const off = all.filter(isDisabled).map((server) => server.name);
+  if (off.length > 0) tell(command, `Disabled in the file, and not probed: ${off.join(", ")}.`);
+  const { call: tool, args = {}, callTimeout } = options;
+  const call =
+    tool === undefined ? undefined : { name: tool, args, timeoutMs: callTimeout * 1_000 };
   const limits = { requestMs: options.timeout * 1_000, watchMs: options.watch * 1_000 };
-  await interruptible(command, async (signal, progress) => {
-    const common = { limits, call, signal, onStart: progress.show };
-    if (file !== undefined) {
-      await probeFile(command, file, { ...common, json: options.json, clear: progress.clear });
-      return;
-    }
-    const seen =
-      url === undefined
-        ? await probeTheCommand(words, options, common)
-        : await probeTheUrl(command, url, options, common);
+  const servers = all.filter((server) => !isDisabled(server));
+  const seen = await interruptible(command, async (signal, { show }) =>
+    inParallel(servers, async (server) => {
+      const onStart = (check: string) => show(server.name ? `${server.name}: ${check}` : check);
+      return await probeDeclared(server, { limits, call, signal, onStart });
+    }),
+  );
+  printProbes(command, seen, { json: options.json, isFile: file !== undefined });
+}
+
+/** Runs probes. An interruption of this process ends them, and they end their sessions. */
+export async function interruptible<T>(
+  command: Command,
+  work: (signal: AbortSignal, progress: ReturnType<typeof createProgress>) => Promise<T>,
+): Promise<T> {
+  const interruption = new AbortController();
+  const interrupt = () =>
+    interruption.abort(new CommandFailure("Interrupted. The sessions of the probe were ended."));
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  const progress = createProgress(command);
+  try {
+    return await work(interruption.signal, progress);
+  } finally {
     progress.clear();
-    if (options.json) printJson(command, seenJson(seen));
-    else {
-      const { definition } = seen;
-      const toPaste = definition && `\n\nTo paste\n${moduleOf(definition)}`;
-      print(command, showProbe(seen.shown, seen) + (toPaste ?? ""));
-    }
-    const fault = faultOf(seen);
-    if (fault !== undefined) throw new CommandFailure(fault);
-  });
+    process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+  }
 }
 
 /** The path of an `mcp.json`; `undefined` for a URL or a command. @throws {CommandFailure} for options of those */
@@ -67,16 +72,13 @@ function readFileTarget(
   words: readonly string[],
   { mcpJson, call, args, env, headerEnv }: ProbeOptions,
 ): string | undefined {
-  const [first = ""] = words;
-  const isFile =
-    words.length === 1 && /\.jsonc?$/i.test(first) && !/^[a-z][\w+.-]*:\/\//i.test(first);
-  const path = mcpJson ?? (isFile ? first : undefined);
-  if (path === undefined) {
-    if (words.length > 0) return undefined;
-    throw wrongUsage("Say what to probe: a URL, the path of an mcp.json, or after -- a command.");
-  }
-  if (mcpJson !== undefined && words.length > 0)
-    throw wrongUsage("--mcp-json names all that is probed: leave the rest out.");
+  const isFile = words.length === 1 && /^(?!\w+:\/\/).*\.jsonc?$/i.test(words[0]!);
+  const path = mcpJson ?? (isFile ? words[0] : undefined);
+  if ((mcpJson === undefined) === (words.length === 0))
+    throw wrongUsage(
+      "Say one: a URL, the path of an mcp.json (also with --mcp-json), or after -- a command.",
+    );
+  if (path === undefined) return undefined;
   if (call ?? args ?? env ?? headerEnv)
     throw wrongUsage(
       "--call, --args, --env and --header-env are for one server: say its URL or command instead of a file.",
@@ -125,42 +127,32 @@ function readUrl(text: string): URL {
   );
 }
 
-async function probeTheUrl(
+/** What is declared by the words and options of a command line, as an entry of a file says it. */
+function declare(
   command: Command,
-  url: URL,
+  words: readonly string[],
   options: ProbeOptions,
-  common: Probe,
-): Promise<Seen> {
-  const headerVariables = options.headerEnv ?? {};
-  const headers = headersOf(headerVariables);
+): DeclaredServer {
+  const url = readTarget(words, options);
+  const description = "The server that is probed.";
+  if (url === undefined) {
+    const [program = "", ...args] = words;
+    const names = options.env ?? [];
+    const env = Object.fromEntries(names.map((name) => [name, variableOf("--env", name)]));
+    const written = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
+    const connection = defineMcpStdioConnection({ command: program, args, env, description });
+    return { name: "", connection, entry: { command: program, args, env: written } };
+  }
+  const headers = headersOf(options.headerEnv);
   const isPlain = url.protocol === "http:" && !/^(?:localhost|127\.|\[::1\])/.test(url.hostname);
   if (isPlain && Object.keys(headers).length > 0) {
     tell(command, "Warning: credentials go to this http URL unencrypted.");
   }
-  const { facts, rows } = await probeUrl({ url, headers, ...common });
-  const verdict = judgeServer(facts);
-  const definition = isThere(facts)
-    ? defineForUrl(url, {
-        ...{ verdict, server: facts.server, headerVariables },
-        bearerVariable: process.env[bearerVariable] ? bearerVariable : undefined,
-      })
-    : undefined;
-  return { shown: endpointName(url), facts, rows, verdict, definition };
-}
-
-async function probeTheCommand(
-  words: readonly string[],
-  options: ProbeOptions,
-  common: Probe,
-): Promise<Seen> {
-  const names = options.env ?? [];
-  const env = Object.fromEntries(names.map((name) => [name, variableOf("--env", name)]));
-  const { facts, rows } = await probeCommand({ words, env, ...common });
-  const verdict = judgeCommand(facts);
-  const variables = Object.fromEntries(names.map((name) => [name, name]));
-  const expressions = words.map((word) => jsonText(word));
-  const definition = verdict.isUsable
-    ? defineForCommand({ words: expressions, server: facts.server, variables })
-    : undefined;
-  return { shown: words.join(" "), facts, rows, verdict, definition };
+  const variables = Object.entries({ ...options.headerEnv });
+  const written = {
+    ...(process.env[bearerVariable] && { authorization: `Bearer \${${bearerVariable}}` }),
+    ...Object.fromEntries(variables.map(([header, variable]) => [header, `\${${variable}}`])),
+  };
+  const connection = defineMcpClientConnection({ url, headers, description });
+  return { name: "", connection, entry: { url: url.href, headers: written } };
 }

@@ -14,11 +14,6 @@ export interface Verdict {
 
 const unusable = (...sentences: string[]): Verdict => ({ isUsable: false, sentences });
 
-/** Whether an MCP server answered, or one that wants to know who asks. */
-export function isThere({ server, oldTransport, authorization }: Facts): boolean {
-  return server !== undefined || oldTransport === true || authorization !== undefined;
-}
-
 /** The verdict on a server behind a URL. */
 export function judgeServer(facts: Facts): Verdict {
   const { authorization, handshake, modern, oldTransport, tools } = facts;

@@ -94,7 +94,7 @@ describe("sessions list", () => {
     expect(other.stdout).toContain("has no sessions like these");
     const half = await runCli("sessions", "list", "--store", address, "--user", "alice");
     expect(half).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(half.stderr).toContain("--issuer is missing");
+    expect(half.stderr).toContain("--user needs --issuer");
     const both = await ofUser("alice", "https://idp.test", "--owner", "app");
     expect(both).toMatchObject({ exitCode: 2, stdout: "" });
   });
@@ -184,7 +184,7 @@ describe("in an encrypted store", () => {
     const ofAlice = ["--store", address, "--user", "alice", "--issuer", "https://idp.test"];
     const hidden = await runCli("sessions", "list", ...ofAlice);
     expect(hidden).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(hidden.stderr).toMatch(/2 records are hidden.*--key-env/);
+    expect(hidden.stderr).toMatch(/owners are hidden.*--key-env/);
     expect(hidden.stderr).not.toMatch(/alice|idp\.test/);
     vi.stubEnv("STORE_KEY", keys.current);
     const { json } = await runCliJson("sessions", "list", ...ofAlice, "--key-env", "STORE_KEY");

@@ -1,7 +1,6 @@
 import { recordOwner } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
-import { count } from "../output/print-values.ts";
 import type { CallRow, Look, Row, SessionRow } from "./look.ts";
 
 /** The options that choose rows. */
@@ -51,14 +50,10 @@ export function filterLook(look: Look, filter: RowFilter): Look {
 /** The owner, as a store has it, of `--user` and `--issuer`. Messages do not repeat them. */
 function userOf({ user, issuer, owner }: RowFilter, rows: readonly Row[]): string | undefined {
   if (user === undefined && issuer === undefined) return undefined;
-  if (!user) throw wrongUsage("--user is missing: the user's id in your application.");
-  if (!issuer) throw wrongUsage("--issuer is missing: an id is one user's within an issuer.");
+  if (!user || !issuer) throw wrongUsage("--user needs --issuer, and --issuer needs --user.");
   if (owner !== undefined) throw wrongUsage("--owner and --user: say one of them.");
-  const hidden = rows.filter((row) => row.owner.startsWith("hidden-")).length;
-  if (hidden > 0)
-    throw wrongUsage(
-      `--user: the owners of ${count(hidden, "record")} are hidden here. Give the key that opens them with --key-env.`,
-    );
+  if (rows.some((row) => row.owner.startsWith("hidden-")))
+    throw wrongUsage("--user: owners are hidden here. Give the key that opens them: --key-env.");
   return recordOwner({ type: "user", issuer, id: user });
 }
 

@@ -105,7 +105,7 @@ interface Notes {
   fingerprints: number;
 }
 
-/** Whether a session or a waiting call has this key in a store. */
+/** Whether a session or a waiting call has this key in a store. Sign-ins have others. */
 export function isOwnKey(key: string): boolean {
   return key.startsWith("[") && !isOAuthKey(key);
 }
@@ -117,7 +117,6 @@ function noteListed(store: SessionStore, notes: Notes): SessionStore {
     async list(query) {
       const page = await store.list(query);
       for (const { key, value } of page.records) {
-        // Sign-ins have keys of their own.
         if (!isOwnKey(key)) continue;
         if (typeof value === "string") notes.sealed.set(key, Buffer.byteLength(value));
         else notes.plain += 1;

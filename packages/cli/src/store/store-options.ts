@@ -14,7 +14,7 @@ export interface StoreOptions {
 }
 
 /** Where a store's address may come from, because other users of a machine can read command lines. */
-const addressVariable = "DURABLE_MCP_STORE";
+export const addressVariable = "DURABLE_MCP_STORE";
 
 /** Adds the options that say where the store is, and how it is opened. */
 export function addStoreOptions(command: Command): Command {
@@ -59,14 +59,10 @@ function textsOf(values: string | object): string[] {
   return Object.entries(values).map(([name, value]) => `${name}=${value}`);
 }
 
-/** Whether the options or the environment name a store. */
-export function hasStore({ store = process.env[addressVariable] }: StoreOptions): boolean {
-  return store !== undefined && store !== "";
-}
-
 /** The address of the store, which may hold a password. */
-export function storeAddress(options: Pick<StoreOptions, "store">): string {
-  if (hasStore(options)) return options.store ?? process.env[addressVariable]!;
+export function storeAddress({ store }: Pick<StoreOptions, "store">): string {
+  const address = store ?? process.env[addressVariable];
+  if (address !== undefined && address !== "") return address;
   throw wrongUsage(
     `--store is missing: give it, or set ${addressVariable}, such as --store file:sessions.db`,
   );
