@@ -19,6 +19,7 @@ export {
 } from "./base/check-options.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
+export { secretValues } from "./stdio/server-environment.ts";
 export { someStore } from "./sessions/option-schemas.ts";
 export { connectionUnavailable, pathHint } from "./events/connection-error.ts";
 export { emitUnavailable, isTold } from "./events/connection-error.ts";
@@ -32,7 +33,7 @@ export {
   mayRunTwice,
 } from "./connection/define-connection.ts";
 export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";
-export { findDeclared, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
+export { findDeclared, hasSession, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { answerWithoutSecrets, withoutProvided } from "./tools/provided-arguments.ts";
@@ -46,6 +47,7 @@ export { isParked, resumeParked } from "./waiting/resume-parked.ts";
 export { removeRecord } from "./records/end-record.ts";
 export { endForOperator, type InspectedRecord, inspectRecord } from "./records/operator-records.ts";
 export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";
+export { recordOwner } from "./records/slot-record.ts";
 export { listRecords } from "./records/stored-records.ts";
 export { inParallel } from "./base/in-parallel.ts";
 export { deleteUnusedCalls, type ListedCall } from "./waiting/waiting-records.ts";

@@ -12,3 +12,6 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 process.exitCode = await runProgram(process.argv.slice(2), { version: manifest.version });
+
+// A module of the application that it has loaded may hold something open, such as a store.
+if (process.argv[2] === "doctor") setTimeout(() => process.exit(), 1_000).unref();

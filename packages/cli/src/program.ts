@@ -43,6 +43,7 @@ export async function runProgram(
     .showHelpAfterError("(add --help for what can be said here)")
     .addHelpText("after", exitCodes)
     .exitOverride();
+  addDoctor(program);
   addProbe(program);
   addSessions(program);
   addWaiting(program);
@@ -61,11 +62,33 @@ export async function runProgram(
 
 // Each command loads its own code, so that help and the others do without it.
 
+const doctorHelp = `
+Examples:
+  DURABLE_MCP_STORE=postgres://… durable-mcp doctor --key-env STORE_KEY
+  durable-mcp doctor --mcp-json mcp.json --connections ./connections.ts
+
+Programs of the file are started, and the module is loaded: check only what is yours.
+Exit codes: 0 nothing failed; 1 a check failed; 2 wrong usage.`;
+
+function addDoctor(program: Command): void {
+  addStoreOptions(program.command("doctor"))
+    .description("Check what an application needs: Node, its store and keys, its MCP servers.")
+    .option("--redirect-url <url>", "the redirectUrl of createOAuth")
+    .option("--mcp-json <path>", "an mcpServers file; each of its servers is asked")
+    .option("--connections <path>", "a module that exports connections; they are asked, too")
+    .addOption(seconds("--timeout <seconds>", "for each request to a server", 10))
+    .addHelpText("after", doctorHelp)
+    .action(async (options, command: Command) =>
+      (await import("./doctor/run-doctor.ts")).runDoctor(options, command),
+    );
+}
+
 const probeHelp = `
 Examples:
   durable-mcp probe https://mcp.example/mcp
   durable-mcp probe http://localhost:8931/mcp --call browser_tabs --args '{"action":"list"}'
   durable-mcp probe -- npx -y @modelcontextprotocol/server-memory
+  durable-mcp probe .cursor/mcp.json
   DURABLE_MCP_BEARER=… durable-mcp probe https://mcp.example/mcp
   durable-mcp probe https://mcp.example/mcp --header-env x-api-key=EXAMPLE_KEY
 
@@ -76,7 +99,8 @@ function addProbe(program: Command): void {
   program
     .command("probe")
     .description("Ask an MCP server what it is, and what durable-mcp will do with it.")
-    .argument("<target...>", "a URL, or after -- a command and its arguments")
+    .argument("[target...]", "a URL, an mcp.json, or after -- a command and its arguments")
+    .option("--mcp-json <path>", "probe each server of a file, whatever its name")
     .option("--json", "print one JSON document")
     .option("--call <name>", "call this tool: once alone, and once while a stream is open")
     .option("--args <json>", "the arguments of the call, a JSON object", readArguments)

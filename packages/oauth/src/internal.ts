@@ -1,6 +1,8 @@
 /**
- * Functions that `@durable-mcp/cli` needs to find out where the users of a server sign in. Not for applications: they
+ * Functions that `@durable-mcp/cli` needs to find out where users sign in, and where they come back. Not for applications: they
  * may change with every release, and all packages are released together.
  */
 export { createGuardedFetch } from "./guard/guarded-fetch.ts";
+export { checkRedirectUrl } from "./oauth-options.ts";
+export { isLoopbackUrl } from "./protocol/loopback-url.ts";
 export { discover, type Discovered } from "./protocol/discover.ts";

@@ -158,6 +158,15 @@ const enterpriseChecks: OptionChecks<EnterpriseOptions> = {
 
 const workloadChecks: OptionChecks<WorkloadOptions> = { assertion: checkFunction };
 
+/** @throws {McpSessionError} `CONNECTION_INVALID` for an address to which no user should be sent back */
+export const checkRedirectUrl = (value: unknown, field: string): void => {
+  httpUrl(value, field);
+  const url = new URL(String(value));
+  const isSafe = url.protocol === "https:" || isLoopbackUrl(url);
+  if (!isSafe) throw invalidOption(field, "must be an https URL, or an http URL of this computer");
+  if (String(value).includes("#")) throw invalidOption(field, "must have no fragment");
+};
+
 const checks: OptionChecks<OAuthOptions> = {
   store: checkStore,
   keys: (value, field) => {
@@ -168,14 +177,7 @@ const checks: OptionChecks<OAuthOptions> = {
       );
     }
   },
-  redirectUrl: (value, field) => {
-    httpUrl(value, field);
-    const url = new URL(String(value));
-    const isSafe = url.protocol === "https:" || isLoopbackUrl(url);
-    if (!isSafe)
-      throw invalidOption(field, "must be an https URL, or an http URL of this computer");
-    if (String(value).includes("#")) throw invalidOption(field, "must have no fragment");
-  },
+  redirectUrl: checkRedirectUrl,
   startUrl: httpUrl,
   clientMetadataUrl: (value, field) => {
     httpUrl(value, field);

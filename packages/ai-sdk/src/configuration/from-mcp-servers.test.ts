@@ -124,6 +124,11 @@ describe("overrides", () => {
 });
 
 describe("variables", () => {
+  test("may be the environment itself", () => {
+    const options = optionsOf({ url, headers: { a: "${PATH}" } }, { variables: process.env });
+    expect(options).toMatchObject({ headers: { a: process.env["PATH"] } });
+  });
+
   test.each<[string, Record<string, string | undefined>, string]>([
     ["${A}", { A: "1" }, "1"],
     ["${env:A}-${A}", { A: "1" }, "1-1"],

@@ -24,7 +24,11 @@ export interface McpServersOptions<OVERRIDES = Partial<McpClientConnectionOption
 
 const optionsSchema = z.strictObject({
   variables: z.optional(
-    z.record(z.string(), z.optional(z.string("must be a string")), "must be an object"),
+    z.pipe(
+      // `process.env` has a prototype of its own, which a record has not.
+      z.transform((given) => (isRecord(given) && !Array.isArray(given) ? { ...given } : given)),
+      z.record(z.string(), z.optional(z.string("must be a string")), "must be an object"),
+    ),
   ),
   overrides: z.optional(z.record(z.string(), someObject, "must be an object")),
   ignore: z.optional(names),

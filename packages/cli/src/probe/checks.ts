@@ -1,9 +1,13 @@
 import { abortable, createScrubber, scrubJson, timeLimited } from "@durable-mcp/core/internal";
+import { renderTable } from "../output/table.ts";
 import type { Ending, OpenSessions } from "./open-sessions.ts";
 import type { Answer, Refusal, Wire } from "./wire.ts";
 
 /** `ok`, what durable-mcp hopes for; `note`, worth knowing; `warning`, costs something; `failed`, no answer. */
-export type Outcome = "ok" | "note" | "warning" | "failed";
+export type Outcome = (typeof outcomes)[number];
+
+/** The worst is the last one. */
+export const outcomes = ["ok", "note", "warning", "failed"] as const;
 
 /** What one check has shown: a row of the table. */
 export interface Row {
@@ -11,6 +15,12 @@ export interface Row {
   readonly outcome: Outcome;
   /** In sentences, for people. */
   readonly says: string;
+}
+
+const marks: Readonly<Record<Outcome, string>> = { ok: "✓", note: "i", warning: "!", failed: "✗" };
+
+export function renderRows(rows: readonly Row[]): string {
+  return renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
 }
 
 /** What the checks know of a server behind a URL. What was not asked, or not answered, is missing. */
@@ -63,6 +73,8 @@ export interface Probe {
   readonly limits: { readonly requestMs: number; readonly watchMs: number };
   /** @default no tool is called */
   readonly call?: CallToMake | undefined;
+  /** Whether only its eras, its session and its tools are asked for. @default false */
+  readonly isShort?: boolean | undefined;
   /** Ends the probe; its sessions are ended all the same. */
   readonly signal: AbortSignal;
   /** Told the name of each check as it begins. */

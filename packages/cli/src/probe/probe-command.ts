@@ -21,6 +21,8 @@ interface CommandProbe extends Probe {
   readonly words: readonly string[];
   /** Of the program, over the few variables that it inherits. Secret. */
   readonly env: Readonly<Record<string, string>>;
+  /** @default the working directory of this process */
+  readonly cwd?: string | undefined;
 }
 
 /** A package may have to be downloaded first, in milliseconds. */
@@ -29,14 +31,14 @@ const startMs = 60_000;
 const closeMs = 2_000;
 
 const inheritance =
-  "It inherits PATH, HOME and the like alone, as it will in your application: hand others on with --env NAME.";
+  "It inherits PATH, HOME and the like alone, as it will in your application: hand others on with --env NAME, or in env of its entry.";
 
 /** Starts a program as an application does, asks it, and ends it with all its processes, whatever happens. */
 export async function probeCommand(probe: CommandProbe): Promise<{ facts: Facts; rows: Row[] }> {
   const { words, env, limits, signal, onStart } = probe;
   const [command = "", ...args] = words;
   const program = defineMcpStdioConnection({
-    ...{ command, args, env, description: "The program that is probed." },
+    ...{ command, args, env, cwd: probe.cwd, description: "The program that is probed." },
     timeouts: { connectMs: startMs, closeMs },
   });
   let hasStrayLines = false;

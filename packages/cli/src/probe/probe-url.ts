@@ -52,8 +52,8 @@ async function askAll(list: Checklist, probe: UrlProbe): Promise<void> {
   const first = await greet(list, probe);
   if (first === undefined) return;
   const { result, session } = first;
-  if (result === undefined) {
-    await askTools(list, undefined, call);
+  if (result === undefined || probe.isShort) {
+    await askTools(list, session, call);
     return;
   }
   if (session !== undefined) await list.run("many sessions", (c) => checkMany(c, result));

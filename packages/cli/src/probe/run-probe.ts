@@ -1,14 +1,13 @@
-import { endpointName } from "@durable-mcp/core/internal";
+import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { inParallel } from "@durable-mcp/ai-sdk/internal";
+import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import type { Command } from "commander";
+import { type DeclaredServer, isDisabled, readMcpJson } from "../configuration/mcp-json.ts";
 import { bearerVariable, headersOf, variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
-import { createProgress, print, printJson, tell } from "../output/print.ts";
-import { renderTable } from "../output/table.ts";
-import type { Outcome, Probe, Row } from "./checks.ts";
-import { defineForCommand, defineForUrl } from "./definition.ts";
-import { probeCommand } from "./probe-command.ts";
-import { probeUrl } from "./probe-url.ts";
-import { judgeCommand, judgeServer, type Verdict } from "./verdict.ts";
+import { createProgress, tell } from "../output/print.ts";
+import { probeDeclared } from "./probe-declared.ts";
+import { printProbes } from "./print-probes.ts";
 
 /** The options of `probe`, as the command line has them. */
 interface ProbeOptions {
@@ -18,6 +17,8 @@ interface ProbeOptions {
   /** Names of variables, by header. */
   readonly headerEnv?: Readonly<Record<string, string>>;
   readonly env?: readonly string[];
+  /** A path. */
+  readonly mcpJson?: string;
   /** In seconds. */
   readonly timeout: number;
   readonly callTimeout: number;
@@ -30,32 +31,59 @@ export async function runProbe(
   words: readonly string[],
   options: ProbeOptions,
 ): Promise<void> {
-  const url = readTarget(words, options);
-  const { call: name, args = {}, callTimeout } = options;
-  const call = name === undefined ? undefined : { name, args, timeoutMs: callTimeout * 1_000 };
+  const file = readFileTarget(words, options);
+  const all = file === undefined ? [declare(command, words, options)] : readMcpJson(file);
+  const off = all.filter(isDisabled).map((server) => server.name);
+  if (off.length > 0) tell(command, `Disabled in the file, and not probed: ${off.join(", ")}.`);
+  const { call: tool, args = {}, callTimeout } = options;
+  const call =
+    tool === undefined ? undefined : { name: tool, args, timeoutMs: callTimeout * 1_000 };
   const limits = { requestMs: options.timeout * 1_000, watchMs: options.watch * 1_000 };
+  const servers = all.filter((server) => !isDisabled(server));
+  const seen = await interruptible(command, async (signal, { show }) =>
+    inParallel(servers, async (server) => {
+      const onStart = (check: string) => show(server.name ? `${server.name}: ${check}` : check);
+      return await probeDeclared(server, { limits, call, signal, onStart });
+    }),
+  );
+  printProbes(command, seen, { json: options.json, isFile: file !== undefined });
+}
+
+/** Runs probes. An interruption of this process ends them, and they end their sessions. */
+export async function interruptible<T>(
+  command: Command,
+  work: (signal: AbortSignal, progress: ReturnType<typeof createProgress>) => Promise<T>,
+): Promise<T> {
   const interruption = new AbortController();
   const interrupt = () =>
     interruption.abort(new CommandFailure("Interrupted. The sessions of the probe were ended."));
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   const progress = createProgress(command);
-  const common = { limits, call, signal: interruption.signal, onStart: progress.show };
   try {
-    const seen =
-      url === undefined
-        ? await probeTheCommand(words, options, common)
-        : await probeTheUrl(command, url, options, common);
-    progress.clear();
-    const { shown, facts, rows, verdict, definition } = seen;
-    if (options.json) printJson(command, { target: shown, ...verdict, facts, rows, definition });
-    else print(command, showProbe(shown, rows, verdict, definition));
-    const failed = rows.find(({ outcome }) => outcome === "failed");
-    if (failed !== undefined) throw new CommandFailure(`${failed.check}: ${failed.says}`);
-    if (!verdict.isUsable) throw new CommandFailure(verdict.sentences[0] ?? "");
+    return await work(interruption.signal, progress);
   } finally {
     progress.clear();
     process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
   }
+}
+
+/** The path of an `mcp.json`; `undefined` for a URL or a command. @throws {CommandFailure} for options of those */
+function readFileTarget(
+  words: readonly string[],
+  { mcpJson, call, args, env, headerEnv }: ProbeOptions,
+): string | undefined {
+  const isFile = words.length === 1 && /^(?!\w+:\/\/).*\.jsonc?$/i.test(words[0]!);
+  const path = mcpJson ?? (isFile ? words[0] : undefined);
+  if ((mcpJson === undefined) === (words.length === 0))
+    throw wrongUsage(
+      "Say one: a URL, the path of an mcp.json (also with --mcp-json), or after -- a command.",
+    );
+  if (path === undefined) return undefined;
+  if (call ?? args ?? env ?? headerEnv)
+    throw wrongUsage(
+      "--call, --args, --env and --header-env are for one server: say its URL or command instead of a file.",
+    );
+  return path;
 }
 
 /**
@@ -99,49 +127,32 @@ function readUrl(text: string): URL {
   );
 }
 
-async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, common: Probe) {
-  const headerVariables = options.headerEnv ?? {};
-  const headers = headersOf(headerVariables);
+/** What is declared by the words and options of a command line, as an entry of a file says it. */
+function declare(
+  command: Command,
+  words: readonly string[],
+  options: ProbeOptions,
+): DeclaredServer {
+  const url = readTarget(words, options);
+  const description = "The server that is probed.";
+  if (url === undefined) {
+    const [program = "", ...args] = words;
+    const names = options.env ?? [];
+    const env = Object.fromEntries(names.map((name) => [name, variableOf("--env", name)]));
+    const written = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
+    const connection = defineMcpStdioConnection({ command: program, args, env, description });
+    return { name: "", connection, entry: { command: program, args, env: written } };
+  }
+  const headers = headersOf(options.headerEnv);
   const isPlain = url.protocol === "http:" && !/^(?:localhost|127\.|\[::1\])/.test(url.hostname);
   if (isPlain && Object.keys(headers).length > 0) {
     tell(command, "Warning: credentials go to this http URL unencrypted.");
   }
-  const { facts, rows } = await probeUrl({ url, headers, ...common });
-  const verdict = judgeServer(facts);
-  const isThere = facts.server !== undefined || facts.oldTransport || facts.authorization;
-  const definition = isThere
-    ? defineForUrl(url, {
-        ...{ verdict, server: facts.server, headerVariables },
-        bearerVariable: process.env[bearerVariable] ? bearerVariable : undefined,
-      })
-    : undefined;
-  return { shown: endpointName(url), facts, rows, verdict, definition };
-}
-
-async function probeTheCommand(words: readonly string[], options: ProbeOptions, common: Probe) {
-  const variables = options.env ?? [];
-  const env = Object.fromEntries(variables.map((name) => [name, variableOf("--env", name)]));
-  const { facts, rows } = await probeCommand({ words, env, ...common });
-  const verdict = judgeCommand(facts);
-  const definition = verdict.isUsable
-    ? defineForCommand(words, { server: facts.server, variables })
-    : undefined;
-  return { shown: words.join(" "), facts, rows, verdict, definition };
-}
-
-const marks: Readonly<Record<Outcome, string>> = { ok: "✓", note: "i", warning: "!", failed: "✗" };
-
-/** What a probe has seen, for people: a table, a verdict, and the definition to paste. */
-function showProbe(
-  target: string,
-  rows: readonly Row[],
-  { sentences: [first = "", ...rest] }: Verdict,
-  definition: string | undefined,
-): string {
-  const table = renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
-  return [
-    ...[target, table, "", "Verdict", first],
-    ...rest.map((sentence) => `- ${sentence}`),
-    ...(definition === undefined ? [] : ["", "To paste", definition]),
-  ].join("\n");
+  const variables = Object.entries({ ...options.headerEnv });
+  const written = {
+    ...(process.env[bearerVariable] && { authorization: `Bearer \${${bearerVariable}}` }),
+    ...Object.fromEntries(variables.map(([header, variable]) => [header, `\${${variable}}`])),
+  };
+  const connection = defineMcpClientConnection({ url, headers, description });
+  return { name: "", connection, entry: { url: url.href, headers: written } };
 }

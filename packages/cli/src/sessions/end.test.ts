@@ -124,12 +124,17 @@ describe("sessions end", () => {
     expect(await left()).toHaveLength(rows.length - 1);
   });
 
-  test("of an owner or an agent session ends all, and deletes their waiting calls", async () => {
+  test.each([
+    [["--agent-session", "chat-of-alice"], 1],
+    [["--user", "alice", "--issuer", "https://idp.test"], 1],
+    [["--user", "bob", "--issuer", "https://idp.test"], 0],
+  ])("of %j ends all, and deletes their waiting calls", async (chosen, deleted) => {
     const { address, origin, sessions } = await startShop();
-    const chosen = ["--agent-session", "chat-of-alice", "--store", address];
-    const seen = await runCliJson("sessions", "end", ...chosen, "--yes", "--server", origin);
-    expect(seen.json.waitingCalls).toBe(1);
-    expect(await sessions.waiting("chat-of-alice", { principal: alice })).toEqual([]);
+    const told = ["--store", address, "--yes", "--server", origin];
+    const seen = await runCliJson("sessions", "end", ...chosen, ...told);
+    expect(seen.json.waitingCalls).toBe(deleted);
+    const left = await sessions.waiting("chat-of-alice", { principal: alice });
+    expect(left).toHaveLength(1 - deleted);
   });
 
   test("needs to be told what to end", async () => {

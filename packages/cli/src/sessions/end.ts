@@ -25,7 +25,7 @@ export async function endSessions(
 ): Promise<void> {
   if (names.length > 0 === hasFilter(options)) {
     throw wrongUsage(
-      "Say what to end: either rows, as a list names them, or all of an --owner, --agent-session, --connection or --agent.",
+      "Say what to end: either rows, as a list names them, or all of an --owner, --user, --agent-session, --connection or --agent.",
     );
   }
   await withStore(options, async (opened) => {

@@ -79,6 +79,26 @@ describe("sessions list", () => {
     expect(unknown.stderr).toContain("--owner");
   });
 
+  test("chooses by a user of the application, whom it does not repeat", async () => {
+    const { address } = await startApplication();
+    const ofUser = (id: string, issuer: string, ...more: string[]) =>
+      runCli(
+        ...["sessions", "list", "--store", address, "--user", id, "--issuer", issuer],
+        ...more,
+      );
+    const seen = await ofUser("alice", "https://idp.test");
+    expect(seen).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(seen.stdout).toContain("1 session of 1 owner");
+    expect(seen.stdout).not.toMatch(/alice|idp\.test/);
+    const other = await ofUser("alice", "https://other.test");
+    expect(other.stdout).toContain("has no sessions like these");
+    const half = await runCli("sessions", "list", "--store", address, "--user", "alice");
+    expect(half).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(half.stderr).toContain("--user needs --issuer");
+    const both = await ofUser("alice", "https://idp.test", "--owner", "app");
+    expect(both).toMatchObject({ exitCode: 2, stdout: "" });
+  });
+
   test("says which sessions are lost, and which calls wait", async () => {
     const { address, sessions, server } = await startApplication();
     const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
@@ -155,6 +175,20 @@ describe("in an encrypted store", () => {
     const { json } = await runCliJson("sessions", "list", "--store", address, ...opened);
     expect(json.sessions).toMatchObject([{ kind: "session" }, { kind: "session" }]);
     expect((await store.list({ limit: 100 })).records).toHaveLength(2);
+  });
+
+  test("a user is found under a fingerprint with the key alone", async () => {
+    const { address } = await startApplication((plain) =>
+      encryptStore(plain, { keys, fingerprintKey: base64Key() }),
+    );
+    const ofAlice = ["--store", address, "--user", "alice", "--issuer", "https://idp.test"];
+    const hidden = await runCli("sessions", "list", ...ofAlice);
+    expect(hidden).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(hidden.stderr).toMatch(/owners are hidden.*--key-env/);
+    expect(hidden.stderr).not.toMatch(/alice|idp\.test/);
+    vi.stubEnv("STORE_KEY", keys.current);
+    const { json } = await runCliJson("sessions", "list", ...ofAlice, "--key-env", "STORE_KEY");
+    expect(json.sessions).toHaveLength(1);
   });
 
   test("with the key, all is shown", async () => {

@@ -1,11 +1,14 @@
+import { recordOwner } from "@durable-mcp/ai-sdk/internal";
 import type { Command } from "commander";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
-import type { Look, Row } from "./look.ts";
+import type { CallRow, Look, Row, SessionRow } from "./look.ts";
 
 /** The options that choose rows. */
 export interface RowFilter {
   readonly agent?: string;
   readonly owner?: string;
+  readonly user?: string;
+  readonly issuer?: string;
   readonly agentSession?: string;
   readonly connection?: string;
 }
@@ -14,23 +17,27 @@ export function addRowFilter(command: Command): Command {
   return command
     .option("--agent <name>", "only of this agent; - for what agents share")
     .option("--owner <owner>", "only of this owner, as a list shows it")
+    .option("--user <id>", "only of this user of the application, with --issuer")
+    .option("--issuer <url>", "the user's issuer, as the application names it")
     .option("--agent-session <session>", "only of this one: its id, or its name in a list")
     .option("--connection <name>", "only of this connection");
 }
 
-/** The part of a look that the options choose. @throws {CommandFailure} for a name of several */
+/** The part of a look that the options choose. @throws {CommandFailure} for a name of several, or half a user */
 export function filterLook(look: Look, filter: RowFilter): Look {
   const { agent, connection } = filter;
-  const all = [...look.sessions, ...look.calls];
+  const all: (SessionRow | CallRow)[] = [...look.sessions, ...look.calls];
+  const user = userOf(filter, all);
   const owners = all.map((row) => row.owner);
   const owner = filter.owner && nameLike("--owner", filter.owner, owners);
   const byId = all.find(({ of }) => of.sessionId === filter.agentSession)?.agentSession;
   const sessionNames = all.flatMap((row) => row.agentSession ?? []);
   const agentSession =
     byId ?? (filter.agentSession && nameLike("--agent-session", filter.agentSession, sessionNames));
-  const isChosen = (row: Row, ofConnection: string | undefined) =>
+  const isChosen = (row: SessionRow | CallRow, ofConnection: string | undefined) =>
     (agent ?? row.agent ?? "-") === (row.agent ?? "-") &&
     (owner ?? row.owner) === row.owner &&
+    (user ?? row.stored.owner) === row.stored.owner &&
     (agentSession ?? row.agentSession) === row.agentSession &&
     (connection ?? ofConnection) === ofConnection;
   return {
@@ -40,8 +47,19 @@ export function filterLook(look: Look, filter: RowFilter): Look {
   };
 }
 
-export function hasFilter({ agent, owner, agentSession, connection }: RowFilter): boolean {
-  return [agent, owner, agentSession, connection].some((each) => each !== undefined);
+/** The owner, as a store has it, of `--user` and `--issuer`. Messages do not repeat them. */
+function userOf({ user, issuer, owner }: RowFilter, rows: readonly Row[]): string | undefined {
+  if (user === undefined && issuer === undefined) return undefined;
+  if (!user || !issuer) throw wrongUsage("--user needs --issuer, and --issuer needs --user.");
+  if (owner !== undefined) throw wrongUsage("--owner and --user: say one of them.");
+  if (rows.some((row) => row.owner.startsWith("hidden-")))
+    throw wrongUsage("--user: owners are hidden here. Give the key that opens them: --key-env.");
+  return recordOwner({ type: "user", issuer, id: user });
+}
+
+export function hasFilter(filter: RowFilter): boolean {
+  const { agent, owner, user, issuer, agentSession, connection } = filter;
+  return [agent, owner, user, issuer, agentSession, connection].some((each) => each !== undefined);
 }
 
 /** The rows of these names. @throws {CommandFailure} for a name of none, or of several */

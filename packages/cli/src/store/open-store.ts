@@ -4,6 +4,7 @@ import {
   type StoredRecord,
   type StoredValue,
 } from "@durable-mcp/core";
+import { isOAuthKey } from "@durable-mcp/core/internal";
 import { encryptStore, encryptValues } from "@durable-mcp/core/sealing";
 import { variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
@@ -67,6 +68,8 @@ function openSeals(raw: SessionStore, options: StoreOptions) {
     /** The length of a listed value that is sealed with a key that was not given, in bytes; else `undefined`. */
     sealedBytes: ({ key, value }: StoredRecord) =>
       value === null || typeof value === "string" ? notes.sealed.get(key) : undefined,
+    /** How many listed values are sealed, how many are not, and how many keys have a fingerprint; no sign-ins. */
+    listed: () => ({ ...notes, sealed: notes.sealed.size }),
     /** Throws if the options do not fit to what was listed. */
     checkKeys: () => {
       if (keys && notes.plain > 0 && notes.sealed.size === 0)
@@ -102,6 +105,11 @@ interface Notes {
   fingerprints: number;
 }
 
+/** Whether a session or a waiting call has this key in a store. Sign-ins have others. */
+export function isOwnKey(key: string): boolean {
+  return key.startsWith("[") && !isOAuthKey(key);
+}
+
 /** Takes note of what is listed. A value of ours is an object, and a sealed one is a text. */
 function noteListed(store: SessionStore, notes: Notes): SessionStore {
   return {
@@ -109,7 +117,7 @@ function noteListed(store: SessionStore, notes: Notes): SessionStore {
     async list(query) {
       const page = await store.list(query);
       for (const { key, value } of page.records) {
-        if (!key.startsWith("[")) continue;
+        if (!isOwnKey(key)) continue;
         if (typeof value === "string") notes.sealed.set(key, Buffer.byteLength(value));
         else notes.plain += 1;
         if (/"#[\w-]{43}"\]$/.test(key)) notes.fingerprints += 1;

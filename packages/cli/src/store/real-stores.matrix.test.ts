@@ -48,6 +48,14 @@ describe.each(storeKinds)("in %s", (kind) => {
     "what another process has left is listed, ended and answered",
     async () => {
       const { notebook, shop, json } = await startCommands(place, "alice", "bob");
+      expect((await json("doctor")).rows).toMatchObject([
+        { check: "Node" },
+        ...["store", "keys", "a write"].map((check) => ({
+          check,
+          outcome: check === "keys" ? "note" : "ok",
+        })),
+        ...[{}, {}],
+      ]);
       const { sessions } = await json("sessions", "list", "--connection", "notes");
       expect(sessions).toMatchObject([{ kind: "session" }, { kind: "session" }]);
       const [one, other] = sessions;
@@ -88,6 +96,8 @@ test.skipIf(storeUnavailable.postgres)(
       const seen = await runCli(...["sessions", "list", "--store", readOnly]);
       expect(seen).toMatchObject({ exitCode: 0 });
       expect(seen.stderr).toContain("the short names are of this output alone");
+      const checked = await runCliJson("doctor", "--store", readOnly);
+      expect(checked.json.rows.at(3)).toMatchObject({ check: "a write", outcome: "failed" });
       const none = await runCli(...["sessions", "list", "--store", readOnly, "--table", "others"]);
       expect(none).toMatchObject({ exitCode: 1 });
       expect(none.stderr).toContain("--table: the database has no table others");

@@ -14,7 +14,7 @@ export interface StoreOptions {
 }
 
 /** Where a store's address may come from, because other users of a machine can read command lines. */
-const addressVariable = "DURABLE_MCP_STORE";
+export const addressVariable = "DURABLE_MCP_STORE";
 
 /** Adds the options that say where the store is, and how it is opened. */
 export function addStoreOptions(command: Command): Command {

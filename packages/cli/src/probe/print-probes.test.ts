@@ -1,0 +1,141 @@
+import { writeFileSync } from "node:fs";
+import { afterEach, expect, test, vi } from "vitest";
+import { runCli, runCliJson } from "../../test/run-cli.ts";
+import { startSessionServer } from "../../test/session-server.ts";
+import { temporaryFile } from "../../test/store-of-an-application.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+const secrets = [
+  "a-token-of-mine",
+  "a-key-in-the-file",
+  "a-word-of-the-program",
+  "an-own-argument",
+];
+
+/** A program that repeats its secrets, and is no server. */
+const blabs = "console.error(process.env.WORD, process.argv.at(-1)); process.exit(3)";
+
+function writeFile(content: unknown): string {
+  const path = temporaryFile("mcp.json");
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+const probe = (path: string, ...more: string[]) => ["probe", path, "--watch", "0.1", ...more];
+
+/** A file with a server that works, one whose entry does not, a program that ends, and one that is disabled. */
+async function writeServers() {
+  const server = await startSessionServer({
+    refusal: (id) => ({ status: 404, body: `no session ${id}: ${secrets.slice(0, 2).join()}` }),
+  });
+  vi.stubEnv("NOTES_TOKEN", secrets[0]);
+  vi.stubEnv("NO_SUCH_KEY", "");
+  const headers = { Authorization: "Bearer ${env:NOTES_TOKEN}", "x-api-key": secrets[1] };
+  const path = writeFile({
+    mcpServers: {
+      notes: { url: server.url.href, headers, timeout: 5 },
+      "\u001b[2Jbroken\n": { url: "https://mcp.example", headers: { a: "${NO_SUCH_KEY}" } },
+      program: {
+        ...{ command: process.execPath, args: ["-e", blabs, "--", `--api-key=${secrets[3]}`] },
+        env: { WORD: secrets[2] },
+      },
+      off: { url: "https://mcp.example", disabled: true },
+    },
+  });
+  return { path, server };
+}
+
+test("each server of a file is probed, and what fails for one does not stop the others", async () => {
+  const { path, server } = await writeServers();
+  const { json, exitCode, stderr } = await runCliJson(...probe(path));
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain("Not usable yet, or a check failed: [2Jbroken, program.");
+  expect(stderr).toContain("not probed: off");
+  expect(json).toMatchObject([
+    { name: "notes", isUsable: true, session: "stateful", facts: { resumedRequests: 1 } },
+    { name: "[2Jbroken", isUsable: false, rows: [{ check: "its entry", outcome: "failed" }] },
+    { name: "program", isUsable: false, rows: [{ check: "server", outcome: "failed" }] },
+  ]);
+  expect(json[1].rows[0].says).toContain("NO_SUCH_KEY");
+  expect(json[2].rows[0].says).toContain("exit code 3");
+  expect(json[0].rows.at(-1).says).toContain("refuses timeout");
+  expect(server.open()).toBe(0);
+});
+
+test("no value of a header, of a variable or of an argument is shown, and no escape of a name", async () => {
+  const { path, server } = await writeServers();
+  const text = await runCli(...probe(path));
+  const { json, stderr } = await runCliJson(...probe(path));
+  const seen = text.stdout + text.stderr + stderr + JSON.stringify(json);
+  for (const secret of [...secrets, ...server.ids]) expect(seen).not.toContain(secret);
+  // oxlint-disable-next-line no-control-regex
+  expect(text.stdout + text.stderr).not.toMatch(/\u001b/);
+  expect(text.stdout).toContain(
+    "export const connections = {\n  notes: defineMcpClientConnection({",
+  );
+  expect(text.stdout).toContain('auth: () => process.env["NOTES_TOKEN"] ?? "",');
+  expect(text.stdout).toContain('"x-api-key": () => process.env["MCP_NOTES_X_API_KEY"] ?? "",');
+});
+
+test("a program is defined without the values of its variables, and what names itself secret", async () => {
+  const code = `process.stdin.on("data", (chunk) => {
+    for (const line of String(chunk).split("\\n").filter(Boolean)) {
+      const { id, method } = JSON.parse(line);
+      const result = method === "tools/list" ? { tools: [] } : {
+        protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "files", version: process.env.WORD },
+      };
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    }
+  });`;
+  vi.stubEnv("FOLDER", "/a/folder/of/mine");
+  const args = ["-e", code, "--", "${FOLDER}", "--token=an-own-argument"];
+  const env = { WORD: "a-word-of-the-program", OTHER: "${env:FOLDER}" };
+  const path = writeFile({ mcpServers: { files: { command: process.execPath, args, env } } });
+  const { json, exitCode, stdout } = await runCliJson(...probe(path));
+  expect(exitCode).toBe(0);
+  expect(json[0].definition).toContain('"--", process.env["FOLDER"] ?? "", "--token=<secret>"],');
+  expect(json[0].definition).toContain('    WORD: () => process.env["WORD"] ?? "",');
+  expect(json[0].definition).toContain('    OTHER: () => process.env["FOLDER"] ?? "",');
+  expect(stdout).not.toMatch(/a-word-of|an-own-arg|folder\/of/);
+});
+
+test("a file as VS Code has it, with comments, under any name", async () => {
+  const server = await startSessionServer();
+  vi.stubEnv("SERVER_URL", server.url.href);
+  const path = writeFile(`{
+    // The one server.
+    "servers": { "notes": { "type": "http", "url": "\${env:SERVER_URL}", }, /* no more */ },
+  }`);
+  const seen = await runCli("probe", "--mcp-json", path, "--watch", "0.1");
+  expect(seen.exitCode).toBe(0);
+  expect(seen.stdout).toContain('url: process.env["SERVER_URL"] ?? "",');
+  expect(seen.stdout).not.toContain(server.url.host);
+});
+
+test("what an editor asks for is named, with what to write instead", async () => {
+  const headers = { "x-key": "${input:notes-key}" };
+  const path = writeFile({ servers: { notes: { url: "https://mcp.example", headers } } });
+  const { json } = await runCliJson(...probe(path));
+  expect(json[0].rows[0].says).toMatch(/input:notes-key.*in the place of an editor/);
+});
+
+test.each([
+  ["{", "no JSON"],
+  [{ servers: [] }, "an object with an entry for each server"],
+  [{ mcpServers: {} }, "mcpServers of the file must be an object"],
+])("a file %j is said to be wrong", async (content, said) => {
+  const seen = await runCli(...probe(writeFile(content)));
+  expect(seen).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(seen.stderr).toContain(said);
+});
+
+test.each([
+  [["probe"], "Say one: a URL"],
+  [["probe", "mcp.json", "--call", "x"], "are for one server"],
+  [["probe", "https://mcp.example", "--mcp-json", "mcp.json"], "Say one: a URL"],
+])("%j is wrong usage", async (words, said) => {
+  const seen = await runCli(...words);
+  expect(seen).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(seen.stderr).toContain(said);
+});
