@@ -37,9 +37,7 @@ export interface QuestionProps {
    */
   readonly onAnswer: (responses: InputResponses, call: WaitingCall) => Sent;
   /** Takes the call back, with `sessions.withdraw`. @default the person cannot */
-  readonly onWithdraw?:
-    | ((call: WaitingCall) => Promise<AnswerProblem | undefined | void>)
-    | undefined;
+  readonly onWithdraw?: ((call: WaitingCall) => Sent) | undefined;
   readonly className?: string | undefined;
   /** Renders what is in the form. @default English texts, plain elements with `data-part` */
   readonly children?: ((parts: QuestionParts) => ReactNode) | undefined;
@@ -58,7 +56,6 @@ export interface QuestionParts {
   readonly questions: ReactNode;
   /** What is wrong, unless a field says it. */
   readonly problem: ReactNode;
-  readonly isPending: boolean;
   /** `undefined` if a question cannot be answered here. Let it be the first button: the Enter key presses it. */
   readonly acceptButton: PendingButton | undefined;
   readonly declineButton: PendingButton;
@@ -123,15 +120,16 @@ function QuestionForm({ children = renderQuestion, ...props }: Omit<QuestionProp
   };
   const parts = { renderField, renderUrl, problem };
   const button = { "aria-disabled": isPending };
+  const fields = requests.flatMap((request) => (request.mode === "form" ? request.fields : []));
   const canAnswer = requests.every(({ mode }) => mode !== "none");
   return (
     <form ref={form} aria-labelledby={headingId} onSubmit={answer}>
       {children({
-        ...{ call, headingId, isPending },
+        ...{ call, headingId },
         questions: requests.map((request) => (
           <Request key={request.key} request={request} {...parts} />
         )),
-        problem: problem && !isOfField(problem, requests) && (
+        problem: problem && !fields.some(({ name }) => name === problem.field) && (
           <p data-part="problem" role="alert">
             {problem.message}
           </p>
@@ -149,21 +147,22 @@ function QuestionForm({ children = renderQuestion, ...props }: Omit<QuestionProp
 
 /** Does one thing at a time. What it throws is a problem, as is what it resolves with. */
 function useAnswer() {
-  const [isPending, setIsPending] = useState(false);
-  const [problem, setProblem] = useState<AnswerProblem>();
+  const [{ isPending, problem }, set] = useState<Attempt>({ isPending: false });
   const act = async (action: () => Sent) => {
     if (isPending) return;
-    setIsPending(true);
-    // The same problem is announced again.
-    setProblem(undefined);
-    try {
-      setProblem((await action()) ?? undefined);
-    } catch (error) {
-      setProblem({ message: error instanceof Error ? error.message : String(error) });
-    }
-    setIsPending(false);
+    // Without the problem: the same one is announced again.
+    set({ isPending: true });
+    const found = await Promise.resolve()
+      .then(action)
+      .catch((error) => ({ message: error instanceof Error ? error.message : String(error) }));
+    set({ isPending: false, problem: found ?? undefined });
   };
   return { isPending, problem, act };
+}
+
+interface Attempt {
+  readonly isPending: boolean;
+  readonly problem?: AnswerProblem | undefined;
 }
 
 function renderQuestion({ call, headingId, questions, problem, ...buttons }: QuestionParts) {
@@ -218,11 +217,5 @@ function renderLink({ href, scheme, host, rest }: QuestionUrl) {
         <span>{rest}</span>
       </span>
     </p>
-  );
-}
-
-function isOfField({ field }: AnswerProblem, requests: readonly ReadRequest[]): boolean {
-  return requests.some(
-    (request) => request.mode === "form" && request.fields.some(({ name }) => name === field),
   );
 }

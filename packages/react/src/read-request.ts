@@ -116,17 +116,13 @@ function choicesOf(field: Record<string, unknown>): Choice[] | undefined {
     ...(field["type"] === "array" && recordOf(field["items"])),
   };
   const titled = anyOf ?? oneOf;
-  if (Array.isArray(titled)) {
-    return titled.flatMap((choice) => {
-      const { const: value, title } = recordOf(choice);
-      return typeof value === "string" ? [{ value, title: textOf(title) ?? value }] : [];
-    });
-  }
-  if (!Array.isArray(values)) return undefined;
-  const titles = listOf(enumNames);
-  return values.flatMap((value: unknown, index) =>
-    typeof value === "string" ? [{ value, title: textOf(titles[index]) ?? value }] : [],
-  );
+  const list = titled ?? values;
+  if (!Array.isArray(list)) return undefined;
+  return list.flatMap((choice: unknown, index) => {
+    const value = titled ? recordOf(choice)["const"] : choice;
+    const title = titled ? recordOf(choice)["title"] : listOf(enumNames)[index];
+    return typeof value === "string" ? [{ value, title: textOf(title) ?? value }] : [];
+  });
 }
 
 /** A link may have a script in it, or a user name that looks like another host. */

@@ -11,7 +11,6 @@ export interface ServerStateOptions<STATE> {
 }
 
 interface ServerState<STATE> {
-  /** What the server said last; `undefined` until then. */
   readonly state: STATE | undefined;
   /** Why the last request brought none. The state is the one before. */
   readonly error: Error | undefined;

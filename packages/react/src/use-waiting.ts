@@ -41,16 +41,15 @@ export function useWaiting<STATE extends WaitingState = WaitingState>({
   const { state, error, refresh } = useServerState(options, (now) => {
     // Another page or process is at it: this goes on in a moment.
     if (now.answering === "yes") return Math.min(1_000, intervalMs);
-    const isAnyDue = blockingOf(now).length > 0 || workingOf(now).length > 0;
+    const isAnyDue = blockingOf(now.waiting).length > 0 || workingOf(now.waiting).length > 0;
     return isAnyDue ? intervalMs : undefined;
   });
-  return { state, blocking: blockingOf(state), working: workingOf(state), error, refresh };
+  const waiting = state?.waiting ?? [];
+  return { state, blocking: blockingOf(waiting), working: workingOf(waiting), error, refresh };
 }
 
-const nothing: WaitingState = { waiting: [] };
-
 /** A connection may want a sign-in that nothing waits for. */
-function blockingOf({ waiting }: WaitingState = nothing): WaitingEntry[] {
+function blockingOf(waiting: readonly WaitingEntry[]): WaitingEntry[] {
   const waitsForSignIn = (name: string) =>
     waiting.some(({ type, connection }) => {
       return type === "call-waits-for-sign-in" && connection === name;
@@ -60,7 +59,7 @@ function blockingOf({ waiting }: WaitingState = nothing): WaitingEntry[] {
   });
 }
 
-function workingOf({ waiting }: WaitingState = nothing): WaitingCall[] {
+function workingOf(waiting: readonly WaitingEntry[]): WaitingCall[] {
   return waiting.filter(
     (entry): entry is WaitingCall => entry.type === "task" || entry.type === "stream",
   );
