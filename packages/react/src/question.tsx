@@ -71,22 +71,20 @@ export interface QuestionParts {
 export function Question({ className, ...props }: QuestionProps) {
   const { round, state } = props.call;
   const place = useRef<HTMLDivElement>(null);
-  const isAnswered = useRef(false);
+  const answered = useRef<WaitingCall>(undefined);
   useEffect(() => {
+    const before = answered.current;
+    if (!before || (before.round === round && before.state === state)) return;
     // Not if the person is busy elsewhere by now.
-    if (isAnswered.current && document.activeElement === document.body) place.current?.focus();
-    isAnswered.current = false;
+    const isFree = document.activeElement === document.body;
+    if (isFree) place.current?.querySelector<HTMLElement>("[tabindex]")?.focus();
+    if (state !== "answering") answered.current = undefined;
   }, [round, state]);
+  const onSubmit = () => void (answered.current = props.call);
   return (
-    <div
-      ref={place}
-      tabIndex={-1}
-      data-part="question"
-      className={className}
-      onSubmit={() => (isAnswered.current = true)}
-    >
+    <div {...{ ref: place, className, onSubmit }} data-part="question">
       {state === "answering" ? (
-        <p data-part="status" role="status">
+        <p data-part="status" role="status" tabIndex={-1}>
           The answer is on its way …
         </p>
       ) : (
@@ -123,7 +121,7 @@ function QuestionForm({ children = renderQuestion, ...props }: Omit<QuestionProp
   const fields = requests.flatMap((request) => (request.mode === "form" ? request.fields : []));
   const canAnswer = requests.every(({ mode }) => mode !== "none");
   return (
-    <form ref={form} aria-labelledby={headingId} onSubmit={answer}>
+    <form ref={form} tabIndex={-1} aria-labelledby={headingId} onSubmit={answer}>
       {children({
         ...{ call, headingId },
         questions: requests.map((request) => (

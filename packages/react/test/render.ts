@@ -1,4 +1,4 @@
-import { type ComponentType, createElement, type ReactNode, StrictMode } from "react";
+import { type ComponentType, createElement, type ReactNode, StrictMode, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { expect, onTestFinished } from "vitest";
 
@@ -30,18 +30,21 @@ export interface RenderedHook<PROPS, RESULT> {
   readonly update: (props: PROPS) => void;
 }
 
-/** Renders a component that does nothing but use a hook. */
+/** Renders a component that does nothing but use a hook, and waits until its effects have run. */
 export async function renderHook<PROPS extends object, RESULT>(
   useHook: (props: PROPS) => RESULT,
   props: PROPS,
 ): Promise<RenderedHook<PROPS, RESULT>> {
   const results: RESULT[] = [];
+  let isMounted = false;
   const User: ComponentType<PROPS> = (given) => {
     results.push(useHook(given));
+    // After those of the hook.
+    useEffect(() => void (isMounted = true), []);
     return undefined;
   };
   const { render: draw } = render(createElement(User, props));
-  await expect.poll(() => results.length).toBeGreaterThan(0);
+  await expect.poll(() => isMounted).toBe(true);
   return {
     results,
     last: () => results.at(-1)!,
