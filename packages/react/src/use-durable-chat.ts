@@ -80,21 +80,21 @@ export function useDurableChat<STATE extends DurableChatState>(
   }, [state, setMessages, latest]);
 
   const dueAt = isStreaming ? undefined : dueAtOf(waiting);
+  const reason = state && reasonOf(state);
+  // A look that came too early, by this browser's clock, is made again.
+  const isLook = waiting.working.length > 0 && chat.error === undefined;
   useEffect(() => {
-    if (!state || dueAt === undefined) return undefined;
-    const reason = reasonOf(state);
-    // A look that came too early, by this browser's clock, is made again.
-    const isLook = waiting.working.length > 0 && chat.error === undefined;
-    if (latest.wentOnFor === reason && !isLook) return undefined;
-    const lookAfterMs = dueAt === 0 ? 0 : Math.max(1_000, dueAt - Date.now());
-    // In development React runs the effects of a new page twice.
-    const timer = setTimeout(() => {
+    const isNew = isLook || latest.wentOnFor !== reason;
+    if (dueAt === undefined || reason === undefined || !isNew) return undefined;
+    const goOn = () => {
       latest.wentOnFor = reason;
       setIsQuiet(true);
       void sendMessage();
-    }, lookAfterMs);
+    };
+    // In development React runs the effects of a new page twice.
+    const timer = setTimeout(goOn, dueAt === 0 ? 0 : Math.max(1_000, dueAt - Date.now()));
     return () => clearTimeout(timer);
-  });
+  }, [dueAt, reason, isLook, sendMessage, latest]);
 
   const isInterrupted = !isStreaming && state?.answering === "interrupted";
   const gone = isInterrupted ? new Error("The process that answered is gone.") : undefined;
