@@ -29,9 +29,9 @@ export default {
     parser: "swc", // the TypeScript parser knows no version 7
     tsPreCompilationDeps: true,
     includeOnly: "^packages/",
-    exclude: { path: "\\.test(-d)?\\.ts$|/dist/|/releases/.*\\.mjs$|node_modules|/\\.workflow" },
+    exclude: { path: "\\.test(-d)?\\.tsx?$|/dist/|/releases/.*\\.mjs$|node_modules|/\\.workflow" },
     enhancedResolveOptions: {
-      extensions: [".ts", ".mjs", ".js"],
+      extensions: [".ts", ".tsx", ".mjs", ".js"],
       exportsFields: ["exports"],
       conditionNames: ["@durable-mcp/source", "import", "node", "default"],
     },

@@ -80,6 +80,15 @@ const withProcesses = (options: TestOptions = {}, inE2e: TestOptions = options) 
   project("examples/eve", { ...realServers, ...options }),
 ];
 
+/** With a document, without a browser. */
+const inPage: TestOptions = {
+  environment: "happy-dom",
+  // The servers of the tests are of other origins.
+  environmentOptions: { happyDOM: { settings: { fetch: { disableSameOriginPolicy: true } } } },
+  include: ["src/**/*.test.{ts,tsx}"],
+  expect: { poll: { timeout: 20_000, interval: 5 } },
+};
+
 /** `npm test` has one file for each promise. The matrix runs all of them, with every server and every client. */
 const promises = ["one-session-over-three-processes", "server-restart", "request-ids"];
 const otherSessions = `src/sessions/!(${promises.join("|")}).test.ts`;
@@ -92,6 +101,13 @@ const projects = [
   }),
   project("langchain", { exclude: inMatrix }),
   project("oauth", { exclude: inMatrix }),
+  project("react", inPage),
+  // The same with AI SDK 6.
+  project("react", {
+    ...inPage,
+    name: "react-ai-sdk-6",
+    alias: { "@ai-sdk/react": "ai-sdk-react-3", ai: "ai-6" },
+  }),
   project("cli", { exclude: inMatrix }),
   project("stores", realServers),
   project("server"),

@@ -47,6 +47,10 @@ const bundle = await rolldown({
   // Everything that is not a file of the package.
   external: /^[^./]/,
   plugins: [collectMain],
+  onLog(level, log, report) {
+    // `"use client"` is kept where it counts: in the entry.
+    if (log.code !== "MODULE_LEVEL_DIRECTIVE") report(level, log);
+  },
 });
 const { output } = await bundle.write({
   dir: "dist",

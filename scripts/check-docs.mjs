@@ -2,7 +2,7 @@
 //
 //     node scripts/check-docs.mjs
 //
-// - Every `ts` block is typechecked against the sources. A block is a complete module; what a reader knows from
+// - Every `ts` and `tsx` block is typechecked against the sources. A block is a complete module; what a reader knows from
 //   the text around it stands in an HTML comment before the block, `<!-- given` … `-->`, and is compiled with it.
 //   A comment that declares a module stands for a package that is not installed here.
 //   Of a `diff` block, the code after the change is the module. After `<!-- from <file> -->` a block is a part of that
@@ -97,12 +97,12 @@ function checkTypes() {
   try {
     linkDependencies(folder);
     const blocks = [
-      ...blocksIn("ts").filter(({ from }) => from === undefined),
+      ...["ts", "tsx"].flatMap(blocksIn).filter(({ from }) => from === undefined),
       ...blocksIn("diff").map((block) => Object.assign(block, { code: afterChange(block.code) })),
     ];
     const declarations = [];
-    const files = blocks.map(({ file, line, code: written, given }, index) => {
-      const name = `block-${index}.ts`;
+    const files = blocks.map(({ file, line, language, code: written, given }, index) => {
+      const name = `block-${index}.${language === "tsx" ? "tsx" : "ts"}`;
       const code = installed[file] ? written.replaceAll(...installed[file]) : written;
       const declares = given?.code.startsWith("declare module");
       if (declares) {
@@ -135,7 +135,7 @@ function checkTypes() {
     );
     let found = 0;
     for (const line of stdout.split("\n")) {
-      const [, name, at, text] = /^(block-\d+\.ts)\((\d+),\d+\): error (.*)$/.exec(line) ?? [];
+      const [, name, at, text] = /^(block-\d+\.tsx?)\((\d+),\d+\): error (.*)$/.exec(line) ?? [];
       if (name === undefined) continue;
       found += 1;
       problem(files.find((file) => file.name === name).file, at, text);
@@ -168,7 +168,16 @@ function afterChange(code) {
 
 /** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
 function linkDependencies(folder) {
-  for (const name of ["core", "ai-sdk", "langchain", "oauth", "stores", "testing", "workflow"])
+  for (const name of [
+    "core",
+    "ai-sdk",
+    "langchain",
+    "oauth",
+    "react",
+    "stores",
+    "testing",
+    "workflow",
+  ])
     link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
   // Of two releases of a package the one of packages/ai-sdk, which is first by name.
   const patternsOfPackages = [

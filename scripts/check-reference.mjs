@@ -48,8 +48,8 @@ export function checkReference(read, problem) {
 /** All sources of the package that a file belongs to. */
 function sourcesBeside(read, file) {
   const [folder] = /^packages\/[\w-]+/.exec(file);
-  return globSync(`${folder}/src/**/*.ts`, { cwd: root })
-    .filter((path) => !/\.test(-d)?\.ts$/.test(path))
+  return globSync(`${folder}/src/**/*.{ts,tsx}`, { cwd: root })
+    .filter((path) => !/\.test(-d)?\.tsx?$/.test(path))
     .map(read)
     .join("\n");
 }

@@ -58,7 +58,17 @@ export function apiPageOf(path, anchor) {
 
 /** What others re-export comes first: it is described where it is first exported. */
 function byUse(one, other) {
-  const order = ["core", "ai-sdk", "stores", "oauth", "langchain", "workflow", "server", "testing"];
+  const order = [
+    "core",
+    "ai-sdk",
+    "stores",
+    "oauth",
+    "react",
+    "langchain",
+    "workflow",
+    "server",
+    "testing",
+  ];
   const place = ({ name }) => order.indexOf(name.split("/")[0]) + 1 || order.length + 1;
   return place(one) - place(other) || (one.name < other.name ? -1 : 1);
 }

@@ -1,25 +1,26 @@
 "use client";
 
 import type { WaitingEntry } from "@durable-mcp/core/waiting";
+import { Question, SignIn, useDurableChat } from "@durable-mcp/react";
 import { useEffect } from "react";
-import { stopAnswer } from "../app/chat/[id]/actions";
+import { answerQuestion, stopAnswer, withdrawCall } from "../app/chat/[id]/actions";
 import type { ChatState } from "../lib/chat-state";
 import { Composer } from "./composer";
 import { Header } from "./header";
 import { Message } from "./message";
-import { Question } from "./question";
-import { SignIn } from "./sign-in";
-import { useDurableChat } from "./use-durable-chat";
 
 interface ChatProps {
   id: string;
-  /** The chat as the server has it. `router.refresh()` brings the next one. */
-  state: ChatState;
+  /** The chat as the server has it when the page is made. */
+  initialState: ChatState;
   modelName: string | undefined;
 }
 
-export function Chat({ id, state, modelName }: ChatProps) {
-  const { messages, isBusy, blocking, working, problem, say, goOn } = useDurableChat(id, state);
+export function Chat({ id, initialState, modelName }: ChatProps) {
+  const api = `/api/chat/${encodeURIComponent(id)}`;
+  const chat = useDurableChat({ id, api, initialState });
+  const { messages, isBusy, blocking, working, error, goOn, refresh, state = initialState } = chat;
+  const say = (text: string) => void chat.sendMessage({ text });
   // Follows the conversation, as it grows.
   useEffect(() => {
     scrollTo({ top: document.body.scrollHeight });
@@ -27,7 +28,7 @@ export function Chat({ id, state, modelName }: ChatProps) {
 
   return (
     <div className="chat">
-      <Header id={id} state={state} isDisabled={isBusy} />
+      <Header id={id} state={state} isDisabled={isBusy} refresh={refresh} />
       <main>
         {modelName === undefined && <ScriptNotice />}
         {messages.length === 0 && <Suggestions onChoose={say} />}
@@ -44,12 +45,12 @@ export function Chat({ id, state, modelName }: ChatProps) {
             </p>
           ))}
           {blocking.map((entry) => (
-            <Waiting key={JSON.stringify(keyOf(entry))} chat={id} entry={entry} />
+            <Waiting key={entry.id ?? entry.connection} {...{ chat: id, entry, refresh }} />
           ))}
         </div>
-        {problem !== undefined && (
+        {error !== undefined && (
           <p className="problem" role="alert">
-            {problem}{" "}
+            {error.message}{" "}
             <button type="button" onClick={goOn}>
               Go on
             </button>
@@ -61,15 +62,29 @@ export function Chat({ id, state, modelName }: ChatProps) {
   );
 }
 
-/** A card lives as long as its round or sign-in: what was filled in stays until then. */
-const keyOf = (entry: WaitingEntry) =>
-  entry.type === "sign-in" ? [entry.connection] : [entry.id, entry.round];
+interface WaitingProps {
+  chat: string;
+  entry: WaitingEntry;
+  refresh: () => Promise<unknown>;
+}
 
-function Waiting({ chat, entry }: { chat: string; entry: WaitingEntry }) {
-  return entry.type === "sign-in" ? (
-    <SignIn entry={entry} />
-  ) : (
-    <Question chat={chat} call={entry} />
+function Waiting({ chat, entry, refresh }: WaitingProps) {
+  if (entry.type === "sign-in") return <SignIn className="card" entry={entry} />;
+  return (
+    <Question
+      className="card"
+      call={entry}
+      onAnswer={async (responses, { id, round }) => {
+        const problem = await answerQuestion(chat, id, round, responses);
+        await refresh();
+        return problem;
+      }}
+      onWithdraw={async ({ id }) => {
+        const problem = await withdrawCall(chat, id);
+        await refresh();
+        return problem;
+      }}
+    />
   );
 }
 

@@ -1,4 +1,3 @@
-import { useRouter } from "next/navigation";
 import { useTransition } from "react";
 import { endSession, signOut } from "../app/chat/[id]/actions";
 import type { ChatState } from "../lib/chat-state";
@@ -7,16 +6,16 @@ interface HeaderProps {
   id: string;
   state: ChatState;
   isDisabled: boolean;
+  refresh: () => Promise<unknown>;
 }
 
 /** The chat's MCP sessions and sign-ins, with a way to end each. */
-export function Header({ id, state, isDisabled }: HeaderProps) {
-  const router = useRouter();
+export function Header({ id, state, isDisabled, refresh }: HeaderProps) {
   const [isPending, startTransition] = useTransition();
   const act = (action: () => Promise<void>) =>
     startTransition(async () => {
       await action();
-      router.refresh();
+      await refresh();
     });
   const signIns = state.waiting.filter((entry) => entry.type === "sign-in");
   return (

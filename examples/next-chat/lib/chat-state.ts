@@ -1,8 +1,7 @@
 import type { Principal } from "@durable-mcp/ai-sdk";
-import type { WaitingEntry } from "@durable-mcp/core/waiting";
+import type { DurableChatState } from "@durable-mcp/react";
 import { chatParts } from "./agent";
 import type { ChatMessage } from "./chat-message";
-import type { Answering } from "./history";
 
 /** A connection as the page shows it. */
 export interface ConnectionState {
@@ -12,11 +11,7 @@ export interface ConnectionState {
 }
 
 /** A chat as any process finds it. Nothing in it is secret for its user. */
-export interface ChatState {
-  readonly messages: ChatMessage[];
-  readonly answering: Answering;
-  /** Questions of servers, and connections whose user has to sign in. */
-  readonly waiting: readonly WaitingEntry[];
+export interface ChatState extends DurableChatState<ChatMessage> {
   readonly connections: readonly ConnectionState[];
 }
 

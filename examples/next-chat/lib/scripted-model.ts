@@ -36,7 +36,7 @@ export function createScriptedModel(): ScriptedModel {
 }
 
 /**
- * "add tea and milk", "remove milk", "order tea", "track tea", "points", "2 + 2"; "helper, order tea" for the sub-agent; with a
+ * "add tea and milk", "remove milk", "order tea", "pay tea", "track tea", "points", "2 + 2"; "helper, order tea" for the sub-agent; with a
  * browser "open https://…" and "what is on the page?". All else is a question about the cart.
  */
 function plan(text: string): Call[] {
@@ -45,7 +45,8 @@ function plan(text: string): Call[] {
   const [, url] = /\bopen\s+(https?:\S+)/i.exec(text) ?? [];
   if (url !== undefined) return [{ tool: "browser__browser_navigate", input: { url } }];
   if (/\bpage\b/i.test(text)) return [{ tool: "browser__browser_snapshot", input: {} }];
-  const [, verb = "", items = ""] = /\b(add|remove|order|track)\s+(.+?)[.!]?$/i.exec(text) ?? [];
+  const [, verb = "", items = ""] =
+    /\b(add|remove|order|pay|track)\s+(.+?)[.!]?$/i.exec(text) ?? [];
   if (/\bpoints\b/i.test(text)) return [{ tool: "account__points", input: {} }];
   const tool = tools[verb.toLowerCase()];
   if (tool === undefined) return [{ tool: "cart__list_items", input: {} }];
@@ -59,6 +60,7 @@ const tools: Record<string, string> = {
   add: "cart__add_item",
   remove: "cart__remove_item",
   order: "delivery__order",
+  pay: "delivery__pay",
   track: "delivery__track",
 };
 

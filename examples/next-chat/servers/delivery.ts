@@ -22,10 +22,18 @@ const delivery = z.object({
 });
 
 /**
- * An MCP server without sessions (revision 2026-07-28) with a tool that asks a person, and one that takes long. Of an
- * order it keeps nothing: how far it is comes back with the answer, in the signed `requestState`.
+ * An MCP server without sessions (revision 2026-07-28) with tools that ask a person, in a form and at a URL, and one
+ * that takes long. Of an order it keeps nothing: how far it is comes back with the answer, in the signed
+ * `requestState`.
  */
-export function createDelivery(stateKey: Uint8Array): (request: Request) => Promise<Response> {
+export function createDelivery({
+  stateKey,
+  payUrl,
+}: {
+  stateKey: Uint8Array;
+  /** Where a person pays. */
+  payUrl: URL;
+}): (request: Request) => Promise<Response> {
   const states = createRequestStateCodec<{ item: string }>({ key: stateKey, ttlSeconds });
 
   async function order(
@@ -48,6 +56,16 @@ export function createDelivery(stateKey: Uint8Array): (request: Request) => Prom
     );
   }
 
+  function pay(item: string, { mcpReq }: ServerContext): CallToolResult | InputRequiredResult {
+    const response = inputResponse(mcpReq.inputResponses, "payment");
+    if (response.kind !== "elicit") {
+      const url = `${payUrl.href}?${new URLSearchParams({ item }).toString()}`;
+      const payment = inputRequired.elicitUrl({ message: `Pay 4.80 € for ${item}?`, url });
+      return inputRequired({ inputRequests: { payment } });
+    }
+    return say(response.action === "accept" ? `${item} is paid.` : `${item} is not paid.`);
+  }
+
   const registerTracking = createTracking();
   const handler = createMcpHandler(
     () => {
@@ -66,6 +84,14 @@ export function createDelivery(stateKey: Uint8Array): (request: Request) => Prom
           inputSchema: z.object({ item: z.string() }),
         },
         ({ item }, context) => order(item, context),
+      );
+      server.registerTool(
+        "pay",
+        {
+          description: "Has the user pay for one item, at a page of the shop.",
+          inputSchema: z.object({ item: z.string() }),
+        },
+        ({ item }, context) => pay(item, context),
       );
       return server;
     },

@@ -24,13 +24,17 @@ const authorization = await startAuthorizationServer({
   redirectUrl: `${need("APP_URL")}/oauth/callback`,
 });
 const serveAccount = createAccount({ url: accountUrl, authorization });
-const serveDelivery = createDelivery(Buffer.from(need("STATE_KEY"), "base64"));
+const serveDelivery = createDelivery({
+  stateKey: Buffer.from(need("STATE_KEY"), "base64"),
+  payUrl: new URL("/pay", accountUrl),
+});
 
 const handler = toNodeHandler({
   async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === new URL(need("CART_URL")).pathname) return await serveCart(request);
     if (pathname === new URL(need("DELIVERY_URL")).pathname) return await serveDelivery(request);
+    if (pathname === "/pay") return new Response("This page takes play money only.");
     return await serveAccount(request);
   },
 });

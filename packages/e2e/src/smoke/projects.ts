@@ -28,6 +28,8 @@ const withAiSdk6 = {
   why: "createDurableAgent of @durable-mcp/ai-sdk has the types of AI SDK 7",
 };
 const aiSdk = ["ai", "@ai-sdk/mcp", "@opentelemetry/api"];
+const react = ["ai", "@ai-sdk/react", "react", "react-dom", "@types/react", "@types/react-dom"];
+const asksAgain = /asks you.*Order bread\?/;
 
 const own: readonly Project[] = [
   { name: "core", own: ["core"], others: ["@ai-sdk/mcp"] },
@@ -66,6 +68,14 @@ const own: readonly Project[] = [
     ],
   },
   { name: "oauth", own: ["oauth", "ai-sdk", "stores"], others: aiSdk },
+  { name: "react", own: ["react", "core"], others: react, answer: asksAgain },
+  {
+    name: "react-ai-sdk-6",
+    own: ["react", "core"],
+    others: react,
+    releases: { ai: "ai-6", "@ai-sdk/react": "ai-sdk-react-3" },
+    answer: asksAgain,
+  },
   {
     name: "workflow",
     own: ["workflow", "ai-sdk", "stores"],

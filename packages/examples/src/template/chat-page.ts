@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
 
+export const phone = { width: 390, height: 844 };
+
 /** Says something. Gives the answer as soon as it is there, and the id of the process that made it. */
 export async function say(page: Page, text: string): Promise<{ text: string; pid: number }> {
   await begin(page, text);

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { serveOrderPage } from "../servers/order-page.ts";
-import { begin, checkPage, lastAnswer, lastText, say, signIn, waitForAnswer } from "./chat-page.ts";
+import {
+  begin,
+  checkPage,
+  lastAnswer,
+  lastText,
+  phone,
+  say,
+  signIn,
+  waitForAnswer,
+} from "./chat-page.ts";
 import { driveWaiting } from "./drive-waiting.ts";
 import type { ChatProcess, TemplateProcesses } from "./template-processes.ts";
 
@@ -18,7 +27,6 @@ interface Drive {
 }
 
 const desktop = { width: 900, height: 1180 };
-const phone = { width: 390, height: 844 };
 
 /** A person's way through the chat, over two processes that are killed. Fails at the first thing that is not as it should be. */
 export async function driveChat({ processes, browser, ...drive }: Drive): Promise<void> {
@@ -47,6 +55,9 @@ export async function driveChat({ processes, browser, ...drive }: Drive): Promis
   await say(page, "Order tea");
   await page.getByText("Order tea for 4.80 €?").waitFor();
   await checkPage(page, "the question");
+  await page.setViewportSize(phone);
+  await checkPage(page, "the question on a phone");
+  await page.setViewportSize(desktop);
   await picture(page, "question");
   await restart(chats);
   sendTo(chats[1]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { begin, lastAnswer, say, signIn, waitForAnswer } from "./chat-page.ts";
+import { begin, checkPage, lastAnswer, phone, say, signIn, waitForAnswer } from "./chat-page.ts";
 
 const ordered = (item: string) => `Ordered ${item}. It comes at 12:00, wrapped as a gift.`;
 
@@ -13,6 +13,11 @@ interface Drive {
 
 /** A sub-agent asks and wants a sign-in, and the user writes while calls wait. */
 export async function driveWaiting(page: Page, { seen, restart }: Drive): Promise<void> {
+  await page.getByRole("link", { name: "New chat" }).click();
+  await answerInOtherTab(page);
+  seen("a question was answered in another tab, and both showed the answer");
+  await payAtUrl(page);
+  seen("a page of a server was named, and opened by a click alone");
   await page.getByRole("link", { name: "New chat" }).click();
   await askInSubAgent(page);
   seen("a sub-agent asked, and the chat went on with its answer");
@@ -28,6 +33,73 @@ export async function driveWaiting(page: Page, { seen, restart }: Drive): Promis
   await holdWhileWaiting(page);
   await restart();
   seen("a chat was held while a call waited, and said so");
+}
+
+/**
+ * A tab finds the question when it gets the focus, and the other one the answer after an interval. Both want to go on
+ * then: one does, and neither shows an error.
+ */
+async function answerInOtherTab(page: Page): Promise<void> {
+  const other = await page.context().newPage();
+  other.setDefaultTimeout(120_000);
+  await other.goto(page.url());
+  const alerts: string[] = [];
+  for (const tab of [page, other]) {
+    await emulateFocus(tab, false);
+    await tab.exposeFunction("tellAlert", (text: string) => void alerts.push(text));
+    await tab.evaluate(watchAlerts);
+  }
+  await page.bringToFront();
+  await say(page, "Order jam");
+  await page.getByText("Order jam for 4.80 €?").waitFor();
+  assert.equal(await other.getByText("Order jam").count(), 0);
+  await other.bringToFront();
+  await answer(other, "jam");
+  await waitForAnswer(other, ordered("jam"));
+  await waitForAnswer(page, ordered("jam"));
+  assert.deepEqual(await said(page), await said(other));
+  await other.close();
+  await emulateFocus(page, true);
+  assert.deepEqual(alerts, []);
+}
+
+/** Without it, the tab in front alone has the focus, as for a person. */
+async function emulateFocus(page: Page, enabled: boolean): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setFocusEmulationEnabled", { enabled });
+}
+
+/** In the page. */
+function watchAlerts(): void {
+  const { tellAlert } = globalThis as unknown as { tellAlert: (text: string) => void };
+  const tell = () => {
+    for (const { textContent } of document.querySelectorAll("[role=alert]")) tellAlert(textContent);
+  };
+  new MutationObserver(tell).observe(document.body, { childList: true, subtree: true });
+}
+
+/** A server's address is shown with its host, and nothing is asked of it before the click. */
+async function payAtUrl(page: Page): Promise<void> {
+  const visits: string[] = [];
+  page.context().on("request", (request) => {
+    if (request.url().includes("/pay?")) visits.push(request.url());
+  });
+  await say(page, "Pay tea");
+  await page.getByText("Pay 4.80 € for tea?").waitFor();
+  const desktop = page.viewportSize()!;
+  await page.setViewportSize(phone);
+  await checkPage(page, "the question with a URL, on a phone");
+  await page.setViewportSize(desktop);
+  const link = page.getByRole("link", { name: "Open the page at" });
+  const url = new URL((await link.getAttribute("href"))!);
+  assert.equal(await link.locator("strong").textContent(), url.host);
+  assert.deepEqual(visits, []);
+  const [opened] = await Promise.all([page.waitForEvent("popup"), link.click()]);
+  await opened.getByText("play money").waitFor();
+  await opened.close();
+  assert.equal(visits.length, 1);
+  await page.getByRole("button", { name: "Accept" }).click();
+  await waitForAnswer(page, "tea is paid.");
 }
 
 /** A question in a sub-agent is shown and answered as any other one, and the chat goes on by itself. */

@@ -2,16 +2,10 @@
 
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import type { InputResponses } from "@durable-mcp/core/waiting";
+import type { AnswerProblem } from "@durable-mcp/react";
 import { z } from "zod";
 import { chatParts } from "../../../lib/agent";
 import { currentUser } from "../../../lib/user";
-
-/** What became of an answer, if it did not reach the server. */
-export interface Problem {
-  readonly message: string;
-  /** The field that is wrong, such as `delivery.content.time`. */
-  readonly field?: string;
-}
 
 const shortText = z.string().min(1).max(200);
 
@@ -23,7 +17,7 @@ export async function answerQuestion(
   call: string,
   round: number,
   responses: InputResponses,
-): Promise<Problem | undefined> {
+): Promise<AnswerProblem | undefined> {
   const principal = await signedIn();
   const { sessions } = (await chatParts()).agent;
   return await problemOf(
@@ -36,7 +30,7 @@ export async function answerQuestion(
 }
 
 /** Takes a call back. The model reads it with the next message. */
-export async function withdrawCall(chat: string, call: string): Promise<Problem | undefined> {
+export async function withdrawCall(chat: string, call: string): Promise<AnswerProblem | undefined> {
   const principal = await signedIn();
   const { sessions } = (await chatParts()).agent;
   return await problemOf(
@@ -70,7 +64,9 @@ async function signedIn() {
   return principal;
 }
 
-async function problemOf(done: Promise<{ readonly state: string }>): Promise<Problem | undefined> {
+async function problemOf(
+  done: Promise<{ readonly state: string }>,
+): Promise<AnswerProblem | undefined> {
   try {
     const { state } = await done;
     if (state === "outcome-unknown") return { message: "Nobody knows whether the server got it." };

@@ -10,5 +10,5 @@ export default async function ChatPage({ params }: { params: Promise<{ id: strin
   if (principal === undefined) redirect("/");
   const state = await readChatState(id, principal);
   const { modelName } = await chatParts();
-  return <Chat key={id} id={id} state={state} modelName={modelName} />;
+  return <Chat key={id} id={id} initialState={state} modelName={modelName} />;
 }

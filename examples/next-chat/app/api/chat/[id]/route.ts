@@ -2,6 +2,7 @@ import { createDurableAgentUIStreamResponse } from "@durable-mcp/ai-sdk";
 import { consumeStream } from "ai";
 import { z } from "zod";
 import { chatParts } from "../../../../lib/agent";
+import { readChatState } from "../../../../lib/chat-state";
 import { currentUser } from "../../../../lib/user";
 
 export const maxDuration = 300;
@@ -16,6 +17,17 @@ const requestBody = z.object({
     })
     .optional(),
 });
+
+/** The chat as it is now, for a page that looks whether anything has changed. */
+export async function GET(
+  _: Request,
+  { params }: { params: Promise<{ id: string }> },
+): Promise<Response> {
+  const principal = await currentUser();
+  if (principal === undefined) return new Response("Open the page first.", { status: 401 });
+  const state = await readChatState((await params).id, principal);
+  return Response.json(state, { headers: { "cache-control": "no-store" } });
+}
 
 /** Answers a message, or goes on where a call has waited for a person. Any process may do it. */
 export async function POST(

@@ -1,0 +1,140 @@
+import type { FormField, InputRequest, InputResponse } from "@durable-mcp/core/waiting";
+
+/** One of the values that a field offers. */
+export interface Choice {
+  readonly value: string;
+  /** For people. */
+  readonly title: string;
+}
+
+/** A field of a server's form. All texts are the server's. */
+export interface QuestionField {
+  /** The input's name in the form, such as `delivery.content.time`. Problems have it as their `field`. */
+  readonly name: string;
+  /** @default the field's name */
+  readonly title: string;
+  readonly description: string | undefined;
+  readonly isRequired: boolean;
+  /** What may be chosen; `undefined` for a field without choices. */
+  readonly choices: readonly Choice[] | undefined;
+  /** As the server sent it. Nobody has checked it. */
+  readonly schema: FormField;
+}
+
+/** The page at which a person answers. */
+export interface QuestionUrl {
+  /** The whole URL, of `http:` or `https:` and without a user name. */
+  readonly href: string;
+  readonly scheme: string;
+  /** Show it apart from the rest: it says who gets the answer. In ASCII, as browsers' address bars have it. */
+  readonly host: string;
+  /** What follows the host. */
+  readonly rest: string;
+}
+
+/** A question as a page shows it. */
+export type ReadRequest =
+  | {
+      readonly mode: "form";
+      readonly key: string;
+      readonly message: string;
+      readonly fields: readonly QuestionField[];
+    }
+  | {
+      readonly mode: "url";
+      readonly key: string;
+      readonly message: string;
+      readonly url: QuestionUrl;
+    }
+  /** Not for a person, or with a URL that no page may link to. */
+  | { readonly mode: "none"; readonly key: string; readonly message: string };
+
+/** Reads a question of a server. Nothing in it is trusted: what is no text is left out. */
+export function readRequest(key: string, request: InputRequest): ReadRequest {
+  const params: Record<string, unknown> = { ...request.params };
+  const message = textOf(params["message"]) ?? "";
+  if (request.method !== "elicitation/create") return { mode: "none", key, message };
+  if (params["mode"] === "url") {
+    const url = readUrl(params["url"]);
+    return url ? { mode: "url", key, message, url } : { mode: "none", key, message };
+  }
+  const schema = recordOf(params["requestedSchema"]);
+  const required = listOf(schema["required"]);
+  const fields = Object.entries(recordOf(schema["properties"])).map(([name, property]) => {
+    const field = recordOf(property) as unknown as FormField;
+    return {
+      name: `${key}.content.${name}`,
+      title: textOf(field.title) ?? name,
+      description: textOf(field.description),
+      isRequired: required.includes(name),
+      choices: choicesOf(recordOf(property)),
+      schema: field,
+    };
+  });
+  return { mode: "form", key, message, fields };
+}
+
+/** The answer of somebody who accepts. Consent to a URL has no content; optional fields that are empty are left out. */
+export function acceptRequest(request: ReadRequest, form: FormData): InputResponse {
+  if (request.mode !== "form") return { action: "accept" };
+  const start = `${request.key}.content.`.length;
+  const content = request.fields
+    .map((field) => [field.name.slice(start), readField(form, field)] as const)
+    .filter(([, value]) => value !== undefined);
+  return { action: "accept", content: Object.fromEntries(content) };
+}
+
+type FieldValue = string | number | boolean | readonly string[];
+
+/** The value of a field, as its schema wants it. `undefined` leaves the field out. */
+function readField(
+  form: FormData,
+  { name, schema, isRequired }: QuestionField,
+): FieldValue | undefined {
+  if (schema.type === "boolean") return form.has(name);
+  if (schema.type === "array") {
+    const values = form.getAll(name).filter((value) => typeof value === "string");
+    return values.length > 0 || isRequired ? values : undefined;
+  }
+  const given = form.get(name);
+  const text = typeof given === "string" ? given : "";
+  const isNumber = schema.type === "number" || schema.type === "integer";
+  if (text === "" && (isNumber || !isRequired)) return undefined;
+  if (isNumber) return Number(text);
+  const isMoment = recordOf(schema)["format"] === "date-time" && !Number.isNaN(Date.parse(text));
+  return isMoment ? new Date(text).toISOString() : text;
+}
+
+function choicesOf(field: Record<string, unknown>): Choice[] | undefined {
+  const {
+    oneOf,
+    anyOf,
+    enum: values,
+    enumNames,
+  } = {
+    ...field,
+    ...(field["type"] === "array" && recordOf(field["items"])),
+  };
+  const titled = anyOf ?? oneOf;
+  const list = titled ?? values;
+  if (!Array.isArray(list)) return undefined;
+  return list.flatMap((choice: unknown, index) => {
+    const value = titled ? recordOf(choice)["const"] : choice;
+    const title = titled ? recordOf(choice)["title"] : listOf(enumNames)[index];
+    return typeof value === "string" ? [{ value, title: textOf(title) ?? value }] : [];
+  });
+}
+
+/** A link may have a script in it, or a user name that looks like another host. */
+function readUrl(value: unknown): QuestionUrl | undefined {
+  if (typeof value !== "string" || !URL.canParse(value)) return undefined;
+  const { href, protocol, host, username, password, origin } = new URL(value);
+  const isSafe = /^https?:$/.test(protocol) && username === "" && password === "";
+  const parts = { href, host, scheme: `${protocol}//`, rest: href.slice(origin.length) };
+  return isSafe ? parts : undefined;
+}
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const recordOf = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};

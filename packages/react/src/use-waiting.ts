@@ -1,0 +1,75 @@
+import { type WaitingCall, type WaitingEntry, waitingCallOf } from "@durable-mcp/core/waiting";
+import type { UIMessage } from "ai";
+import { type ServerStateOptions, useServerState } from "./use-server-state.ts";
+
+/** What waits, as a route of yours gives it. It may have more members. */
+export interface WaitingState {
+  /** The list that `sessions.waiting` resolves with. */
+  readonly waiting: readonly WaitingEntry[];
+  /** Whether a process is making an answer. `interrupted`: it is gone. @default "no" */
+  readonly answering?: "no" | "yes" | "interrupted" | undefined;
+}
+
+/** Where {@link useWaiting} looks, and how often. */
+export interface WaitingOptions<STATE extends WaitingState> extends ServerStateOptions<STATE> {
+  /** How often it looks while something waits and somebody sees the page, in milliseconds. @default 3_000 */
+  readonly intervalMs?: number | undefined;
+}
+
+/** What waits for a person, or for a server. */
+export interface Waiting<STATE> {
+  /** What the route gave last; `undefined` until then. */
+  readonly state: STATE | undefined;
+  /** What a person has to do before the agent can go on: questions, and the sign-ins that calls wait for. */
+  readonly blocking: readonly WaitingEntry[];
+  /** The calls that their server works on, with the `status` and `statusMessage` of tasks. */
+  readonly working: readonly WaitingCall[];
+  /** Why the last look failed. The hook tries again. */
+  readonly error: Error | undefined;
+  /** Looks now, after an answer for example. Gives `undefined` if that fails. */
+  readonly refresh: () => Promise<STATE | undefined>;
+}
+
+/**
+ * Shows what waits, without a chat: {@link useDurableChat} has it all. It looks when the page is shown or gets the
+ * focus, and at intervals while something waits, so that an answer of another tab shows here, too.
+ */
+export function useWaiting<STATE extends WaitingState = WaitingState>({
+  intervalMs = 3_000,
+  ...options
+}: WaitingOptions<STATE>): Waiting<STATE> {
+  const { state, error, refresh } = useServerState(options, (now) => {
+    // Another page or process is at it: this goes on in a moment.
+    if (now.answering === "yes") return Math.min(1_000, intervalMs);
+    const isAnyDue = blockingOf(now.waiting).length > 0 || workingOf(now.waiting).length > 0;
+    return isAnyDue ? intervalMs : undefined;
+  });
+  const waiting = state?.waiting ?? [];
+  return { state, blocking: blockingOf(waiting), working: workingOf(waiting), error, refresh };
+}
+
+/** A connection may want a sign-in that nothing waits for. */
+function blockingOf(waiting: readonly WaitingEntry[]): WaitingEntry[] {
+  const waitsForSignIn = (name: string) =>
+    waiting.some(({ type, connection }) => {
+      return type === "call-waits-for-sign-in" && connection === name;
+    });
+  return waiting.filter((entry) => {
+    return entry.type === "sign-in" ? waitsForSignIn(entry.connection) : entry.type === "question";
+  });
+}
+
+function workingOf(waiting: readonly WaitingEntry[]): WaitingCall[] {
+  return waiting.filter(
+    (entry): entry is WaitingCall => entry.type === "task" || entry.type === "stream",
+  );
+}
+
+/** The ids of calls that have a placeholder in the place of a result. */
+export function placeholdersOf({ role, parts }: UIMessage): string[] {
+  if (role !== "assistant") return [];
+  return parts.flatMap((part) => {
+    const call = "output" in part ? waitingCallOf(part.output) : undefined;
+    return call ? [call.id] : [];
+  });
+}
