@@ -32,6 +32,7 @@ export const packagePages = {
   workflow: pages("errors", {
     guides: "workflow connections questions long-calls sign-in sealing",
   }),
+  react: pages("", { guides: "streaming questions sign-in" }),
   testing: pages("", { guides: "testing" }),
   cli: pages("", { guides: "probe manage-sessions observability", reference: "cli" }),
 };
