@@ -91,5 +91,5 @@ export const sidebar = [
   api,
   group("How it works", ["concepts", "architecture"]),
   group("Results", ["results", "comparison"]),
-  folded("Project", ["registry"]),
+  folded("Project", ["registry", "upstream"]),
 ];
