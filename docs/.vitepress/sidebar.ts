@@ -82,6 +82,6 @@ export const sidebar = [
   group("Help", ["troubleshooting"]),
   group("Reference", ["errors", ...rest("reference")]),
   api,
-  group("How it works", ["concepts"]),
+  group("How it works", ["concepts", "upstream"]),
   group("Results", ["results", "comparison"]),
 ];

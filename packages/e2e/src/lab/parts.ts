@@ -200,6 +200,12 @@ export const labParts: readonly LabPart[] = [
     share: ["--start"],
   },
   {
+    name: "release",
+    about: "Plays releases through on a local registry, and installs from it.",
+    lasts: "4 min",
+    program: "e2e/src/rehearsal/run.ts",
+  },
+  {
     name: "pictures",
     about: "Draws the timelines of the README and of the guide in a Chromium.",
     lasts: "1 min",

@@ -9,8 +9,15 @@ import { runCommand } from "./run-command.ts";
 
 const packages = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** The tarballs by package, as `scripts/pack.mjs` prints them. */
-export type Tarballs = Readonly<Record<string, string>>;
+/** Where projects have our packages from. */
+export interface PackageSource {
+  /** By package: its tarball, or what to ask the registry for. */
+  readonly dependencies: Readonly<Record<string, string>>;
+  /** The tarballs again, for what the packages need of each other: what `scripts/pack.mjs` prints. */
+  readonly overrides?: Readonly<Record<string, string>>;
+  /** Has our scope. @default the packages are tarballs */
+  readonly registry?: string;
+}
 
 export interface MadeProject {
   readonly folder: string;
@@ -21,14 +28,14 @@ export interface MadeProject {
 /** Writes a project into an empty folder and installs it with a release of Node, as strictly as npm can. */
 export async function makeProject(
   project: Project,
-  { node, tarballs, under }: { node: NodeRelease; tarballs: Tarballs; under: string },
+  { node, source, under }: { node: NodeRelease; source: PackageSource; under: string },
 ): Promise<MadeProject | Finding> {
   const folder = join(under, `${project.name}-${node.version}`);
   mkdirSync(folder, { recursive: true });
-  const source = project.testsIn ?? `e2e/smoke/${project.name}`;
-  if (existsSync(join(packages, source))) {
+  const program = project.testsIn ?? `e2e/smoke/${project.name}`;
+  if (existsSync(join(packages, program))) {
     // As a clone has it: without what git ignores, or nobody has committed.
-    const tree = `HEAD:packages/${source}`;
+    const tree = `HEAD:packages/${program}`;
     const archive = `${folder}.tar`;
     execFileSync("git", ["archive", "--output", archive, tree], { cwd: join(packages, "..") });
     execFileSync("tar", ["-xf", archive, "-C", folder]);
@@ -40,14 +47,17 @@ export async function makeProject(
     private: true,
     type: project.type ?? "module",
     dependencies: Object.fromEntries([
-      ...own.map((name) => [name, tarballs[name]]),
+      ...own.map((name) => [name, source.dependencies[name]]),
       ...others.map((name) => [name, releaseOf(project, name)]),
       // `@ai-sdk/provider` imports its types and does not bring them.
       ["@types/json-schema", "7.0.15"],
     ]),
-    overrides: tarballs,
+    overrides: source.overrides,
   };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+  if (source.registry !== undefined) {
+    writeFileSync(join(folder, ".npmrc"), `@durable-mcp:registry=${source.registry}\n`);
+  }
   const install = [node.npm, "install", "--engine-strict", "--no-audit", "--no-fund"];
   const { isDone, output } = await runCommand(folder, node.program, install);
   if (!isDone) {
