@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** One connection, which sends one request after the other. */
+/** One connection at a time, which sends one request after the other. */
 export interface HttpCaller {
   readonly send: (request: string) => Promise<Answer>;
   readonly close: () => void;
@@ -9,25 +9,31 @@ export interface HttpCaller {
 
 /** A client without a library, as light as can be: it shares the machine with the server that it measures. */
 export async function connectCaller(port: number): Promise<HttpCaller> {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  await once(socket, "connect");
   let waiting: PromiseWithResolvers<Answer> | undefined;
   const settle = () => {
     const settled = waiting;
     waiting = undefined;
     return settled;
   };
-  socket.on(
-    "data",
-    createAnswerReader((answer) => settle()?.resolve(answer)),
-  );
-  socket.on("error", (error) => settle()?.reject(error));
-  socket.on("close", () => settle()?.reject(new Error("The server closed the connection.")));
+  const open = async () => {
+    const opened = connect({ port, host: "127.0.0.1", noDelay: true });
+    await once(opened, "connect");
+    opened.on(
+      "data",
+      createAnswerReader((answer) => settle()?.resolve(answer)),
+    );
+    opened.on("error", (error) => settle()?.reject(error));
+    opened.on("close", () => settle()?.reject(new Error("The server closed the connection.")));
+    return opened;
+  };
+  let socket = await open();
   return {
-    send(request) {
+    async send(request) {
+      // Some servers close what was idle while others were measured.
+      if (!socket.writable) socket = await open();
       waiting = Promise.withResolvers();
       socket.write(request, "latin1");
-      return waiting.promise;
+      return await waiting.promise;
     },
     close: () => socket.destroy(),
   };
