@@ -1,7 +1,7 @@
 import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
-import { responseWith, sessionIdHeader } from "../session/session-headers.ts";
+import { headersForClient, sessionIdHeader } from "../session/session-headers.ts";
 import { emptyStream, hasContentType } from "../wire/read-answer.ts";
 import {
   type AnswerStreamOptions,
@@ -29,7 +29,7 @@ export function openAnswer(
   const isUntyped = !response.headers.has("content-type") || status === 202 || status === 204;
   if (!isEvents && !hasContentType(response, "application/json") && !isUntyped) {
     settle();
-    return responseWith(response.body, response, { status });
+    return new Response(response.body, { status, headers: headersForClient(response.headers) });
   }
   /** Ends a resumption under way when the client cancels the body. */
   let over: AbortController | undefined;
@@ -76,9 +76,10 @@ export function openAnswer(
 }
 
 /** The client's answer with these bytes. With some statuses, there can be no body. */
-function answerWith(body: BodyInit, response: Response, contentType: string): Response {
-  const own = responseWith(body, response);
+function answerWith(body: BodyInit, { headers }: Response, contentType: string): Response {
+  // Not the answer's own: where @hono/node-server serves, they are the server's, and cannot be changed.
+  const own = headersForClient(headers);
   // Clients compare the content type letter by letter.
-  own.headers.set("content-type", contentType);
-  return own;
+  own.set("content-type", contentType);
+  return new Response(body, { headers: own });
 }

@@ -1,7 +1,7 @@
 import { abortable, anySignal, wait } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
-import { headersForMessage, responseWith } from "../session/session-headers.ts";
+import { headersForClient, headersForMessage } from "../session/session-headers.ts";
 import { liveSession } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
@@ -28,7 +28,7 @@ export async function resumeStream(
   const restore = createRestorer(context, undefined, () => live);
   const { signal } = request;
   const body = createEventAnswerStream({ body: response.body, restore, signal });
-  return responseWith(body, response);
+  return new Response(body, { headers: headersForClient(response.headers) });
 }
 
 /** A request that the server has begun to answer. */

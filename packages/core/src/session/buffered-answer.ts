@@ -10,7 +10,7 @@ import {
   refusesVersion,
 } from "./lost-session.ts";
 import type { RecoveryOptions } from "./session-fetch-options.ts";
-import { headersForClient, responseWith } from "./session-headers.ts";
+import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./slot-state.ts";
 
 /** @param classify the application's own rule, if there is one */
@@ -51,7 +51,7 @@ export function toResponse({ status, headers, body }: BufferedAnswer): Response 
 /** A server's unchanged answer, with the headers for the client. */
 export function responseForClient(response: Response): Response {
   const { body, status, statusText } = response;
-  return responseWith(body, response, { status, statusText });
+  return new Response(body, { status, statusText, headers: headersForClient(response.headers) });
 }
 
 /** A copy with the client's id, if the body is a message with an id. */

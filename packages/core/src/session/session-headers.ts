@@ -48,22 +48,7 @@ export function namedSession({ headers }: Response): string | undefined {
 
 /** An answer's headers for the client: without the session id and the original body's length. */
 export function headersForClient(headers: Headers): Headers {
-  return withoutOwn(new Headers(headers));
-}
-
-/** A response with an answer's headers for the client. They are copied once: each copy is a twentieth of a call. */
-export function responseWith(
-  body: BodyInit | null,
-  { headers }: Response,
-  init?: ResponseInit,
-): Response {
-  // Not the answer's own: where @hono/node-server serves, they are the server's, and cannot be changed.
-  const response = new Response(body, { ...init, headers });
-  withoutOwn(response.headers);
-  return response;
-}
-
-function withoutOwn(headers: Headers): Headers {
-  for (const name of [sessionIdHeader, "content-length", "content-encoding"]) headers.delete(name);
-  return headers;
+  const result = new Headers(headers);
+  for (const name of [sessionIdHeader, "content-length", "content-encoding"]) result.delete(name);
+  return result;
 }
