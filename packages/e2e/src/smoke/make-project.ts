@@ -64,7 +64,9 @@ export async function makeProject(
     const fix = "make `engines`, `dependencies` and `peerDependencies` true of the packages";
     return { kind: "failure", mode: `npm install, Node ${node.version}`, problem: output, fix };
   }
-  const entries = own.flatMap((name) => entriesOf(folder, name));
+  const entries = own
+    .flatMap((name) => entriesOf(folder, name))
+    .filter((entry) => !project.without?.includes(entry));
   return { folder, entries };
 }
 

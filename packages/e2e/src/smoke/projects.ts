@@ -10,6 +10,8 @@ export interface Project {
   readonly others?: readonly string[];
   /** Other releases than those of our packages. */
   readonly releases?: Readonly<Record<string, string>>;
+  /** Our entry points that need a peer which it does not have. */
+  readonly without?: readonly string[];
   /** @default "module" */
   readonly type?: "commonjs" | "module";
   /** It has a server of its own, which is killed between the steps. */
@@ -47,6 +49,7 @@ const own: readonly Project[] = [
     name: "server",
     own: ["server", "stores", "core"],
     others: ["@modelcontextprotocol/sdk", "zod"],
+    without: ["@durable-mcp/server/tasks"],
     hasServer: true,
   },
   {
