@@ -33,21 +33,12 @@ export interface QuestionUrl {
 }
 
 /** A question as a page shows it. */
-export type ReadRequest =
-  | {
-      readonly mode: "form";
-      readonly key: string;
-      readonly message: string;
-      readonly fields: readonly QuestionField[];
-    }
-  | {
-      readonly mode: "url";
-      readonly key: string;
-      readonly message: string;
-      readonly url: QuestionUrl;
-    }
+export type ReadRequest = { readonly key: string; readonly message: string } & (
+  | { readonly mode: "form"; readonly fields: readonly QuestionField[] }
+  | { readonly mode: "url"; readonly url: QuestionUrl }
   /** Not for a person, or with a URL that no page may link to. */
-  | { readonly mode: "none"; readonly key: string; readonly message: string };
+  | { readonly mode: "none" }
+);
 
 /** Reads a question of a server. Nothing in it is trusted: what is no text is left out. */
 export function readRequest(key: string, request: InputRequest): ReadRequest {
@@ -106,15 +97,8 @@ function readField(
 }
 
 function choicesOf(field: Record<string, unknown>): Choice[] | undefined {
-  const {
-    oneOf,
-    anyOf,
-    enum: values,
-    enumNames,
-  } = {
-    ...field,
-    ...(field["type"] === "array" && recordOf(field["items"])),
-  };
+  const own = { ...field, ...(field["type"] === "array" && recordOf(field["items"])) };
+  const { oneOf, anyOf, enum: values, enumNames } = own as Record<string, unknown>;
   const titled = anyOf ?? oneOf;
   const list = titled ?? values;
   if (!Array.isArray(list)) return undefined;

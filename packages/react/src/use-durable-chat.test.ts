@@ -163,6 +163,28 @@ describe("errors", () => {
     expect(chat.posts).toEqual([{ message: expect.objectContaining({ id: "u1" }) }]);
   });
 
+  it("says so also if the stream of that process stays open", async () => {
+    const chat = await startChatServer();
+    const { last } = await openChat(chat);
+    chat.onPost = () => {
+      chat.state = { messages: [said("u1", "Hi")], waiting: [], answering: "yes" };
+      return "stays open";
+    };
+    void last().sendMessage({ text: "Hi" });
+    await expect.poll(() => last().isBusy && chat.posts.length === 1).toBe(true);
+    expect(last().error).toBeUndefined();
+    chat.state = { ...chat.state, answering: "interrupted" };
+    await expect
+      .poll(() => [last().error?.message, last().isBusy])
+      .toEqual([expect.stringMatching(/is gone/), false]);
+    chat.onPost = () => {
+      chat.state = { messages: [answered("a1", "Hello")], waiting: [] };
+      return chunksOf("a1", "Hello");
+    };
+    last().goOn();
+    await expect.poll(() => [textsOf(last()), last().error]).toEqual([["Hello"], undefined]);
+  });
+
   it("looks again, and sends nothing, when the page is not up to date", async () => {
     const chat = await startChatServer();
     const { last } = await openChat(chat);

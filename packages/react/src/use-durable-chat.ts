@@ -2,6 +2,7 @@ import { useChat, type UseChatHelpers } from "@ai-sdk/react";
 import { type ChatInit, DefaultChatTransport, type UIMessage } from "ai";
 import { useEffect, useRef, useState } from "react";
 import {
+  defaultIntervalMs,
   placeholdersOf,
   useWaiting,
   type Waiting,
@@ -72,12 +73,26 @@ export function useDurableChat<STATE extends DurableChatState>(
       own.onFinish?.(event);
     },
   });
-  const { setMessages, sendMessage } = chat;
+  const { setMessages, sendMessage, stop } = chat;
   const isStreaming = chat.status === "submitted" || chat.status === "streaming";
   latest.isStreaming = isStreaming;
   useEffect(() => {
     if (state && !latest.isStreaming) setMessages(state.messages);
   }, [state, setMessages, latest]);
+
+  useEffect(() => {
+    if (!isStreaming) return undefined;
+    // The stream of a process that is gone may stay open, behind a proxy for example.
+    let before: string | undefined;
+    const look = async () => {
+      const now = (await refresh())?.answering;
+      // At the first look the process may not have begun.
+      if (now === "interrupted" && now === before) await stop();
+      before = now;
+    };
+    const timer = setInterval(() => void look(), intervalMs ?? defaultIntervalMs);
+    return () => clearInterval(timer);
+  }, [isStreaming, intervalMs, refresh, stop]);
 
   const dueAt = isStreaming ? undefined : dueAtOf(waiting);
   const reason = state && reasonOf(state);

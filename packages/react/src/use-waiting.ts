@@ -12,7 +12,7 @@ export interface WaitingState {
 
 /** Where {@link useWaiting} looks, and how often. */
 export interface WaitingOptions<STATE extends WaitingState> extends ServerStateOptions<STATE> {
-  /** How often it looks while something waits and somebody sees the page, in milliseconds. @default 3_000 */
+  /** How often it looks while something waits, or an answer is read, in milliseconds. @default 3_000 */
   readonly intervalMs?: number | undefined;
 }
 
@@ -30,12 +30,14 @@ export interface Waiting<STATE> {
   readonly refresh: () => Promise<STATE | undefined>;
 }
 
+export const defaultIntervalMs = 3_000;
+
 /**
  * Shows what waits, without a chat: {@link useDurableChat} has it all. It looks when the page is shown or gets the
  * focus, and at intervals while something waits, so that an answer of another tab shows here, too.
  */
 export function useWaiting<STATE extends WaitingState = WaitingState>({
-  intervalMs = 3_000,
+  intervalMs = defaultIntervalMs,
   ...options
 }: WaitingOptions<STATE>): Waiting<STATE> {
   const { state, error, refresh } = useServerState(options, (now) => {

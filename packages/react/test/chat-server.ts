@@ -10,7 +10,7 @@ export interface ChatServer {
   readonly api: string;
   state: DurableChatState;
   /** Answers each POST. @default with 500 */
-  onPost: (body: { message?: UIMessage }) => UIMessageChunk[] | number;
+  onPost: (body: { message?: UIMessage }) => UIMessageChunk[] | number | "stays open";
   /** Answers each GET. @default with 200 */
   status: number;
   readonly posts: { message?: UIMessage }[];
@@ -49,12 +49,13 @@ export async function startChatServer(state: Partial<DurableChatState> = {}): Pr
   return chat;
 }
 
-function send(response: ServerResponse, answer: UIMessageChunk[] | number): void {
+function send(response: ServerResponse, answer: ReturnType<ChatServer["onPost"]>): void {
   if (typeof answer === "number") {
     response.writeHead(answer).end(`answered with ${answer}`);
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
+  if (answer === "stays open") return response.flushHeaders();
   for (const chunk of answer) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   response.end("data: [DONE]\n\n");
 }
