@@ -85,6 +85,7 @@ export function useDurableChat<STATE extends DurableChatState>(
     // The stream of a process that is gone may stay open, behind a proxy for example.
     let before: string | undefined;
     const look = async () => {
+      if (document.visibilityState !== "visible") return;
       const now = (await refresh())?.answering;
       // At the first look the process may not have begun.
       if (now === "interrupted" && now === before) await stop();

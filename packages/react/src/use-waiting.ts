@@ -12,7 +12,7 @@ export interface WaitingState {
 
 /** Where {@link useWaiting} looks, and how often. */
 export interface WaitingOptions<STATE extends WaitingState> extends ServerStateOptions<STATE> {
-  /** How often it looks while something waits, or an answer is read, in milliseconds. @default 3_000 */
+  /** How often it looks while something waits or answers, and the page is seen, in milliseconds. @default 3_000 */
   readonly intervalMs?: number | undefined;
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { McpConnection } from "@durable-mcp/ai-sdk";
 import { fromMcpServers } from "@durable-mcp/ai-sdk/stdio";
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
+import { parse as parseJsonc, type ParseError } from "jsonc-parser";
 import { CommandFailure } from "../output/command-failure.ts";
 
 /** A server that a file, a module or the command line declares. */
@@ -32,17 +33,17 @@ export function readMcpJson(path: string): DeclaredServer[] {
 }
 
 function parse(path: string): unknown {
+  let text;
   try {
-    // Editors allow comments, and commas before a closing bracket.
-    const plain = readFileSync(path, "utf8")
-      .replaceAll(/("(?:[^"\\]|\\.)*")|\/\/.*|\/\*[^]*?\*\/|^\uFEFF/g, "$1")
-      .replaceAll(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, "$1");
-    return JSON.parse(plain);
-  } catch (error) {
-    // The message of the parser would repeat what may be a secret.
-    const why = error instanceof SyntaxError ? "is no JSON" : "cannot be read";
-    throw new CommandFailure(`--mcp-json: the file ${why}. Correct it, or its path.`);
+    text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+  } catch {
+    throw new CommandFailure("--mcp-json: the file cannot be read. Correct its path.");
   }
+  // Editors allow comments, and commas before a closing bracket.
+  const errors: ParseError[] = [];
+  const value: unknown = parseJsonc(text, errors, { allowTrailingComma: true });
+  if (errors.length === 0) return value;
+  throw new CommandFailure("--mcp-json: the file is no JSON. Correct it.");
 }
 
 function read(name: string, value: unknown): DeclaredServer {

@@ -32,7 +32,7 @@ export async function makeProject(
 ): Promise<MadeProject | Finding> {
   const folder = join(under, `${project.name}-${node.version}`);
   mkdirSync(folder, { recursive: true });
-  const program = project.testsIn ?? `e2e/smoke/${project.name}`;
+  const program = project.testsIn ?? `e2e/smoke/${project.folder ?? project.name}`;
   if (existsSync(join(packages, program))) {
     // As a clone has it: without what git ignores, or nobody has committed.
     const tree = `HEAD:packages/${program}`;

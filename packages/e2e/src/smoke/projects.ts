@@ -1,7 +1,8 @@
 /** A project of a user: what it installs, and the program that is a step. */
 export interface Project {
-  /** Its folder in `packages/e2e/smoke`, unless it has another. */
   readonly name: string;
+  /** Its folder in `packages/e2e/smoke`. @default its name */
+  readonly folder?: string;
   /** Under `packages`. It has tests, in Vitest and in `node:test`, which are run. */
   readonly testsIn?: string;
   /** Packages of ours, without their scope. */
@@ -74,6 +75,7 @@ const own: readonly Project[] = [
   { name: "react", own: ["react", "core"], others: react, answer: asksAgain },
   {
     name: "react-ai-sdk-6",
+    folder: "react",
     own: ["react", "core"],
     others: react,
     releases: { ai: "ai-6", "@ai-sdk/react": "ai-sdk-react-3" },
