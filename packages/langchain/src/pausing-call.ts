@@ -178,8 +178,9 @@ async function lookForSignIn(
   const { signIn } = connection;
   const pending = await signIn?.pending();
   if (pending !== undefined) return { record: parked, startUrl: pending.startUrl };
-  const parts = { contextOf: async () => context, find: () => connection };
-  const { call } = await resumeParked(parts, await readCall(context, parked.id), tool);
+  const parts = { contextOf: async () => context };
+  const found = await readCall(context, parked.id);
+  const { call } = await resumeParked(parts, connection, found, tool);
   // The server may have refused it again.
   const again = isParked(call) ? await signIn?.pending() : undefined;
   return { record: call, startUrl: again?.startUrl };

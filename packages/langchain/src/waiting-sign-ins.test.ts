@@ -1,4 +1,5 @@
 /** Calls that wait for a sign-in: the graph is interrupted, as by a question. */
+import { withConnections } from "@durable-mcp/ai-sdk";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { yes } from "../../ai-sdk/test/asking-server.ts";
@@ -73,6 +74,23 @@ describe("a call that meets a locked door", () => {
     expect(app.server.sessionIds).toHaveLength(1);
     expect(await app.waiting()).toEqual([]);
   });
+
+  test.each(["isolate", { named: "aside" }, { shared: "common" }] as const)(
+    "waits and goes on in %j, too",
+    async (mode) => {
+      const app = await startLockedNotebook();
+      await app.signIn();
+      const { start, resume } = createToldAgent(
+        async (work) => await stepOf(app)(async () => withConnections({ work: mode }, work)),
+        [[call("list_notes")]],
+      );
+      expect(questions(await start())).toMatchObject([{ tool: "list_notes", startUrl }]);
+      await app.signIn();
+      expect(results(await resume(true))).toEqual([""]);
+      expect(app.calls()).toHaveLength(2);
+      expect(await app.waiting()).toEqual([]);
+    },
+  );
 
   test("is found again where its server lists no tools without the sign-in", async () => {
     const app = await startLockedShop();

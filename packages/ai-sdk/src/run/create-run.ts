@@ -14,7 +14,7 @@ import { runToEndOfStream } from "./read-to-end.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
 import { type RunOptions, runSchema, statusSchema, timeSchema } from "./run-options.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
-import { useConnections, withInternals } from "./use-connections.ts";
+import { onSessionIn, useConnections, withInternals } from "./use-connections.ts";
 
 /** The connections of a run, and its lifetime. */
 export interface RunParts {
@@ -40,9 +40,11 @@ export function createRun(
   const { lookUp, tools, forgetFirst, internals } = useConnections(connections, lifetime);
   const { find, collect } = internals;
   const entered = createOverlappingRuns(parts);
-  const { waiting, stored, repeats } = createRunWaiting(parts, find, async (own) =>
-    (await import("./bind-tools.ts")).bindTools(scope, own),
-  );
+  const { waiting, stored, repeats } = createRunWaiting(parts, {
+    find,
+    onSession: onSessionIn({ nest }),
+    bind: async (own) => (await import("./bind-tools.ts")).bindTools(scope, own),
+  });
   const management = createManagement(connections, lifetime, lookUp);
 
   const run: ConnectionRun = {

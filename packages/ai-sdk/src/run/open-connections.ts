@@ -4,6 +4,7 @@ import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import { hasSession, hasSlot } from "../connection/mcp-connection.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
+import { withSignIn } from "../waiting/sign-in.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -60,9 +61,11 @@ function open(
     countRequest: events.countRequest,
     telemetry,
   };
-  return definition.type === "mcp-stdio"
-    ? definition[openConnection](common)
-    : createHttpConnection({ ...common, ...slot, definition, waiting });
+  const opened =
+    definition.type === "mcp-stdio"
+      ? definition[openConnection](common)
+      : createHttpConnection({ ...common, ...slot, definition, waiting });
+  return withSignIn(opened, { definition, principal, waiting, now });
 }
 
 /** On the agent session's own session, or without one; a stdio server from the pool, if there is one. */

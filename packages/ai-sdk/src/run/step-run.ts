@@ -17,7 +17,6 @@ import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slo
 import type { Successor } from "./auto-session.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { createRunScope } from "./create-run-scope.ts";
-import { withSignIn } from "../waiting/sign-in.ts";
 import { connect, isolate } from "./open-connections.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
 
@@ -81,14 +80,11 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
   const connections = Object.entries(declared).map(([connection, definition]) => {
     const use = { slot: ownSlot(connection, definition), definition, principal, step };
     const own = { ...use, successor };
-    const connected = () => {
-      if (!hasSlot(definition)) return connect(parts, own, undefined);
-      if (!slotFor) return isolate(parts, own);
-      const stepSlot = slotFor(connection);
-      if (!hasSession(definition)) memories.set(ownKey(use), stepSlot.slot);
-      return connect(parts, use, stepSlot);
-    };
-    return withSignIn(connected(), { definition, principal, waiting, now: factory.now });
+    if (!hasSlot(definition)) return connect(parts, own, undefined);
+    if (!slotFor) return isolate(parts, own);
+    const stepSlot = slotFor(connection);
+    if (!hasSession(definition)) memories.set(ownKey(use), stepSlot.slot);
+    return connect(parts, use, stepSlot);
   });
   connections.forEach(lifetime.own);
   // A process from the pool must return to the pool, used or not.

@@ -8,11 +8,13 @@ import { connectionUnavailable, emitUnavailable } from "../events/connection-err
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
+import type { OnSession } from "../waiting/resume-messages.ts";
 import type { StoredCalls } from "../waiting/stored-calls.ts";
 import { standInTool } from "../tools/stand-in-tool.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
 import { toolsSchema } from "./run-options.ts";
+import { runNested, type RunScope } from "./run-scope.ts";
 
 /** The parts of a run that this project needs beyond its interface. */
 interface RunInternals {
@@ -65,6 +67,16 @@ export function runInternalsOf(run: ConnectionRun<any>): LendInternals {
   throw new TypeError(
     "The run was not made by this copy of @durable-mcp/ai-sdk. Install the package once.",
   );
+}
+
+/** Finds a connection on a named or shared session, in a run inside this one. */
+export function onSessionIn(around: Pick<RunScope, "nest">): OnSession {
+  return async (connection, { name = "", shared }, use) => {
+    const modes = { [connection]: shared === undefined ? { named: name } : { shared } };
+    return await runNested(around, { modes }, async (run) =>
+      runInternalsOf(run)(async ({ find }) => await use(find(connection))),
+    );
+  };
 }
 
 type ToolsOptions = Parameters<ConnectionRun["tools"]>[0];

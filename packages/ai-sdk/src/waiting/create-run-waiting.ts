@@ -2,14 +2,19 @@ import type { ToolSet } from "ai";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { RepeatedCalls } from "./repeats.ts";
+import type { OnSession } from "./resume-messages.ts";
 import { createWaitingUses, type RunWaiting, type WaitingParts } from "./run-waiting.ts";
 import { loadWaiting } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
-/**
- * @param find finds a connection for a use
- * @param bind gives tools for an agent of the run
- */
+interface RunUses {
+  /** Finds a connection for a use. */
+  readonly find: (name: string) => LiveConnection;
+  readonly onSession: OnSession;
+  /** Gives tools for an agent of the run. */
+  readonly bind: <TOOLS extends ToolSet>(tools: TOOLS) => Promise<TOOLS>;
+}
+
 export function createRunWaiting(
   {
     connections,
@@ -20,8 +25,7 @@ export function createRunWaiting(
     readonly step: StepTime;
     readonly waiting?: WaitingSource | undefined;
   },
-  find: (name: string) => LiveConnection,
-  bind: <TOOLS extends ToolSet>(tools: TOOLS) => Promise<TOOLS>,
+  { find, onSession, bind }: RunUses,
 ) {
   const own = (name: string) => connections.find((each) => each.name === name);
   const findOpen = (name: string) => own(name) && find(name);
@@ -41,7 +45,7 @@ export function createRunWaiting(
     },
     async resume(messages, options) {
       const { resumeMessages } = await import("./resume-messages.ts");
-      const of = { stored, connections, repeats, findOpen, bind, signal: step.signal };
+      const of = { stored, connections, repeats, findOpen, onSession, bind, signal: step.signal };
       return await resumeMessages(of, messages, options);
     },
   };

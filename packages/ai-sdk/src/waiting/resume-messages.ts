@@ -1,8 +1,9 @@
+import { sameJson } from "@durable-mcp/core/internal";
 import type { ToolSet } from "ai";
 import { checkOptions, optionalOptions, someObject } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { ownField } from "../base/own-field.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import { replayOf } from "../tools/connection-tools.ts";
 import { currentToolCall } from "../tools/tool-call-scope.ts";
 import { findResults, placesIn } from "./find-results.ts";
@@ -23,13 +24,21 @@ interface ResumeParts {
   readonly repeats: RepeatedCalls;
   /** A connection for a use; `undefined` for one that is not the run's. */
   readonly findOpen: (name: string) => LiveConnection | undefined;
+  readonly onSession: OnSession;
   readonly bind: <TOOLS extends ToolSet>(tools: TOOLS) => Promise<TOOLS>;
   readonly signal: AbortSignal;
 }
 
+/** Calls `use` with a connection on its named or shared session. */
+export type OnSession = <T>(
+  connection: string,
+  session: KeptAs,
+  use: (found: LiveConnection) => Promise<T>,
+) => Promise<T>;
+
 /** `resume` of a run's waiting calls. */
 export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
-  { stored, connections, repeats, findOpen, bind, signal }: ResumeParts,
+  { stored, connections, repeats, findOpen, onSession, bind, signal }: ResumeParts,
   messages: readonly MESSAGE[],
   options: { readonly tools: TOOLS; readonly whileWaiting?: WhileWaiting | undefined },
 ): Promise<ResumedMessages<MESSAGE, TOOLS>> {
@@ -39,8 +48,13 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
     const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) => {
       if (isAgentCall(call)) return await resumeAgentCall(stored!, call, ...of, signal);
       if (!isParked(call.call)) return await stored!.look(call, signal);
-      const { contextOf } = stored!;
-      return await resumeParked({ contextOf, find: findOpen }, call, replayOf(of[1])?.tool);
+      const { connection: name, session } = call.call;
+      const own = findOpen(name);
+      const go = async (connection = own) =>
+        await resumeParked(stored!, connection, call, replayOf(of[1])?.tool);
+      const isElsewhere =
+        session && own && own.session !== "stateless" && !sameJson(session, own.keptAs);
+      return isElsewhere ? await onSession(name, session, go) : await go();
     });
     const inOrder = filled.values();
     return {

@@ -11,11 +11,6 @@ import { signedInResult } from "../tools/stand-in-tool.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
 import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 
-interface ResumeParts extends Pick<StoredCalls, "contextOf"> {
-  /** Finds a connection for a use; `undefined` if it is not declared any more. */
-  readonly find: (name: string) => LiveConnection | undefined;
-}
-
 /** Whether a call waits for a sign-in. */
 export function isParked({ kind, state }: Pick<WaitingRecord, "kind" | "state">): boolean {
   return kind === "authorization" && state === "waiting";
@@ -25,17 +20,18 @@ export function isParked({ kind, state }: Pick<WaitingRecord, "kind" | "state">)
  * Carries out a call that has waited for a sign-in, at most once. It waits on while the user has not signed in, where
  * its connection cannot be used, and if the server refuses it again.
  *
+ * @param connection the call's; `undefined` if it is not declared any more
  * @param tool the call's tool as it is listed now
  * @returns the call as it is then
  * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor` or `approval`
  */
 export async function resumeParked(
-  { contextOf, find }: ResumeParts,
+  { contextOf }: Pick<StoredCalls, "contextOf">,
+  connection: LiveConnection | undefined,
   parked: StoredCall,
   tool: JudgedTool | undefined,
 ): Promise<StoredCall> {
   const { id, connection: name, url, isStandIn } = parked.call;
-  const connection = find(name);
   // The call is for the server that it was made for.
   if (!isParked(parked.call) || connection?.signIn?.url !== url) return parked;
   if ((await connection.signIn.pending()) !== undefined) return parked;

@@ -97,7 +97,7 @@ export function withSignIn(
   const isAsked = definition.type === "mcp-client" && authorizationSource(definition);
   // Nobody signs in for an unknown user.
   if (!isAsked || principal === undefined) return connection;
-  const { name, emit, sessionId } = connection;
+  const { name, emit, sessionId, keptAs } = connection;
   const url = endpointOf(definition);
   const keeping = (source: WaitingSource): Pick<SignIn, "contextOf" | "park"> => {
     const { contextOf } = createStoredCalls({
@@ -107,7 +107,7 @@ export function withSignIn(
     });
     const park: SignIn["park"] = async ({ onCall, ...call }) => {
       const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
-      const own = { connection: name, url: new URL(url), ...call };
+      const own = { connection: name, url: new URL(url), session: keptAs, ...call };
       const parked = await parkCall(await contextOf(own), own);
       if (parked === undefined) return undefined;
       onCall?.(parked);

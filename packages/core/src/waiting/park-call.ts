@@ -24,6 +24,8 @@ interface ParkedCall {
   /** The input as the model gave it, if hooks have changed it since. @default `input` */
   readonly modelInput?: unknown;
   readonly toolCallId?: string | undefined;
+  /** The named or shared session in which it was made. @default another one */
+  readonly session?: WaitingRecord["session"];
   /** The tool calls of agents around it, the root's first. @default none */
   readonly path?: WaitingRecord["path"] | undefined;
   /** What else tells the call apart, such as the task of a graph that runs again. @default nothing */
@@ -48,13 +50,14 @@ function identityOf(call: Omit<ParkedCall, "url">): CallIdentity {
  */
 export async function parkCall(
   context: WaitingContext,
-  { url, annotations, isStandIn = false, ...call }: ParkedCall,
+  { url, annotations, session = {}, isStandIn = false, ...call }: ParkedCall,
 ): Promise<WaitingRecord | undefined> {
   const { tool, input = {} } = call;
   const identity = identityOf({ ...call, isStandIn });
   return await keepOnce(context, identity, { url, tool, input }, (begun) => ({
     ...begun,
     ...(isStandIn && { isStandIn }),
+    ...(Object.keys(session).length > 0 && { session }),
     ...(isRecord(annotations) && { annotations }),
   }));
 }

@@ -123,6 +123,10 @@ const fields = {
   histories: z.optional(z.array(z.array(record))),
   /** The ids of the sub-agents' calls for which it waits. */
   waitsFor: z.optional(z.array(z.string())),
+  /** The named or shared session in which a call waits for a sign-in. */
+  session: z.optional(
+    z.strictObject({ name: z.optional(z.string()), shared: z.optional(z.string()) }),
+  ),
   /** Of the tool, when the call began to wait for a sign-in. */
   annotations: z.optional(record),
   /** Whether a conversation has got the result. */
