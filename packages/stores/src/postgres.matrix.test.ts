@@ -300,6 +300,8 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
         [{ ...none, idleSince: 50 }, "plans_last_used_at"],
         [{ ...none, idleSince: 50, after }, "plans_last_used_at"],
         [{ ...none, idleSince: 50, prefix: "key" }, "plans_last_used_at"],
+        [{ ...none, idleSince: 50, prefix: "due/a" }, "plans_due"],
+        [{ ...none, idleSince: 50, prefix: "due/a", after }, "plans_due"],
       ] as const;
       for (const [selection, index] of plans) {
         expect(await indexesOf(pool, postgresList('"plans"', selection, 1))).toEqual([index]);

@@ -66,6 +66,7 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
           expiresAt: time + 1_000_000,
         });
         await store.touch(`expired ${n}`, time + n);
+        await store.put(`due/${n}`, 1, null, { owner: "o", expiresAt: time + 1_000_000 });
         await store.delete(`deleted ${n}`);
       }
       time += 2_000_000;
@@ -237,6 +238,28 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       const keys = [...first.records, ...rest.records].map(({ key }) => key);
       expect(keys.toSorted()).toEqual(["rare 0", "rare 1500", "rare 3000"]);
       expect(rest.cursor).toBeUndefined();
+    });
+  });
+
+  test("finds what an earlier release has written among what is due, and nothing that it has deleted", async () => {
+    await withClient(async (client) => {
+      const now = Date.now();
+      const store = createRedisStore({ client, now: () => now });
+      const due = async () => {
+        const query = { prefix: "due/", idleSince: now + 100, limit: 10 };
+        return (await store.list(query)).records.map(({ key }) => key);
+      };
+      for (const n of [1, 2, 3]) await store.put(`due/${n}`, n, null, { owner: "o", at: now + n });
+      // That release knows all of the keys but this one.
+      const all = await client.zRange("{mcp-sessions}:due", 0, -1);
+      await client.del("{mcp-sessions}:due");
+      await store.put("due/4", 4, null, { owner: "o", at: now + 4 });
+      expect((await due()).toSorted()).toEqual(["due/1", "due/2", "due/3", "due/4"]);
+      await store.delete("due/1");
+      await client.zAdd("{mcp-sessions}:due", { score: 0, value: all[0]! });
+      expect((await due()).toSorted()).toEqual(["due/2", "due/3", "due/4"]);
+      for (const n of [2, 3, 4]) await store.delete(`due/${n}`);
+      expect(await client.keys("*")).toEqual([]);
     });
   });
 

@@ -341,6 +341,11 @@ test("uses an index for each kind of listing and for what has expired", async ()
       "mcp_sessions_last_used_at ((last_used_at,key)>(?,?) AND last_used_at<?)",
     ],
     [{ ...none, idleSince: 5, prefix: "a" }, "mcp_sessions_last_used_at (last_used_at<?)"],
+    [{ ...none, idleSince: 5, prefix: "due/a" }, "mcp_sessions_due (last_used_at<?)"],
+    [
+      { ...none, idleSince: 5, prefix: "due/a", after },
+      "mcp_sessions_due ((last_used_at,key)>(?,?) AND last_used_at<?)",
+    ],
   ] as const;
   // Without statistics and, as SQLite may have them, with some.
   for (const prepare of ["", "ANALYZE"]) {

@@ -2,6 +2,7 @@ import { checkFunction, checkOptions, wholeFrom } from "../base/check-option.ts"
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { createDrivenStore } from "./driven-store.ts";
 import type { StoredTextRecord, StoreWrite } from "./driver.ts";
+import { dueStart } from "./due-order.ts";
 import type { SessionStore } from "./session-store.ts";
 import { createStoreListeners } from "./store-listeners.ts";
 
@@ -15,7 +16,7 @@ export interface MemoryStoreOptions {
 
 /**
  * A store in the memory of this process, for tests and for programs of one process. `list` reads all
- * records, in the order of their creation.
+ * records, in the order of their creation; for keys with `due/`, these alone.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
@@ -45,7 +46,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): SessionStor
       list({ prefix, owner, idleSince = Infinity, after: [last] = [0, ""], limit }, time) {
         const page: StoredTextRecord[] = [];
         let lastNumber = last;
-        for (const record of records.all(time)) {
+        for (const record of records.all(time, prefix)) {
           const isWanted =
             record.number > last &&
             record.key.startsWith(prefix) &&
@@ -92,6 +93,7 @@ interface Condition {
 function createMemoryRecords(maxRecords: number) {
   // A Map keeps the place of a key that is set again.
   const records = new Map<string, MemoryRecord>();
+  const dueKeys = new Set<string>();
   let created = 0;
   let putsUntilPurge = 1_000;
   /** Nothing expires before this time. */
@@ -101,12 +103,16 @@ function createMemoryRecords(maxRecords: number) {
     const record = records.get(key);
     return record && !isExpired(record, time) ? record : undefined;
   };
+  const remove = (key: string) => {
+    records.delete(key);
+    dueKeys.delete(key);
+  };
   const purge = (time: number) => {
     putsUntilPurge = Math.max(1_000, records.size);
     if (time < nextEnd) return;
     nextEnd = Infinity;
     for (const [key, record] of records) {
-      if (isExpired(record, time)) records.delete(key);
+      if (isExpired(record, time)) remove(key);
       else nextEnd = Math.min(nextEnd, record.expiresAt ?? Infinity);
     }
   };
@@ -131,9 +137,10 @@ function createMemoryRecords(maxRecords: number) {
       putsUntilPurge -= 1;
       if (expiresAt !== undefined && expiresAt < nextEnd) nextEnd = expiresAt;
       if (before === undefined) {
-        records.delete(key);
+        remove(key);
         created += 1;
       }
+      if (key.startsWith(dueStart)) dueKeys.add(key);
       const lastUsedAt = Math.max(time, before?.lastUsedAt ?? 0);
       const number = before?.number ?? created;
       records.set(key, { key, text, revision, owner, expiresAt, lastUsedAt, number });
@@ -142,10 +149,13 @@ function createMemoryRecords(maxRecords: number) {
       const record = live(key, time);
       if (record && record.lastUsedAt < at) records.set(key, { ...record, lastUsedAt: at });
     },
-    delete: (key: string) => void records.delete(key),
-    /** In the order in which they were created. */
-    *all(time: number): Iterable<MemoryRecord> {
-      for (const record of records.values()) if (!isExpired(record, time)) yield record;
+    delete: remove,
+    /** In the order in which they were created: those that may have the prefix. */
+    *all(time: number, prefix: string): Iterable<MemoryRecord> {
+      for (const key of prefix.startsWith(dueStart) ? dueKeys : records.keys()) {
+        const record = live(key, time);
+        if (record) yield record;
+      }
     },
   };
 }

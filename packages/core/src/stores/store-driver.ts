@@ -1,5 +1,6 @@
 /** For those who write a store. */
 export { createDrivenStore } from "./driven-store.ts";
+export { dueStart, isByDue } from "./due-order.ts";
 export type {
   StoreBatchStep,
   StoredText,

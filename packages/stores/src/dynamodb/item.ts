@@ -1,5 +1,10 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { StoredText, StoredTextRecord, StoreWrite } from "@durable-mcp/core/store-driver";
+import {
+  dueStart,
+  type StoredText,
+  type StoredTextRecord,
+  type StoreWrite,
+} from "@durable-mcp/core/store-driver";
 import { printTime } from "../base/key-text.ts";
 import { hexDigest } from "../base/hex-digest.ts";
 
@@ -48,12 +53,14 @@ export function startOf(text: string): string {
 /** Sorts an owner's records together. */
 export const ownerHash = (owner: string): Promise<string> => hexDigest("SHA-256", owner);
 
+/** Sorts what is due before all times: a table cannot get another local index. */
+export const dueMark = "!";
+
 /** The attributes that tell of the last use. Times have the digits of the largest one. */
 export function usedAt(time: number, key: DynamoDbItem): DynamoDbItem {
-  return {
-    last_used_at: { N: String(time) },
-    by_use: { S: printTime(time) + key["sort_key"]!.S! },
-  };
+  const text = key["sort_key"]!.S!;
+  const mark = text.startsWith(`:${dueStart}`) ? dueMark : "";
+  return { last_used_at: { N: String(time) }, by_use: { S: mark + printTime(time) + text } };
 }
 
 /** The attributes that a write sets, but for those of the last use. */

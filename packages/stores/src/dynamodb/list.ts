@@ -1,12 +1,15 @@
 import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
-import type {
-  StoredTextRecord,
-  StoreSelected,
-  StoreSelection,
+import {
+  dueStart,
+  isByDue,
+  type StoredTextRecord,
+  type StoreSelected,
+  type StoreSelection,
 } from "@durable-mcp/core/store-driver";
 import { printTime } from "../base/key-text.ts";
 import { answered, withSignal } from "./answers.ts";
 import {
+  dueMark,
   type DynamoDbItem,
   type DynamoDbPlaces,
   ownerHash,
@@ -27,9 +30,9 @@ export async function listFromDynamoDb(
   signal: AbortSignal | undefined,
 ): Promise<StoreSelected> {
   const { prefix, idleSince, after, limit } = selection;
-  const [attribute, condition, bound] = await rangeOf(selection);
+  const { attribute, condition, bounds } = await rangeOf(selection);
   const filters = ["(attribute_not_exists(expires_at) OR expires_at > :now)"];
-  const values: DynamoDbItem = { ":bound": { S: bound }, ":now": { N: String(now) } };
+  const values: DynamoDbItem = { ...bounds, ":now": { N: String(now) } };
   if (prefix !== "") {
     filters.push("begins_with(full_key, :prefix)");
     values[":prefix"] = { S: prefix };
@@ -73,15 +76,28 @@ export async function listFromDynamoDb(
   };
 }
 
-/** The sort key of the table or of one of its indexes, the condition on it, and the condition's bound. */
-async function rangeOf({ prefix, owner, idleSince }: StoreSelection) {
+/** The sort key of the table or of one of its indexes, the condition on it, and the bounds of the condition. */
+async function rangeOf(selection: StoreSelection) {
+  const { prefix, owner, idleSince } = selection;
   const start = `:${startOf(prefix)}`;
-  if (owner !== undefined) {
-    return ["by_owner", "begins_with(by_owner, :bound)", (await ownerHash(owner)) + start] as const;
-  }
-  if (idleSince === undefined) return ["sort_key", "begins_with(sort_key, :bound)", start] as const;
-  // The least text after this time and a colon.
-  return ["by_use", "by_use < :bound", `${printTime(idleSince)};`] as const;
+  if (owner !== undefined) return beginsWith("by_owner", (await ownerHash(owner)) + start);
+  if (idleSince === undefined) return beginsWith("sort_key", start);
+  const isDue = isByDue(selection);
+  const mayBeDue = isDue || dueStart.startsWith(prefix);
+  return {
+    attribute: "by_use" as const,
+    condition: "by_use BETWEEN :from AND :to",
+    bounds: {
+      ":from": { S: mayBeDue ? dueMark : "0" },
+      // The least text after this time and a colon.
+      ":to": { S: `${isDue ? dueMark : ""}${printTime(idleSince)};` },
+    },
+  };
+}
+
+function beginsWith(attribute: "sort_key" | "by_owner", bound: string) {
+  const condition = `begins_with(${attribute}, :bound)`;
+  return { attribute, condition, bounds: { ":bound": { S: bound } } };
 }
 
 /** A position in an index names the item, too. There is no colon before its sort key. */

@@ -1,7 +1,7 @@
-import type { StoreSelected, StoreSelection } from "@durable-mcp/core/store-driver";
+import { isByDue, type StoreSelected, type StoreSelection } from "@durable-mcp/core/store-driver";
 import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
 import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
-import { indexedKeyLength } from "./tables.ts";
+import { indexedKeyLength, isDueKey } from "./tables.ts";
 
 /**
  * A row of `postgresList`. A driver returns a bigint as it likes, and some spell column names of several words
@@ -21,15 +21,13 @@ export interface PostgresRow {
  * come in the order of their keys' hashes. Idle records come in the order of their last use, so a page
  * costs no more than its rows. All others come in the order of their keys.
  */
-export function postgresList(
-  name: string,
-  { prefix, owner, idleSince, after, limit }: StoreSelection,
-  now: number,
-): PostgresQuery {
+export function postgresList(name: string, selection: StoreSelection, now: number): PostgresQuery {
+  const { prefix, owner, idleSince, after, limit } = selection;
   const { value, values } = createPostgresValues();
   const conditions = [`(expires_at IS NULL OR expires_at > ${value(now)})`];
   const keyStart = `left(key, ${indexedKeyLength})`;
   const start = escapeText(prefix);
+  if (isByDue(selection)) conditions.push(isDueKey);
   if (prefix !== "") conditions.push(`starts_with(key, ${value(start)})`);
   if (idleSince !== undefined) conditions.push(`last_used_at <= ${value(idleSince)}`);
 

@@ -1,3 +1,4 @@
+import { dueStart } from "@durable-mcp/core/store-driver";
 import { quoteName } from "../base/quote-name.ts";
 import type { PostgresQuery } from "./query.ts";
 
@@ -11,6 +12,9 @@ export interface PostgresNames {
 
 /** An index has this many characters of a key, because an index entry has room for 2,704 bytes. */
 export const indexedKeyLength = 500;
+
+/** The condition of the partial index, which a query has to repeat word by word. */
+export const isDueKey = `starts_with(key, '${dueStart}')`;
 
 /** The table's name in SQL. */
 export function postgresTableName({ schema, table }: PostgresNames): string {
@@ -41,6 +45,8 @@ CREATE TABLE IF NOT EXISTS ${name} (
 CREATE INDEX IF NOT EXISTS ${index("key")} ON ${name} (left(key, ${indexedKeyLength}), key_hash);
 CREATE INDEX IF NOT EXISTS ${index("owner")} ON ${name} (owner_hash, key_hash);
 CREATE INDEX IF NOT EXISTS ${index("last_used_at")} ON ${name} (last_used_at, key_hash);
+CREATE INDEX IF NOT EXISTS ${index("due")} ON ${name} (last_used_at, key_hash)
+  WHERE ${isDueKey};
 CREATE INDEX IF NOT EXISTS ${index("expires_at")} ON ${name} (expires_at)
   WHERE expires_at IS NOT NULL;
 `;

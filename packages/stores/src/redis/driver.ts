@@ -25,7 +25,7 @@ export function createRedisDriver(send: SendScript, prefix = "mcp-sessions") {
   }
   // The part in braces decides on the shard. Scripts need all keys of a store on one shard.
   const name = (part: string) => `{${prefix}}:${part}`;
-  const keys = ["keys", "owners", "idle", "expiry"].map(name);
+  const keys = ["keys", "owners", "idle", "expiry", "due"].map(name);
 
   const run: RunRedisScript = async (script, time, args, signal) => {
     const all = [name("record:"), name("value:"), printTime(time), ...args];

@@ -1,7 +1,8 @@
-import type {
-  StoreSelected,
-  StoreSelection,
-  StoredTextRecord,
+import {
+  isByDue,
+  type StoreSelected,
+  type StoreSelection,
+  type StoredTextRecord,
 } from "@durable-mcp/core/store-driver";
 import { endOfPrefix, printTime } from "../base/key-text.ts";
 
@@ -15,10 +16,11 @@ const looksPerScript = 2_000;
  * @param run runs the script with its own arguments
  */
 export async function listFromRedis(
-  { prefix, owner, idleSince, after, limit }: StoreSelection,
+  selection: StoreSelection,
   run: (args: readonly string[]) => Promise<unknown>,
 ): Promise<StoreSelected> {
-  const range = rangeOf({ prefix, owner, idleSince, after });
+  const { prefix, idleSince, limit } = selection;
+  const range = rangeOf(selection);
   const records: StoredTextRecord[] = [];
   let { min } = range;
   while (records.length <= limit) {
@@ -41,7 +43,8 @@ export async function listFromRedis(
 const byteLength = (text: string) => new TextEncoder().encode(text).length;
 
 /** The index (by its number among the script's keys) and its range for a selection. */
-function rangeOf({ prefix, owner, idleSince, after }: Omit<StoreSelection, "limit">) {
+function rangeOf(selection: StoreSelection) {
+  const { prefix, owner, idleSince, after } = selection;
   if (owner !== undefined) {
     const start = `${byteLength(owner)}:${owner}`;
     return {
@@ -53,7 +56,7 @@ function rangeOf({ prefix, owner, idleSince, after }: Omit<StoreSelection, "limi
   }
   if (idleSince !== undefined) {
     return {
-      index: "3",
+      index: isByDue(selection) ? "5" : "3",
       min: after === undefined ? "-" : `(${printTime(after[0])}${after[1]}`,
       max: `(${printTime(idleSince + 1)}`,
       skippedBytes: 16,

@@ -1,4 +1,6 @@
+import { dueStart } from "@durable-mcp/core/store-driver";
 import { hexDigest } from "../base/hex-digest.ts";
+import { endOfPrefix } from "../base/key-text.ts";
 
 /** A Lua script. Redis runs one at a time, so each is atomic. */
 export interface RedisScript {
@@ -12,7 +14,7 @@ export interface RedisScript {
  * expire. The small rest of the record stays, because it is needed to clean the indexes.
  */
 const shared = `
-local keys, owners, idle, expiry = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local keys, owners, idle, expiry, due = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local recordPrefix, valuePrefix, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 -- What is no record of this store, of another program for example, counts as absent.
@@ -42,10 +44,23 @@ end
 
 local function ownerMember(owner, key) return #owner .. ':' .. owner .. key end
 
+-- What is due has an order of its own beside that of all.
+local function isDue(key) return string.sub(key, 1, ${dueStart.length}) == '${dueStart}' end
+
+local function leaveUse(key, usedAt)
+  redis.call('ZREM', idle, usedAt .. key)
+  if isDue(key) then redis.call('ZREM', due, usedAt .. key) end
+end
+
+local function enterUse(key, usedAt)
+  redis.call('ZADD', idle, 0, usedAt .. key)
+  if isDue(key) then redis.call('ZADD', due, 0, usedAt .. key) end
+end
+
 local function leaveIndexes(key, meta)
   redis.call('ZREM', keys, key)
   redis.call('ZREM', owners, ownerMember(meta.owner, key))
-  redis.call('ZREM', idle, meta.lastUsedAt .. key)
+  leaveUse(key, meta.lastUsedAt)
   redis.call('ZREM', expiry, key)
 end
 
@@ -93,7 +108,7 @@ local function store(key, meta, isThere, revision, value, owner, expiresAt)
   if not meta then
     redis.call('DEL', recordPrefix .. key)
   else
-    if meta.lastUsedAt ~= lastUsedAt then redis.call('ZREM', idle, meta.lastUsedAt .. key) end
+    if meta.lastUsedAt ~= lastUsedAt then leaveUse(key, meta.lastUsedAt) end
     if meta.owner ~= owner then redis.call('ZREM', owners, ownerMember(meta.owner, key)) end
     if meta.expiresAt ~= '' and expiresAt == '' then redis.call('ZREM', expiry, key) end
   end
@@ -101,7 +116,7 @@ local function store(key, meta, isThere, revision, value, owner, expiresAt)
     'lastUsedAt', lastUsedAt, 'expiresAt', expiresAt)
   if not meta then redis.call('ZADD', keys, 0, key) end
   if not meta or meta.owner ~= owner then redis.call('ZADD', owners, 0, ownerMember(owner, key)) end
-  if not meta or meta.lastUsedAt ~= lastUsedAt then redis.call('ZADD', idle, 0, lastUsedAt .. key) end
+  if not meta or meta.lastUsedAt ~= lastUsedAt then enterUse(key, lastUsedAt) end
   if expiresAt ~= '' then
     if not meta or meta.expiresAt ~= expiresAt then redis.call('ZADD', expiry, expiresAt, key) end
     redis.call('PEXPIREAT', valuePrefix .. key, expiresAt)
@@ -134,8 +149,8 @@ local key, at = ARGV[4], ARGV[5]
 local found = load(key)
 if found and tonumber(found.lastUsedAt) < tonumber(at) then
   redis.call('HSET', recordPrefix .. key, 'lastUsedAt', at)
-  redis.call('ZREM', idle, found.lastUsedAt .. key)
-  redis.call('ZADD', idle, 0, at .. key)
+  leaveUse(key, found.lastUsedAt)
+  enterUse(key, at)
 end
 return 1
 `;
@@ -156,6 +171,14 @@ local index, min, max = KEYS[tonumber(ARGV[4])], ARGV[5], ARGV[6]
 local skipped, wanted, looks = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local prefix, idleSince = ARGV[10], tonumber(ARGV[11])
 local page = { '' }
+-- Earlier releases know nothing of this order: what they have written comes in here, and goes below.
+local first, last = '[${dueStart}', '(${endOfPrefix(dueStart)}'
+if index == due and redis.call('ZCARD', due) < redis.call('ZLEXCOUNT', keys, first, last) then
+  for _, key in ipairs(redis.call('ZRANGEBYLEX', keys, first, last)) do
+    local meta = loadMeta(key)
+    if meta then enterUse(key, meta.lastUsedAt) end
+  end
+end
 while wanted > 0 and looks > 0 do
   local batch = math.min(looks, wanted + 10)
   local members = redis.call('ZRANGEBYLEX', index, min, max, 'LIMIT', 0, batch)
@@ -164,6 +187,10 @@ while wanted > 0 and looks > 0 do
     local key = string.sub(member, skipped + 1)
     if string.sub(key, 1, #prefix) == prefix then
       local meta = loadMeta(key)
+      if index == due and not (meta and meta.lastUsedAt .. key == member) then
+        redis.call('ZREM', due, member)
+        meta = nil
+      end
       if isLive(meta) and (not idleSince or tonumber(meta.lastUsedAt) <= idleSince) then
         local value = loadValue(key)
         if value then

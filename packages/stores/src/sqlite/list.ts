@@ -1,7 +1,13 @@
-import type { StoreSelected, StoreSelection } from "@durable-mcp/core/store-driver";
+import { isByDue, type StoreSelected, type StoreSelection } from "@durable-mcp/core/store-driver";
 import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
 import { quoteName } from "../base/quote-name.ts";
-import { live, type SqliteRow, type SqliteStatement, type SqliteValue } from "./statements.ts";
+import {
+  isDueKey,
+  live,
+  type SqliteRow,
+  type SqliteStatement,
+  type SqliteValue,
+} from "./statements.ts";
 
 /**
  * The query for one page and one more row, which shows whether the page is the last. By idleness alone
@@ -9,15 +15,17 @@ import { live, type SqliteRow, type SqliteStatement, type SqliteValue } from "./
  * keys, which no write changes.
  */
 export function sqliteList(
-  { prefix, owner, idleSince, after, limit }: StoreSelection,
+  selection: StoreSelection,
   now: number,
   table?: string,
 ): SqliteStatement {
+  const { prefix, owner, idleSince, after, limit } = selection;
   const values: SqliteValue[] = [now];
   const bind = (value: SqliteValue) => `?${values.push(value)}`;
   const conditions = [live(1)];
   const isByIdleness = idleSince !== undefined && owner === undefined;
 
+  if (isByDue(selection)) conditions.push(isDueKey);
   if (owner !== undefined) conditions.push(`owner = ${bind(escapeText(owner))}`);
   if (idleSince !== undefined) {
     // A unary plus keeps a condition away from the indexes.

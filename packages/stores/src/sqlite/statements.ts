@@ -1,8 +1,12 @@
+import { dueStart } from "@durable-mcp/core/store-driver";
 import { putsPerPurge } from "../base/purge-turns.ts";
 import { quoteName } from "../base/quote-name.ts";
 
 /** Selects records that have not expired at the time in the parameter with this number. */
 export const live = (now: number) => `(expires_at IS NULL OR expires_at > ?${now})`;
+
+/** The condition of the partial index, which a query has to repeat word by word. */
+export const isDueKey = `substr(key, 1, ${dueStart.length}) = '${dueStart}'`;
 
 export type SqliteValue = string | number | null;
 

@@ -1,4 +1,5 @@
 import { quoteName } from "../base/quote-name.ts";
+import { isDueKey } from "./statements.ts";
 
 /**
  * The schema of the SQLite stores. The SQL may run any number of times.
@@ -27,6 +28,9 @@ CREATE TABLE IF NOT EXISTS ${name} (
 ) STRICT`,
     `CREATE INDEX IF NOT EXISTS ${quoteName(table, "owner")} ON ${name} (owner, key)`,
     `CREATE INDEX IF NOT EXISTS ${quoteName(table, "last_used_at")} ON ${name} (last_used_at, key)`,
+    `\
+CREATE INDEX IF NOT EXISTS ${quoteName(table, "due")} ON ${name} (last_used_at, key)
+  WHERE ${isDueKey}`,
     `\
 CREATE INDEX IF NOT EXISTS ${quoteName(table, "expires_at")} ON ${name} (expires_at)
   WHERE expires_at IS NOT NULL`,

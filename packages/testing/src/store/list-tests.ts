@@ -141,39 +141,51 @@ export const listTests: readonly StoreTest[] = [
     title:
       "lists an idle record exactly once while others write, and none that is used before its turn",
     async run({ store, unique }) {
-      const keys = Array.from({ length: 60 }, (_, n) => `${unique}${n}`);
-      for (const key of keys) await put(store, key, 1, null, { owner: unique });
-      // Later than any put of this test, so that records put meanwhile are not idle.
-      const now = (await store.list({ prefix: unique, limit: 1_000 })).records;
-      const idleSince = Math.max(...now.map(({ lastUsedAt }) => lastUsedAt));
-      const seen = new Set<string>();
-      const used = new Set<string>();
-      const records = await listAll(
-        store,
-        { prefix: unique, idleSince, limit: 7 },
-        async (page) => {
-          for (const { key } of (await store.list({ prefix: unique, idleSince, limit: page * 2 }))
-            .records) {
-            seen.add(key);
-          }
-          const key = keys[(page * 17) % keys.length]!;
-          used.add(key);
-          await store.touch(key, idleSince + hour);
-          await store.delete(`${unique}new ${page - 1}`);
-          await put(store, `${unique}new ${page}`, 1, null, { owner: unique });
-          await store.touch(`${unique}new ${page}`, idleSince + hour);
-        },
-      );
-      const listed = records.map(({ key }) => key);
-      assert.equal(new Set(listed).size, listed.length, "no record is to come twice");
-      for (const key of keys) {
-        if (!used.has(key)) assert.ok(listed.includes(key), "an idle record is to be listed");
+      for (const start of [unique, `due/${unique}`]) await listIdleWhileWriting(store, start);
+    },
+  },
+  {
+    title: "finds by its last use what has a key that begins with due/, beside all others",
+    async run({ store, unique }) {
+      const start = Date.now() + hour;
+      const keyOf = (n: number) => `due/${unique}${n}`;
+      const revisions: string[] = [];
+      for (let n = 0; n < 6; n += 1) {
+        revisions.push(await put(store, keyOf(n), n, null, { owner: unique, at: start + n }));
+        await put(store, `due${unique}${n}`, n, null, { at: start });
       }
-      assert.ok(
-        listed.every((key) => keys.includes(key)),
-        "what is in use is not to be listed",
+      const query = { prefix: `due/${unique}`, idleSince: start + 3 };
+      const expectDue = async (...expected: number[]) => {
+        for (const limit of [1, 2, 3, 1_000]) {
+          expectKeys(await listAll(store, { ...query, limit }), expected.map(keyOf));
+        }
+      };
+      await expectDue(0, 1, 2, 3);
+      await store.touch(keyOf(0), start + 4);
+      await put(store, keyOf(1), 1, revisions[1], { owner: unique, at: start + 5 });
+      await store.delete(keyOf(2));
+      await expectDue(3);
+      await put(store, keyOf(2), 2, null, { owner: unique, at: start });
+      await expectDue(2, 3);
+      const { records } = await store.list({ ...query, prefix: keyOf(2), limit: 1 });
+      assert.equal(records[0]?.lastUsedAt, start);
+      for (const prefix of ["", "d", "due", "due/"]) {
+        const found = (await listAll(store, { ...query, prefix, limit: 1_000 })).filter(({ key }) =>
+          key.includes(unique),
+        );
+        expectKeys(
+          found.filter(({ key }) => key.startsWith("due/")),
+          [keyOf(2), keyOf(3)],
+        );
+        assert.equal(found.length, prefix === "due/" ? 2 : 8);
+      }
+      await store.delete(keyOf(3), revisions[3]);
+      await put(store, keyOf(6), 6, null, { owner: unique, at: start, expiresAt: start - 1 });
+      await expectDue(2, 6);
+      expectKeys(
+        await listAll(store, { prefix: `due/${unique}`, owner: unique, limit: 2 }),
+        [0, 1, 2, 4, 5, 6].map(keyOf),
       );
-      assert.ok(seen.size > 0);
     },
   },
   {
@@ -299,4 +311,37 @@ async function listWhileWriting(
   for (const { key } of await listAll(store, { prefix: unique, limit: 1_000 })) {
     if (key.includes("new")) await store.delete(key);
   }
+}
+
+/** Between the pages of idle records some are used, and others come and go. */
+async function listIdleWhileWriting(store: SessionStore, unique: string): Promise<void> {
+  const keys = Array.from({ length: 60 }, (_, n) => `${unique}${n}`);
+  for (const key of keys) await put(store, key, 1, null, { owner: unique });
+  // Later than any put of this test, so that records put meanwhile are not idle.
+  const now = (await store.list({ prefix: unique, limit: 1_000 })).records;
+  const idleSince = Math.max(...now.map(({ lastUsedAt }) => lastUsedAt));
+  const seen = new Set<string>();
+  const used = new Set<string>();
+  const records = await listAll(store, { prefix: unique, idleSince, limit: 7 }, async (page) => {
+    for (const { key } of (await store.list({ prefix: unique, idleSince, limit: page * 2 }))
+      .records) {
+      seen.add(key);
+    }
+    const key = keys[(page * 17) % keys.length]!;
+    used.add(key);
+    await store.touch(key, idleSince + hour);
+    await store.delete(`${unique}new ${page - 1}`);
+    await put(store, `${unique}new ${page}`, 1, null, { owner: unique });
+    await store.touch(`${unique}new ${page}`, idleSince + hour);
+  });
+  const listed = records.map(({ key }) => key);
+  assert.equal(new Set(listed).size, listed.length, "no record is to come twice");
+  for (const key of keys) {
+    if (!used.has(key)) assert.ok(listed.includes(key), "an idle record is to be listed");
+  }
+  assert.ok(
+    listed.every((key) => keys.includes(key)),
+    "what is in use is not to be listed",
+  );
+  assert.ok(seen.size > 0);
 }

@@ -192,6 +192,14 @@ const broken: Record<string, { change: (store: SessionStore) => SessionStore; no
         store.list(idleSince === undefined ? query : { ...query, idleSince: idleSince + 1 }),
     }),
   },
+  "has no order by last use for due/": {
+    noticed: "finds by its last use what has a key that begins with due/, beside all others",
+    change: (store) => ({
+      ...store,
+      list: ({ idleSince, ...query }) =>
+        store.list({ ...query, ...(!query.prefix?.startsWith("due/") && { idleSince }) }),
+    }),
+  },
   "keeps what has expired": {
     noticed: "treats what was put after its end as absent",
     change: (store) => ({
