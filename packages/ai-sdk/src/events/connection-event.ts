@@ -92,8 +92,8 @@ export type OperationEvent = {
  *   the step wrote nothing. Its results stay valid. `stored` says what the store holds: the
  *   `newer-session` of another process, or `nothing`, because the session was ended meanwhile.
  * - `not-ended`: the server did not end an MCP session that has no user any more, or an idle named one.
- * - `store-failed`: the store failed where nobody waits for the result: at the end of a step, or
- *   while a session was marked as used. The error has no `cause`.
+ * - `store-failed`: the store failed at the end of a step, while a session was marked as used, or for so long that
+ *   what became of a waiting call is not kept. The error has no `cause`.
  *
  * No event holds a session id, a token or a principal.
  */
@@ -175,7 +175,9 @@ export type ConnectionEvent = {
     }
   | {
       readonly type: "store-failed";
-      readonly operation: "close" | "touch";
+      readonly operation: "close" | "touch" | "keep";
+      /** With `keep`: of the call. */
+      readonly tool?: string;
       readonly error: McpSessionError;
     }
 );

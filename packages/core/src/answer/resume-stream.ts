@@ -98,8 +98,8 @@ export function createResumption(
   };
 }
 
-/** Latin-1 without control characters. HTTP would drop white space at the ends. */
-const carriable = /^(?! )[\x20-\x7E\xA0-\xFF]+(?<! )$/;
+/** Latin-1 without control characters. HTTP would drop white space at the ends, and servers refuse long headers. */
+const carriable = /^(?! )[\x20-\x7E\xA0-\xFF]{1,4096}(?<! )$/;
 
 /**
  * The value of the `Last-Event-ID` header: one character for each byte of the id in UTF-8, because a

@@ -50,6 +50,8 @@ export async function answerCall(
 
 /** The pause before a request that only repeats the server's state, in milliseconds. */
 const retryMs = 1_000;
+/** So often the store may fail before such a request. */
+const mostFailures = 5;
 
 /**
  * Goes on without a person as long as the server has no question, and only wants another request. If that fails,
@@ -61,20 +63,25 @@ export async function goOn(
   leg: LegOptions,
 ): Promise<WaitingRecord> {
   let current = call;
+  let failures = 0;
   while (wantsRequest(current)) {
     const isLeft = await wait(retryMs, leg.signal).then(
       () => false,
       () => true,
     );
     if (isLeft) return current;
-    const stored = await readCall(context, call.id);
-    if (!wantsRequest(stored.call)) return stored.call;
     try {
+      const stored = await readCall(context, call.id);
+      if (!wantsRequest(stored.call)) return stored.call;
       const sent = await answerClaimed(context, stored, {}, leg);
       if (sent.failure !== undefined) return sent.call;
       current = sent.call;
     } catch (error) {
-      if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
+      const code = McpSessionError.isInstance(error) ? error.code : undefined;
+      // Nothing was sent: the claim, or what comes before it, has failed.
+      if (code === "STORE_FAILED" && failures++ < mostFailures) continue;
+      if (code === "STORE_FAILED") return current;
+      if (code !== "NOT_WAITING") throw error;
       // Another process goes on, or the call was deleted.
       const found = await readCall(context, call.id).catch(() => Promise.reject(error));
       return found.call;

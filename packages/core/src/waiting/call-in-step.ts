@@ -3,19 +3,20 @@ import { randomToken } from "../base/random-token.ts";
 import { connectionBroke } from "../session/session-errors.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import { goOn } from "./answer-call.ts";
-import { keep, keepAnswer, showLife } from "./claim.ts";
+import { type CallNotes, identityOf, repeatable } from "./call-notes.ts";
+import { showLife } from "./claim.ts";
 import {
   beginCall,
   callId,
   type CallIdentity,
-  createCall,
   findTurn,
   isNamed,
   upToDate,
 } from "./current-call.ts";
 import { cancelHeld, follow, lookAt } from "./held-call.ts";
+import { createOnce, forget, keep, keepAnswer, keepNew, noteInClaim, unsent } from "./keep-call.ts";
 import { type LegOptions, type LegOutcome, isRefusal } from "./send-leg.ts";
-import { type AskingMethod, placeholderResult, type WaitingCall } from "./waiting-call.ts";
+import { placeholderResult } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { asks, claims, goesOn, isHeld, over, scrubAnswer } from "./waiting-life.ts";
@@ -27,31 +28,6 @@ import {
   type WaitingRecord,
 } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
-
-/** What the caller of a client knows of a call, and the client does not. */
-export interface CallNotes {
-  readonly toolCallId?: string | undefined;
-  /** The tool calls of agents around it, the root's first. @default none */
-  readonly path?: WaitingRecord["path"] | undefined;
-  /** What else tells the call apart, such as the task of a graph that runs again. */
-  readonly scope?: string | undefined;
-  /** Where the call stands in its history, which tells it apart where a record is written before it is sent. */
-  readonly place?: number | undefined;
-  /** The input as the model gave it. @default the arguments of the request */
-  readonly input?: unknown;
-  /** After what time its caller gives it up, in milliseconds. @default never */
-  readonly limitMs?: number | undefined;
-  /** Aborts when a person stops the call. Whatever else ends it leaves it to its server, if that keeps it. */
-  readonly stop?: AbortSignal | undefined;
-  /** The record of a call that waited for a sign-in, and is now sent: it is not looked up, and gets the questions. */
-  readonly claimed?: StoredCall | undefined;
-  /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
-  readonly onCall?: ((call: WaitingRecord) => void) | undefined;
-  /** Gets the call whose placeholder the client gets. What the client makes of it may be the server's. */
-  readonly onWaiting?: ((call: WaitingCall) => void) | undefined;
-  /** Gets the error of a call whose client only gets its words. */
-  readonly onFailure?: ((error: unknown) => void) | undefined;
-}
 
 /** A call in the step that makes it, until its client has an answer or a placeholder. */
 export type CallInStep = Awaited<ReturnType<typeof beginInStep>>;
@@ -82,14 +58,14 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   const { afterMs = defaultAfterMs } = limits;
   // Its caller shall get the placeholder before it gives the call up.
   const until = Math.min(now() + Math.min(afterMs, 0.9 * limitMs), leaveAt);
+  const request = repeatable(message, headers);
   const found = notes.claimed
     ? { ...notes.claimed.call, known: undefined }
-    : await findCall(context, identity);
+    : await findCall(context, identity).catch(unsent({ url: url.href, request }));
   const { id } = found;
   let { known } = found;
 
   const begin = async (): Promise<WaitingRecord> => {
-    const request = repeatable(message, headers);
     // Of one that has waited for a sign-in the path and the repeats stay.
     if (notes.claimed) return { ...notes.claimed.call, request };
     return { ...(await beginCall(context, "input", identity, { url, request })), id };
@@ -100,7 +76,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   if (writesFirst && isNamed(identity) && known === undefined) {
     const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
     const claimed = claims(own, randomToken(), now());
-    const stored = await createCall(context, claimed);
+    const stored = await createOnce(context.calls, claimed).catch(unsent(claimed));
     if (stored.call === claimed) {
       first = stored;
       stopSigns = showLife(context, id, Math.min(limitMs, maxLifeMs));
@@ -111,12 +87,11 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     stopSigns?.();
     const claimed = first ?? notes.claimed;
     if (claimed) return await keep(context, claimed, next);
-    return next.state === "settled" ? next : (await createCall(context, next)).call;
+    return next.state === "settled" ? next : (await keepNew(context, next)).call;
   };
   const noteHeld = async (held: Held): Promise<void> => {
     if (!first || first.call.held?.type === held.type) return;
-    const request = repeatable(message, headers);
-    first = (await context.calls.replace(first, { ...first.call, request, held })) ?? first;
+    first = await noteInClaim(context, first, { ...first.call, request, held });
   };
   const park = async (held: Held, pollMs: number, before?: WaitingRecord) => {
     const call = before ?? (await begin());
@@ -132,7 +107,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
       }
       case "settles":
         stopSigns?.();
-        if (first) await keepAnswer(context, first, outcome.answer);
+        // Its caller has the answer, whatever becomes of the record.
+        if (first) await keepAnswer(context, first, outcome.answer).catch(() => undefined);
         return before ? scrubAnswer(outcome.answer, before, context.scrub) : outcome.answer;
       case "goes-on": {
         await noteHeld(outcome.held);
@@ -150,7 +126,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
       default: {
         const lost = over(before ?? (await begin()), "outcome-unknown");
         if (first) await keepAs(lost);
-        throw waitingFailure(lost);
+        throw before || outcome.type !== "unknown" ? waitingFailure(lost) : outcome.error;
       }
     }
   };
@@ -164,13 +140,13 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
       try {
         const response = await sending;
         if (!response.ok) stopSigns?.();
-        if (first && isRefusal(response)) await context.calls.remove(first);
+        if (first && isRefusal(response)) await forget(context, first);
         return response;
       } catch (cause) {
         stopSigns?.();
         const { method } = message;
         const { code } = connectionBroke({ method, url, cause }) as { code?: unknown };
-        if (first && code === "CONNECTION_UNAVAILABLE") await context.calls.remove(first);
+        if (first && code === "CONNECTION_UNAVAILABLE") await forget(context, first);
         throw cause;
       }
     },
@@ -187,9 +163,10 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
         const pauseMs = Math.max(0, call.pollAfter! - now());
         if (now() + pauseMs >= until || leg.signal?.aborted) break;
         await wait(pauseMs, leg.signal).catch(() => undefined);
-        const stored = await context.calls.read(id);
-        if (stored === undefined) break;
-        ({ call } = await lookAt(context, stored, leg));
+        // A failure of the store says nothing of the call, which waits.
+        const looked = await lookAgain(context, id, leg).catch(() => undefined);
+        if (looked === undefined) break;
+        ({ call } = looked);
       }
       return answerOf(call, notes);
     },
@@ -203,40 +180,16 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   };
 }
 
-/** The members of `_meta` that are for one request. */
-const ofOneRequest = new Set(["progressToken", "traceparent", "tracestate", "baggage"]);
-/** The headers that describe the request to what stands before the server, and name its session. */
-const describing = /^(?:mcp-protocol-version|mcp-session-id|mcp-method|mcp-name|mcp-param-.*)$/;
-
-/** The request of a call, as each of its legs repeats it. */
-function repeatable({ method, params = {} }: JsonRpcRequest, headers: Headers) {
-  const { _meta: given, ...own } = params;
-  const meta = Object.entries(given ?? {}).filter(([key]) => !ofOneRequest.has(key));
-  return {
-    method: method as AskingMethod,
-    params: { ...own, ...(given !== undefined && { _meta: Object.fromEntries(meta) as object }) },
-    headers: Object.fromEntries([...headers].filter(([name]) => describing.test(name))),
-  };
-}
-
-function identityOf(
-  connection: string,
-  { method, params = {} }: JsonRpcRequest,
-  { toolCallId, path, place, ...notes }: CallNotes,
-  isFirst: boolean,
-): CallIdentity {
-  const { input = params["arguments"] ?? {} } = notes;
-  const tool = String(params[method === "resources/read" ? "uri" : "name"]);
-  const isPlaced = isFirst && notes.scope === undefined && place !== undefined;
-  const scope = isPlaced ? `at ${place}` : notes.scope;
-  return { connection, method, tool, input, toolCallId, path, scope };
-}
-
 /** The id of a call, and its record if an earlier run of the step has made it and nobody has its result. */
 async function findCall(context: WaitingContext, identity: CallIdentity) {
   if (!isNamed(identity)) return { id: await callId(identity, 0) };
   const { id, stored } = await findTurn(context, identity, (each) => context.calls.read(each));
   return { id, known: stored && (await upToDate(context, stored)).call };
+}
+
+async function lookAgain(context: WaitingContext, id: string, leg: LegOptions) {
+  const stored = await context.calls.read(id);
+  return stored && (await lookAt(context, stored, leg));
 }
 
 /** What a client gets for a call that has waited, or waits: its result, its failure, or the placeholder. */

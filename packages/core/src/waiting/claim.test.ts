@@ -261,8 +261,9 @@ describe("a store that fails", () => {
     const [call] = await own.waiting.list();
     const answered = own.answer(call!.id);
     await expect(passTime(answered)).rejects.toMatchObject({
-      code: "STORE_FAILED",
-      message: expect.stringContaining("the request was carried out, but its result could not"),
+      code: "OUTCOME_UNKNOWN",
+      message: expect.stringContaining("the store has not taken what became of it"),
+      cause: { code: "STORE_FAILED" },
     });
     isDown = false;
     await vi.advanceTimersByTimeAsync(61_000);

@@ -1,11 +1,10 @@
-import { detach, startLimit, tryInsistently } from "../base/bounded-wait.ts";
-import { sameJson } from "../base/json-values.ts";
+import { detach, startLimit } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
-import { isTooLong } from "../stores/store-arguments.ts";
 import { mayRunTwice, readCall } from "./current-call.ts";
+import { keep, keepAnswer } from "./keep-call.ts";
 import type { LegOutcome } from "./send-leg.ts";
-import { notKept, notWaiting, sessionEnded } from "./waiting-failure.ts";
+import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import type { AgentsWaiting } from "./park-call.ts";
 import {
@@ -15,13 +14,11 @@ import {
   isHeld,
   isKeepable,
   over,
-  scrubAnswer,
   settles,
-  settlesLost,
   unclaims,
   waitsOn,
 } from "./waiting-life.ts";
-import { parseWaitingRecord, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
+import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 /** A call after a leg. */
@@ -121,7 +118,11 @@ async function note(
   outcome: ClaimedOutcome,
 ): Promise<Sent> {
   const { call } = claimed;
-  const end = async (next: WaitingRecord) => ({ call: await keep(context, claimed, next) });
+  // Its server keeps what the store has not taken, and is asked again.
+  const fate = call.held ? "held" : "sent";
+  const end = async (next: WaitingRecord) => ({
+    call: await keep(context, claimed, next, { fate }),
+  });
   switch (outcome.type) {
     case "asks": {
       const { limits, now } = context;
@@ -132,7 +133,7 @@ async function note(
       return await end(settles(call, { error: { code: -32_603, message } }));
     }
     case "settles":
-      return { call: await keepAnswer(context, claimed, outcome.answer) };
+      return { call: await keepAnswer(context, claimed, outcome.answer, fate) };
     case "goes-on":
       return await end(unlessTooOld(context, goesOn(call, outcome, context.now())));
     case "expired":
@@ -166,69 +167,4 @@ function unlessTooOld({ now }: WaitingContext, call: WaitingRecord): WaitingReco
   const { held, expiresAt } = call;
   const endsAt = held?.type === "task" ? (held.endsAt ?? expiresAt) : expiresAt;
   return Math.min(expiresAt, endsAt) <= now() ? over(call, "outcome-unknown") : call;
-}
-
-/** Keeps what the server has answered to a claimed call. */
-export async function keepAnswer(
-  context: WaitingContext,
-  claimed: StoredCall,
-  given: WaitingAnswer,
-): Promise<WaitingRecord> {
-  const answer = scrubAnswer(given, claimed.call, context.scrub);
-  try {
-    return await keep(context, claimed, settles(claimed.call, answer));
-  } catch (error) {
-    if (!isTooLong(error)) throw error;
-    // Encrypted, or in another store, a record can be too long that was short enough before.
-    return await keep(context, claimed, settlesLost(claimed.call, answer));
-  }
-}
-
-/** The states in which the end of a leg finds its call, if others gave it up for dead or not. */
-const unfinished: ReadonlySet<string> = new Set(["answering", "outcome-unknown", "waiting"]);
-
-/**
- * Writes the end of a leg, which nobody else knows, and which cannot be sent again. Nobody else may have written since
- * the claim but to give it up for dead.
- *
- * @throws {McpSessionError} `STORE_FAILED` if the store fails for `closeTimeoutMs`
- */
-export async function keep(
-  context: WaitingContext,
-  claimed: StoredCall,
-  next: WaitingRecord,
-): Promise<WaitingRecord> {
-  const { calls, closeTimeoutMs } = context;
-  const token = claimed.call.claim?.token;
-  let stored = claimed;
-  /** @returns the call as it is then; `undefined` if its agent session was ended */
-  const write = async (): Promise<WaitingRecord | undefined> => {
-    for (;;) {
-      if ((await calls.replace(stored, next)) !== undefined) return next;
-      const current = await calls.read(next.id);
-      // An attempt before this one has failed, and was carried out all the same.
-      if (sameJson(current?.call, parseWaitingRecord(next))) return next;
-      if (current === undefined || !isOurs(current, token)) return current?.call;
-      stored = current;
-    }
-  };
-  let found: WaitingRecord | undefined;
-  try {
-    found = await tryInsistently(closeTimeoutMs, write, isTooLong);
-  } catch (error) {
-    const isAnswered = next.answer !== undefined || next.round !== claimed.call.round;
-    throw isAnswered && !isTooLong(error) ? notKept(next, closeTimeoutMs, error) : error;
-  }
-  const isGone = found === undefined;
-  if (found !== undefined && found !== next) return found;
-  // Nobody can answer what is not there.
-  const kept = isGone && next.state === "waiting" ? over(next, "withdrawn") : next;
-  await tellWaiting(context, kept, claimed.call);
-  if (isGone) throw sessionEnded(kept.state);
-  return kept;
-}
-
-/** Whether a call is as the claim left it, or was given up for dead since. */
-function isOurs({ call }: StoredCall, token: string | undefined): boolean {
-  return call.claim?.token === token && unfinished.has(call.state) && !call.isDelivered;
 }

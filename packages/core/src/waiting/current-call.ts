@@ -112,19 +112,6 @@ export async function beginCall(
   };
 }
 
-/** Keeps a new call, and tells of it. @returns the stored one, or another process's in its place */
-export async function createCall(context: WaitingContext, call: WaitingRecord) {
-  const { calls } = context;
-  const stored = await calls.create(call).catch(async (error: unknown) => {
-    // The store may have taken it all the same. Then a person would answer a call that nobody waits for.
-    const current = await calls.read(call.id).catch(() => undefined);
-    if (current?.call.leg !== call.leg) throw error;
-    return { ...current, call };
-  });
-  if (stored.call === call) await tellWaiting(context, call);
-  return stored;
-}
-
 /**
  * The call as it is by now: without the claim of a process that is gone, for then nobody knows whether it sent its
  * leg, and expired if it has waited for too long.

@@ -32,6 +32,7 @@ export {
   type WaitingCallsOptions,
 } from "./waiting-calls.ts";
 export type {
+  CallNotKeptEvent,
   CannotWaitEvent,
   ClaimLeg,
   WaitingCallEvent,

@@ -19,7 +19,7 @@ export {
   waitsBelow,
   worksOn,
 } from "./waiting-failure.ts";
-export type { CallNotes } from "./call-in-step.ts";
+export type { CallNotes } from "./call-notes.ts";
 export { createWaitingFetch } from "./waiting-fetch.ts";
 export { checkEncrypted, dueKey, listDue, readDue } from "./due-calls.ts";
 export { answerOnServer, cancelHeld, isDue, lookAt } from "./held-call.ts";

@@ -1,13 +1,7 @@
 import { isPrintable, isRecord } from "../base/json-values.ts";
-import {
-  beginCall,
-  type CallIdentity,
-  createCall,
-  findTurn,
-  isNamed,
-  upToDate,
-} from "./current-call.ts";
-import type { WaitingContext } from "./waiting-context.ts";
+import { beginCall, type CallIdentity, findTurn, isNamed, upToDate } from "./current-call.ts";
+import { createOnce, insist } from "./keep-call.ts";
+import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import type { WaitingKind } from "./waiting-call.ts";
 import { isKeepable, waitsOn } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
@@ -114,10 +108,18 @@ async function keepOnce(
   const request = { method: "tools/call", params, headers: {} } as const;
   const kept = complete(await beginCall(context, kind, identity, { url, request }));
   if (kept === undefined || !isKeepable(kept, context.limits.maxBytes)) return undefined;
-  const { stored } = await findTurn(context, identity, async (id) =>
-    createCall(context, { ...kept, id }),
-  );
-  return (await upToDate(context, stored)).call;
+  let isNew = false;
+  const find = async () => {
+    const { stored } = await findTurn(context, identity, (id) =>
+      createOnce(context.calls, { ...kept, id }),
+    );
+    isNew = stored.call.leg === kept.leg;
+    return isNew ? stored.call : (await upToDate(context, stored)).call;
+  };
+  // Calls of agents in a tool call were sent.
+  const found = await insist(context, kept, find, kind === "agent" ? "sent" : "refused");
+  if (isNew) await tellWaiting(context, found);
+  return found;
 }
 
 /**

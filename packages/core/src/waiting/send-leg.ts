@@ -10,7 +10,7 @@ import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type InputResponses, isSafeQuestion } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { withoutMarks } from "./waiting-call.ts";
-import { taskIn } from "./task-result.ts";
+import { taskIn, unusableTask } from "./task-result.ts";
 import {
   areRequests,
   type Held,
@@ -141,7 +141,9 @@ export function openOutcome(result: unknown): LegOutcome | undefined {
   const question = questionOf(result);
   if (question !== undefined) return { type: "asks", question };
   const task = taskIn(result);
-  return task && { type: "goes-on", held: task, pollMs: task.intervalMs };
+  if (task) return { type: "goes-on", held: task, pollMs: task.intervalMs };
+  const error = unusableTask(result);
+  return error && { type: "unknown", error };
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The calls of clients with a session, and the streams of their answers. */
 
+import { lastEventIdHeader } from "../answer/resume-stream.ts";
 import { onAbort, startLimit } from "../base/bounded-wait.ts";
 import { utf8 } from "../wire/byte-parts.ts";
 import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
@@ -115,7 +116,7 @@ export function createSessionCalls(context: WaitingContext) {
   /** What a chunk of its stream says of a call. It is noted how another process finds the call. */
   const read = async (each: CallUnderWay, arrived: readonly EventBytes[], lastEventId = "") => {
     const isCancelled = cancelled.has(nameOf(each.request, each.message.id));
-    const eventId = isCancelled ? "" : lastEventId;
+    const eventId = isCancelled || lastEventIdHeader(lastEventId) === undefined ? "" : lastEventId;
     const isFirstId = each.eventId === "" && eventId !== "";
     each.eventId = eventId || each.eventId;
     const messages = arrived.map((event) => parseMessage(eventText(event)));

@@ -6,6 +6,7 @@ import {
   type OptionChecks,
   oneOf,
 } from "../base/check-option.ts";
+import type { McpSessionError } from "../base/mcp-session-error.ts";
 import type { Principal } from "../session/principal.ts";
 import { within } from "../base/bounded-wait.ts";
 import { guarded } from "../base/observe.ts";
@@ -67,7 +68,17 @@ export interface WaitingLimits {
 }
 
 /** Tells of a call that waits, or that would have to, without its id. */
-export type WaitingEvent = WaitingCallEvent | CannotWaitEvent;
+export type WaitingEvent = WaitingCallEvent | CannotWaitEvent | CallNotKeptEvent;
+
+/** The store has not taken what became of a call, although it was tried for some seconds. */
+export interface CallNotKeptEvent {
+  readonly type: "store-failed";
+  readonly operation: "keep";
+  /** The server's name of the tool or prompt, or the resource's URI. */
+  readonly tool: string;
+  /** Says how far the call is. It has no `cause`. */
+  readonly error: McpSessionError;
+}
 
 /**
  * A call takes longer than a step waits, and its server gives no means to leave it: it makes no task of it (revision

@@ -39,14 +39,24 @@ function over(request: Parameters<typeof failed>[1], state: string, why: string)
   return new McpSessionError("NOT_WAITING", message, { data: { ...data, state } });
 }
 
-/** The server has answered a leg, and the store has not taken the answer. */
+/** How far a call is whose record the store does not take. `held`: its server keeps it, and it was looked at. */
+export type CallFate = "not-sent" | "refused" | "sent" | "held";
+
+const whyNotKept: Readonly<Record<CallFate, string>> = {
+  "not-sent": "the store failed before the call was sent. Nothing was sent by this step; try again",
+  refused: "the call was refused and not carried out, and the store has not taken that",
+  sent: "the call was sent, and the store has not taken what became of it. Whether it was carried out is unknown; look at the server before you make it again",
+  held: "the server keeps the call, and the store has not taken what it said. Look at the call again",
+};
+
+/** The store has not taken the record of a call. */
 export function notKept(
-  { url, request: { method } }: WaitingRecord,
-  ms: number,
+  { url, request: { method } }: Pick<WaitingRecord, "url" | "request">,
+  fate: CallFate,
   cause: unknown,
 ): McpSessionError {
-  const why = `the request was carried out, but its result could not be kept: the store failed for ${ms} ms. Look at the server before you make the call again.`;
-  return failed("STORE_FAILED", { method, url: new URL(url), cause }, why);
+  const code = fate === "sent" ? "OUTCOME_UNKNOWN" : "STORE_FAILED";
+  return failed(code, { method, url: new URL(url), cause }, `${whyNotKept[fate]}.`);
 }
 
 /** A placeholder's call that is not there. */

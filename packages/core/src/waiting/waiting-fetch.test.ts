@@ -17,7 +17,12 @@ import {
 } from "../../test/asking-server.ts";
 import { readMessages } from "../../test/rpc-client.ts";
 import { createMemoryStore, McpSessionError } from "../index.ts";
-import { answerWaitingCall, type WaitingLimits, waitingCallOf } from "./index.ts";
+import {
+  answerWaitingCall,
+  type WaitingEvent,
+  type WaitingLimits,
+  waitingCallOf,
+} from "./index.ts";
 
 type OnWaiting = NonNullable<WaitingLimits["onWaiting"]>;
 
@@ -75,13 +80,14 @@ describe("the record is there before the client learns of the question", () => {
     const store = watchStore(createMemoryStore(), (name) => {
       if (name === "put") throw new McpSessionError("STORE_FAILED", "The store is down.");
     });
-    const { fetch } = startProcess(createAskingServer(orders), { store });
-    const { error } = await send(fetch);
-    expect(error).toEqual({
-      code: -32_603,
-      message: "The store is down.",
-      data: { code: "STORE_FAILED" },
-    });
+    const onEvent = vi.fn<(event: WaitingEvent) => void>();
+    const { fetch } = startProcess(createAskingServer(orders), { store, onEvent });
+    const { error } = await passTime(send(fetch));
+    const message = expect.stringMatching(/was sent.* Whether it was carried out is unknown/);
+    expect(error).toEqual({ code: -32_603, message, data: { code: "OUTCOME_UNKNOWN" } });
+    expect(onEvent.mock.calls).toMatchObject([
+      [{ type: "store-failed", operation: "keep", tool: "order", error: { message } }],
+    ]);
   });
 });
 

@@ -10,7 +10,8 @@ import {
   requestUrl,
 } from "../wire/server-endpoint.ts";
 import { answerWithPlaceholder } from "./answer-edits.ts";
-import { beginInStep, type CallNotes } from "./call-in-step.ts";
+import { beginInStep } from "./call-in-step.ts";
+import type { CallNotes } from "./call-notes.ts";
 import { createServerTasks } from "./server-tasks.ts";
 import { createSessionCalls } from "./session-calls.ts";
 import { tasksExtension } from "./task-result.ts";

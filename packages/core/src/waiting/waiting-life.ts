@@ -69,6 +69,9 @@ export function asks(
   return settles(before, { error: { code: -32_603, message } });
 }
 
+/** A call is looked at once in this time at least, in milliseconds (1 day), whatever its server says. */
+const longestPauseMs = 86_400_000;
+
 /** The server goes on with the call, and keeps it. The questions so far have their answers. */
 export function goesOn(
   before: WaitingRecord,
@@ -79,7 +82,8 @@ export function goesOn(
   return {
     ...call,
     ...{ version: newestVersion, kind: held.type, state: "waiting", leg: randomToken() },
-    ...{ requests: {}, held, pollAfter: now + pollMs, due: call.due ?? randomToken() },
+    ...{ requests: {}, held, due: call.due ?? randomToken() },
+    pollAfter: now + Math.ceil(Math.min(pollMs, longestPauseMs)),
   };
 }
 
