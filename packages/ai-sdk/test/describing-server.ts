@@ -1,6 +1,7 @@
 /**
  * A stdio server without an SDK, so that it starts fast. Its tool tells how the server was started, and by whom.
- * With the argument "exit" it ends after its first call.
+ * With the argument "exit" it ends after its first call, and with "hang" it says that it got one,
+ * and answers none.
  */
 import { createInterface } from "node:readline";
 
@@ -38,6 +39,10 @@ const send = (message: object, sent?: () => void) =>
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) return;
+  if (method === "tools/call" && process.argv.includes("hang")) {
+    send({ method: "notifications/message", params: { level: "info", data: "" } });
+    return;
+  }
   const answer = results[method];
   const outcome = answer
     ? { result: answer(params) }

@@ -7,6 +7,8 @@ interface FailedRequest {
   readonly method?: "tools/call" | undefined;
   /** Whether the caller's signal ended it. */
   readonly isAborted?: boolean | undefined;
+  /** Whether a client that is connected has failed, so that the request may have been sent. */
+  readonly isBegun?: boolean | undefined;
 }
 
 export type RestoreError = (error: unknown, request?: FailedRequest) => unknown;
@@ -21,7 +23,7 @@ export function withSessionErrors(client: MCPClient, restore: RestoreError): MCP
     try {
       return await result;
     } catch (error) {
-      throw restore(error, { method, isAborted: args.some(isAborted) });
+      throw restore(error, { method, isAborted: args.some(isAborted), isBegun: true });
     }
   };
 

@@ -116,7 +116,8 @@ function failedRequest(
   );
 }
 
-const checkFirst = "Whether the call was carried out is unknown; check before you send it again.";
+export const checkFirst =
+  "Whether the call was carried out is unknown; check before you send it again.";
 
 function tryAgain(reason: UnavailableReason, hint: string | undefined): string {
   if (reason === "authorization-required") return "Log in, or give the connection another token.";
@@ -153,19 +154,6 @@ function answerAsRefusal(error: unknown): RequestFailure {
  */
 export function withoutCause({ code, message, data }: McpSessionError): McpSessionError {
   return new McpSessionError(code, message, { data });
-}
-
-/** The error of a tool call that took longer than `timeouts.callMs`. */
-export function callTimedOut(
-  error: unknown,
-  { connection, origin, callMs }: { connection: string; origin: string; callMs: number },
-): McpSessionError {
-  const method = "tools/call";
-  return new McpSessionError(
-    "OUTCOME_UNKNOWN",
-    `${method} at ${origin}: no answer within ${callMs} ms; whether it was carried out is unknown. Check before you send it again.`,
-    { data: { method, origin, connection }, cause: error },
-  );
 }
 
 function withConnection(error: McpSessionError, connection: string): McpSessionError {

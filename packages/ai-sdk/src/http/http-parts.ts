@@ -16,6 +16,7 @@ import {
   requestError,
   restoreSessionError,
 } from "../events/connection-error.ts";
+import { closedCall } from "../events/cut-short.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
@@ -69,16 +70,15 @@ export function createHttpParts(options: HttpConnectionOptions) {
       signal,
       work,
     );
-  const restoreError: RestoreError = (error, { method, isAborted = false } = {}) => {
+  const restoreError: RestoreError = (error, { method, isAborted, isBegun } = {}) => {
     const own = restoreSessionError(error, connection, deliverySlot);
-    const isOver = isAborted || context.abortSignal.aborted;
+    const isOver = isAborted === true || context.abortSignal.aborted;
     const hint = pathHint(connectionFetch.initializeStatus, pathname);
     const isMute = waiting === undefined && onElicitation === undefined;
     const use = { connection, origin, endpoint, method, pathHint: hint, isMute };
-    return connectionFetch.scrubError(isOver ? own : requestError(own, use));
+    const called = closedCall(own, use, isBegun && isOver && !isAborted);
+    return connectionFetch.scrubError(isOver ? called : requestError(called, use));
   };
-  const unavailable = (error: unknown) =>
-    connectionUnavailable(restoreError(error), connection, origin, endpoint);
   return {
     ...options,
     onSession: dated(
@@ -104,7 +104,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     isAfterLoss: isLost(slot?.snapshot),
     restoreError,
     /** The error of a connection that cannot be used, whatever the reason. */
-    unavailable,
+    unavailable: (error: unknown) =>
+      connectionUnavailable(restoreError(error), connection, origin, endpoint),
     trace: createOperationTracer(telemetry, options.emit, {
       connection,
       sessionName,

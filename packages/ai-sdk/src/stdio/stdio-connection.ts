@@ -77,7 +77,9 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
         if (ending) await ending;
         return await attempt();
       } catch (error) {
-        if (!mayRepeat(options, tool, restoreError(error))) throw error;
+        // What repeats it after the end would say that nothing was sent.
+        const isOver = context.abortSignal.aborted || !step.isActive();
+        if (isOver || !mayRepeat(options, tool, restoreError(error))) throw error;
         return await attempt();
       } finally {
         uses -= 1;

@@ -27,7 +27,8 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import type { ConnectionOperationDetails } from "../events/connection-telemetry.ts";
 import { withOwnMethods, withSessionErrors } from "../events/client-errors.ts";
-import { authorizationRequired, callTimedOut } from "../events/connection-error.ts";
+import { authorizationRequired } from "../events/connection-error.ts";
+import { callTimedOut } from "../events/cut-short.ts";
 import { scrubError, scrubResult } from "../events/scrub-secrets.ts";
 import { withProvided } from "./provided-arguments.ts";
 
