@@ -33,7 +33,7 @@ export async function startLab(
   const slow = await startSlowServer(kind, { ttlMs });
   const { onEvent, events } = collectEvents();
   /** Of a process of its own. */
-  const newSessions = () =>
+  const newSessions = (now?: () => number) =>
     createDurableSessions({
       connections: {
         lab: defineMcpClientConnection({
@@ -43,7 +43,7 @@ export async function startLab(
           ...connection,
         }),
       },
-      ...{ store, onEvent },
+      ...{ store, onEvent, now },
     });
   /** A step in a process of its own, with the messages of the one before. */
   const step = async (ai: Ai, messages: readonly ModelMessage[], ...turns: Turn[]) => {

@@ -55,7 +55,7 @@ export function serveSlowSessions(
 const idOf = (at: number) => `secret-event-${at}`;
 
 /** Unlike the SDK's example it keeps the order of two events of one millisecond. */
-function createEventStore(): EventStore {
+export function createEventStore(): EventStore {
   const events: { readonly streamId: string; readonly message: unknown }[] = [];
   return {
     storeEvent: async (streamId, message) => idOf(events.push({ streamId, message }) - 1),

@@ -7,7 +7,8 @@ import type { EventStep, Tell } from "./step-events.ts";
 const applicationTypes = [
   ...(["lost", "restored", "recovered", "discarded", "start-failed"] as const),
   ...(["unavailable", "authorization-required", "tools-changed", "notification"] as const),
-  ...(["waiting-call", "conflict", "not-ended", "close-failed", "store-failed"] as const),
+  ...(["waiting-call", "answer-unsure", "conflict", "not-ended"] as const),
+  ...(["close-failed", "store-failed"] as const),
 ] satisfies ConnectionEvent["type"][];
 
 /** Events that say what is wrong with a definition, a server or the application's code. */
@@ -149,6 +150,10 @@ function consoleWarning(
       return { text: event.error.message };
     case "waiting-call":
       return event.state === "outcome-unknown" ? { text: unknownOutcome(event) } : undefined;
+    case "answer-unsure":
+      return event.delivery === "unsure"
+        ? { text: lostAnswer(event), about: [event.tool] }
+        : undefined;
     case "unavailable":
       return {
         text: event.error.message,
@@ -158,6 +163,10 @@ function consoleWarning(
       return { text: event.error.message, about: [event.scopes] };
   }
   return undefined;
+}
+
+function lostAnswer({ tool }: { readonly tool: string }): string {
+  return `a person's answer to the question of ${tool} was perhaps lost on its way. It goes out again, in later looks too, and the question is not listed again.`;
 }
 
 function unknownOutcome({

@@ -76,6 +76,8 @@ export type OperationEvent = {
  *   none. Once a process and connection.
  * - `used-after-run`: a tool was called after its run was over.
  * - `waiting-call`: the state of a call that waits has changed.
+ * - `answer-unsure`: a person's answer to a call that its server keeps was perhaps lost on its way (`unsure`), or has
+ *   arrived when it was sent again (`delivered`). Its question is not listed again.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
  *   too complex (1,000 levels, two million values), or asks too much at once. The event comes once for each
  *   reason and process.

@@ -122,6 +122,7 @@ const problemEvents = new Map([
   ["tools-need-tasks", "tools that need tasks"],
   ["tools-collide", "tools with the same name"],
   ["cannot-wait", "its calls cannot wait"],
+  ["answer-unsure", "a person's answer may have been lost, and goes out again"],
   ["cannot-ask", "the server asks, and nobody can answer"],
   ["session-unused", "the server's session is not kept"],
   ["used-after-run", "a tool was called after the run"],

@@ -20,7 +20,8 @@ export interface AnswerOptions extends LegOptions {
 }
 
 /**
- * Answers a waiting call: claims it, and sends one leg, at most once.
+ * Answers a waiting call: claims it, and sends one leg, at most once. To a server that keeps the call an answer goes out
+ * again until it is known to be there.
  *
  * @returns the call as it is then
  * @throws {McpSessionError} `NOT_WAITING`, `INPUT_INVALID`, `STORE_FAILED`; `CONNECTION_UNAVAILABLE` or the code
@@ -102,8 +103,13 @@ async function answerClaimed(
   responses: InputResponses | undefined,
   leg: LegOptions,
 ): Promise<Sent> {
-  return await sendClaimed(context, stored, async ({ call }) => {
-    if (call.held) return await answerHeld(call, responses ?? {}, leg);
+  const { call: before } = stored;
+  // They are claimed with the call: who finds it after a kill sends them, as soon as the claim is over.
+  const unsure = { ...before.unsure, ...responses };
+  const kept = { ...before, unsure, pollAfter: context.now() + context.claimMs };
+  const own = before.held ? { ...stored, call: kept } : stored;
+  return await sendClaimed(context, own, async ({ call }) => {
+    if (call.held) return await answerHeld(context, call, responses ?? {}, leg);
     const outcome = await sendLeg(call, responses, leg);
     const isOver = outcome.type === "expired" && responses !== undefined;
     return isOver && context.limits.onExpired === "ask-again"

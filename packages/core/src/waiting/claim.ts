@@ -151,7 +151,8 @@ async function note(
       if (isUnknown) return await end(over(call, "outcome-unknown"));
       const { error } = outcome;
       if (held && isHeld(call)) {
-        const later = goesOn(call, { held, pollMs: pauseAfterFailureMs }, context.now());
+        const { unsure } = call;
+        const later = goesOn(call, { held, unsure, pollMs: pauseAfterFailureMs }, context.now());
         return { ...(await end(unlessTooOld(context, later))), failure: { error } };
       }
       return { ...(await end(unclaims(call))), failure: { error: outcome.error } };

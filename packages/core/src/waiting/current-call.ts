@@ -147,7 +147,8 @@ async function overdue(
   const isAlive = signs.some((at) => at !== undefined && Math.abs(now() - at) <= claimMs);
   if (isAlive) return undefined;
   // Its server keeps it: whether it has the answers, a look tells.
-  if (call.held) return goesOn(call, { held: call.held, pollMs: 0 }, now());
+  const { held, unsure } = call;
+  if (held) return goesOn(call, { held, unsure, pollMs: 0 }, now());
   // One whose server might have kept it has nothing to wait for.
   const mayWait = waitingKinds[call.kind].worker !== "server" && mayRunTwice(context, call);
   return mayWait ? unclaims(call) : over(call, "outcome-unknown");

@@ -9,7 +9,12 @@ import { streamWay } from "./stream.ts";
 import { taskWay } from "./task.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { goesOn, isHeld } from "./waiting-life.ts";
-import type { Held, WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+import {
+  describeWaiting,
+  type Held,
+  type WaitingAnswer,
+  type WaitingRecord,
+} from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 const ways: { readonly [TYPE in Held["type"]]: HeldWay<Extract<Held, { type: TYPE }>> } = {
@@ -23,8 +28,20 @@ const look = (call: WaitingRecord, leg: LegOptions) =>
   wayOf(call.held!).look(call, call.held!, leg);
 
 /** Answers the questions of a call that its server keeps. Never rejects. */
-export const answerHeld = (call: WaitingRecord, responses: InputResponses, leg: LegOptions) =>
-  wayOf(call.held!).answer(call, call.held!, responses, leg);
+export const answerHeld = (
+  context: WaitingContext,
+  call: WaitingRecord,
+  responses: InputResponses,
+  leg: LegOptions,
+) => wayOf(call.held!).answer(call, call.held!, responses, telling(context, call, leg));
+
+/** Has a leg tell of answers that may be lost. */
+function telling({ emit }: WaitingContext, call: WaitingRecord, leg: LegOptions): LegOptions {
+  const { tool, round } = describeWaiting(call);
+  const onAnswer: LegOptions["onAnswer"] = (delivery) =>
+    emit({ type: "answer-unsure", tool, round, delivery });
+  return { ...leg, onAnswer };
+}
 
 /** How long the server is waited for that is asked to stop, in milliseconds. */
 const cancelMs = 5_000;
@@ -62,7 +79,7 @@ export async function lookAt(
     ({ failure } = await sendClaimed(context, stored, async (claimed) => {
       const onHeld = async (held: Held) =>
         void (await calls.replace(claimed, { ...claimed.call, held }));
-      return await look(claimed.call, { ...leg, onHeld });
+      return await look(claimed.call, telling(context, claimed.call, { ...leg, onHeld }));
     }));
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;

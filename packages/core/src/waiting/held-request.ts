@@ -34,7 +34,7 @@ import { areRequests, type Held, type WaitingRecord } from "./waiting-record.ts"
 export interface HeldWay<HELD extends Held> {
   /** Sees how the call is. It changes nothing at the server. */
   look(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<LegOutcome>;
-  /** Answers all of its questions, each at most once. */
+  /** Answers all of its questions. An answer of which nobody knows whether it came goes out again, also in looks. */
   answer(
     call: WaitingRecord,
     held: HELD,
@@ -54,7 +54,7 @@ interface AboutCall {
 }
 
 /** Why a request about a call has no answer: `unsure` if nobody knows whether the server has got it. */
-type Missing =
+export type Missing =
   | Extract<LegOutcome, { readonly type: "not-sent" | "unknown" }>
   | { readonly type: "unsure"; readonly error: unknown };
 
@@ -209,31 +209,4 @@ export function askedIn(message: JsonRpcMessage): Question | undefined {
   // The key gives the id back, of its own type.
   const requests = { [JSON.stringify(id)]: { method, params } };
   return areRequests(requests) && isSafeQuestion({ params }) ? { requests } : undefined;
-}
-
-/**
- * Answers the questions of a session's server, each at most once.
- *
- * @returns `undefined` if the server has the answers, or perhaps has them
- */
-export async function answerAsked(
-  call: WaitingRecord,
-  responses: Readonly<Record<string, unknown>>,
-  leg: LegOptions,
-): Promise<LegOutcome | undefined> {
-  const unsent: string[] = [];
-  let failure: LegOutcome | undefined;
-  for (const [key, result] of Object.entries(responses)) {
-    const message = { id: JSON.parse(key) as unknown, result };
-    const sent = await sendAbout(call, { message }, leg);
-    if ("response" in sent) letGo(sent.response);
-    else if (sent.outcome.type !== "unsure") {
-      failure = sent.outcome;
-      unsent.push(key);
-    }
-  }
-  const isPart = unsent.length < Object.keys(responses).length;
-  if (failure === undefined || failure.type === "unknown" || !isPart) return failure;
-  const requests = Object.fromEntries(unsent.map((key) => [key, call.requests[key]!]));
-  return { type: "asks", question: { requests, held: call.held } };
 }

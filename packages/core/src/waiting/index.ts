@@ -40,3 +40,4 @@ export type {
   WaitingLimits,
   WaitsFor,
 } from "./waiting-context.ts";
+export type { AnswerUnsureEvent } from "./unsure-answers.ts";

@@ -23,7 +23,12 @@ export type LegOutcome =
   | { readonly type: "asks"; readonly question: Question }
   | { readonly type: "settles"; readonly answer: WaitingAnswer }
   /** The server works on, and keeps the call. It is asked again after `pollMs` milliseconds. */
-  | { readonly type: "goes-on"; readonly held: Held; readonly pollMs: number }
+  | {
+      readonly type: "goes-on";
+      readonly held: Held;
+      readonly pollMs: number;
+      readonly unsure?: WaitingRecord["unsure"];
+    }
   /** The server no longer takes the `requestState`. Nothing was carried out. */
   | { readonly type: "expired" }
   /** It was certainly not carried out. */
@@ -37,6 +42,8 @@ export interface LegOptions {
   readonly signal?: AbortSignal | undefined;
   /** Notes how a call can be found again, before the server says more. */
   readonly onHeld?: ((held: Held) => Promise<void>) | undefined;
+  /** Hears that nobody knows whether an answer came, and that it came when it was sent again. */
+  readonly onAnswer?: ((delivery: "unsure" | "delivered") => void) | undefined;
 }
 
 /**

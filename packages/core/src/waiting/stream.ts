@@ -5,7 +5,6 @@ import { lastEventIdHeader } from "../answer/resume-stream.ts";
 import type { JsonRpcMessage } from "../wire/json-rpc.ts";
 import { letGo } from "../wire/read-answer.ts";
 import {
-  answerAsked,
   askedIn,
   fateUnknown,
   hear,
@@ -15,6 +14,7 @@ import {
 } from "./held-request.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import { taskIn } from "./task-result.ts";
+import { answerAgain, answerAsked, keyClosedBy } from "./unsure-answers.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import type { HeldStream, WaitingRecord } from "./waiting-record.ts";
 
@@ -26,11 +26,12 @@ export const streamPauseMs = 2_000;
 export const streamWay: HeldWay<HeldStream> = {
   look,
   async answer(call, held, responses, leg) {
-    const failure = await answerAsked(call, responses, leg);
+    const { outcome: failure, unsure } = await answerAsked(call, responses, leg);
     if (failure !== undefined) return failure;
-    const outcome = await look(call, held, leg);
+    const outcome = await look({ ...call, unsure }, held, leg);
     // The answer was sent, and the server goes on.
-    return outcome.type === "not-sent" ? { type: "goes-on", held, pollMs: streamPauseMs } : outcome;
+    const isLater = outcome.type === "not-sent";
+    return isLater ? { type: "goes-on", held, pollMs: streamPauseMs, unsure } : outcome;
   },
   async cancel(call, { requestId }, leg) {
     const params = { requestId, reason: "The call was taken back." };
@@ -50,16 +51,19 @@ async function look(call: WaitingRecord, held: HeldStream, leg: LegOptions): Pro
   const about = { httpMethod: "GET", headers: { "last-event-id": eventId } } as const;
   const sent = await sendAbout(call, about, leg);
   if ("outcome" in sent) return laterIfUnsure(sent.outcome);
-  const heard = await hear(sent.response, listenMs, (message) => outcomeIn(message, held), {
-    signal: leg.signal,
-  });
+  const closed = new Set<string | undefined>();
+  const take = (message: JsonRpcMessage) => {
+    closed.add(keyClosedBy(message));
+    return outcomeIn(message, held);
+  };
+  const heard = await hear(sent.response, listenMs, take, { signal: leg.signal });
   const next = { ...held, eventId: heard.eventId ?? held.eventId };
   const { found } = heard;
-  if (found === undefined) {
-    return { type: "goes-on", held: next, pollMs: Math.max(heard.retryMs ?? 0, streamPauseMs) };
-  }
-  if (found.type !== "asks") return found;
-  return { type: "asks", question: { ...found.question, held: next } };
+  if (found !== undefined && found.type !== "asks") return found;
+  const unsure = await answerAgain(call, (key) => !closed.has(key), leg);
+  if (found) return { type: "asks", question: { ...found.question, held: next, unsure } };
+  const pollMs = Math.max(heard.retryMs ?? 0, streamPauseMs);
+  return { type: "goes-on", held: next, pollMs, unsure };
 }
 
 function outcomeIn(message: JsonRpcMessage, { requestId }: HeldStream): LegOutcome | undefined {

@@ -4,9 +4,13 @@ import { within } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { failed } from "../session/session-errors.ts";
-import { type JsonRpcResponse, revisionIn } from "../wire/json-rpc.ts";
 import {
-  answerAsked,
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcResponse,
+  revisionIn,
+} from "../wire/json-rpc.ts";
+import {
   askAbout,
   askedIn,
   fateUnknown,
@@ -15,9 +19,12 @@ import {
   laterIfUnsure,
   sendAbout,
 } from "./held-request.ts";
+import type { InputResponses } from "./input-request.ts";
 import { type LegOptions, type LegOutcome, questionOf } from "./send-leg.ts";
 import { readTask } from "./task-result.ts";
+import { answerAgain, answerAsked, keyClosedBy } from "./unsure-answers.ts";
 import { withoutMarks } from "./waiting-call.ts";
+import { answersWhere } from "./waiting-life.ts";
 import type { HeldTask, WaitingRecord } from "./waiting-record.ts";
 
 /** The member of `_meta` that names a task. */
@@ -52,7 +59,9 @@ async function ask(
   return await askAbout(call, method, own, leg, headers);
 }
 
-const goesOn = (held: HeldTask): LegOutcome => ({ type: "goes-on", held, pollMs: held.intervalMs });
+const goesOn = (held: HeldTask, unsure?: WaitingRecord["unsure"]): LegOutcome => ({
+  ...{ type: "goes-on", held, pollMs: held.intervalMs, unsure },
+});
 
 /** The task as it is now, or what a look at it has led to. */
 async function readNow(
@@ -114,15 +123,23 @@ async function lookModern(
     case "cancelled":
       return cancelled(call);
     case "input_required": {
-      const { answered = [] } = now;
-      const open = Object.entries(
-        isRecord(result["inputRequests"]) ? result["inputRequests"] : {},
-      ).filter(([key]) => !answered.includes(key));
+      const all = isRecord(result["inputRequests"]) ? result["inputRequests"] : {};
+      const answered = [...(now.answered ?? []), ...Object.keys(call.unsure ?? {})];
+      const open = Object.entries(all).filter(([key]) => !answered.includes(key));
       const question = questionOf({
         resultType: "input_required",
         inputRequests: Object.fromEntries(open),
       });
-      return question ? { type: "asks", question: { ...question, held: now } } : goesOn(now);
+      const next = { ...now, answered: [...new Set(answered)] };
+      // It lists them still, and ignores a second answer to one key.
+      const lacking = answersWhere(call.unsure, (key) => Object.hasOwn(all, key));
+      const again = { taskId: now.taskId, inputResponses: lacking };
+      const sent = lacking && (await ask(call, "tasks/update", again, leg));
+      const unsure = sent && "outcome" in sent ? lacking : undefined;
+      if (sent) leg.onAnswer?.(unsure ? "unsure" : "delivered");
+      return question
+        ? { type: "asks", question: { ...question, held: next, unsure } }
+        : goesOn(next, unsure);
     }
     default:
       return goesOn(now);
@@ -132,38 +149,26 @@ async function lookModern(
 const withType = (result: unknown) =>
   isRecord(result) ? { resultType: "complete", ...result } : undefined;
 
-/**
- * Answers the questions of a task. If the acknowledgement is lost, and the task lists a question still, the same
- * answers go out once more: the server ignores a key that it has an answer for.
- */
+/** Answers the questions of a task. */
 async function answerModern(
   call: WaitingRecord,
   held: HeldTask,
-  responses: Readonly<Record<string, unknown>>,
+  responses: InputResponses,
   leg: LegOptions,
 ): Promise<LegOutcome> {
-  const { taskId } = held;
-  const params = { taskId, inputResponses: responses };
-  const answered = { ...held, answered: [...(held.answered ?? []), ...Object.keys(responses)] };
-  for (let attempt = 0; ; attempt += 1) {
-    const sent = await ask(call, "tasks/update", params, leg);
-    if ("answer" in sent) {
-      const { error } = sent.answer;
-      return error === undefined ? goesOn(answered) : fateUnknown(call, error);
-    }
-    const { outcome } = sent;
-    if (outcome.type !== "unsure") return outcome;
-    const looked = await lookModern(call, held, leg);
-    // Whether the task has the answers, the next look tells.
-    if (looked.type === "not-sent") return goesOn(held);
-    if (looked.type === "goes-on") return goesOn(answered);
-    const isListed =
-      looked.type === "asks" &&
-      Object.keys(looked.question.requests).some((key) => Object.hasOwn(responses, key));
-    if (!isListed) return looked;
-    // It has come twice without an answer: the questions wait still.
-    if (attempt > 0) return { type: "not-sent", error: outcome.error };
+  const keys = Object.keys(responses);
+  const next = { ...held, answered: [...(held.answered ?? []), ...keys] };
+  const params = { taskId: held.taskId, inputResponses: responses };
+  const sent = await ask(call, "tasks/update", params, leg);
+  if ("answer" in sent) {
+    const { error } = sent.answer;
+    const others = answersWhere(call.unsure, (key) => !keys.includes(key));
+    return error === undefined ? goesOn(next, others) : fateUnknown(call, error);
   }
+  if (sent.outcome.type !== "unsure") return sent.outcome;
+  leg.onAnswer?.("unsure");
+  const looked = await lookModern(call, next, leg);
+  return looked.type === "not-sent" ? goesOn(next, call.unsure) : looked;
 }
 
 async function lookInSession(
@@ -198,6 +203,7 @@ async function findQuestion(
   const ofResult = eventId
     ? ({ httpMethod: "GET", headers: { "last-event-id": eventId } } as const)
     : { message: result };
+  const closed = new Set<string | undefined>();
   const listening = sendAbout(call, { httpMethod: "GET" }, leg);
   await within(openMs, listening);
   const both = [listening, sendAbout(call, ofResult, leg)].map(async (sending, at) => {
@@ -206,20 +212,35 @@ async function findQuestion(
     // Of the session's own stream nothing is kept.
     const onEvent =
       at === 0 ? undefined : async (id: string) => leg.onHeld?.({ ...held, eventId: id });
-    return await hear(sent.response, listenMs, askedIn, { signal, onEvent });
+    const take = (message: JsonRpcMessage) => {
+      const key = keyClosedBy(message);
+      // A stream that does not go on begins with what was asked before.
+      const isOld =
+        at === 1 && eventId === undefined && Object.hasOwn(call.unsure ?? {}, key ?? "");
+      if (isOld && isRequest(message)) return undefined;
+      closed.add(key);
+      return askedIn(message);
+    };
+    return await hear(sent.response, listenMs, take, { signal, onEvent });
   });
   const [ofSession, heard] = await Promise.all(both);
   const next = { ...held, eventId: heard?.eventId ?? eventId };
   const question = heard?.found ?? ofSession?.found;
-  return question ? { type: "asks", question: { ...question, held: next } } : goesOn(next);
+  const unsure = await answerAgain(call, (key) => !closed.has(key), leg);
+  return question
+    ? { type: "asks", question: { ...question, held: next, unsure } }
+    : goesOn(next, unsure);
 }
 
 async function answerInSession(
   call: WaitingRecord,
   held: HeldTask,
-  responses: Readonly<Record<string, unknown>>,
+  responses: InputResponses,
   leg: LegOptions,
 ): Promise<LegOutcome> {
-  const failure = await answerAsked(call, responses, leg);
-  return failure ?? goesOn({ ...held, status: "working" });
+  const { outcome: failure, unsure } = await answerAsked(call, responses, leg);
+  if (failure !== undefined) return failure;
+  if (unsure === undefined) return goesOn({ ...held, status: "working" });
+  const looked = await lookInSession({ ...call, unsure }, held, leg);
+  return looked.type === "not-sent" ? goesOn(held, unsure) : looked;
 }

@@ -10,6 +10,7 @@ import type { McpSessionError } from "../base/mcp-session-error.ts";
 import type { Principal } from "../session/principal.ts";
 import { within } from "../base/bounded-wait.ts";
 import { guarded } from "../base/observe.ts";
+import type { AnswerUnsureEvent } from "./unsure-answers.ts";
 import { describeWaiting, type WaitingRecord } from "./waiting-record.ts";
 import type { WaitingCall, WaitingState } from "./waiting-call.ts";
 import type { WaitingStore } from "./waiting-store.ts";
@@ -68,7 +69,11 @@ export interface WaitingLimits {
 }
 
 /** Tells of a call that waits, or that would have to, without its id. */
-export type WaitingEvent = WaitingCallEvent | CannotWaitEvent | CallNotKeptEvent;
+export type WaitingEvent =
+  | WaitingCallEvent
+  | CannotWaitEvent
+  | CallNotKeptEvent
+  | AnswerUnsureEvent;
 
 /** The store has not taken what became of a call, although it was tried for some seconds. */
 export interface CallNotKeptEvent {

@@ -34,6 +34,8 @@ export interface Question {
   readonly requestState?: string | undefined;
   /** What the server keeps of the call that asks. @default nothing: the call is sent again with the answers */
   readonly held?: Held | undefined;
+  /** Answers to others that may be lost. @default none */
+  readonly unsure?: WaitingRecord["unsure"];
 }
 
 /**
@@ -42,14 +44,15 @@ export interface Question {
  */
 export function asks(
   before: WaitingRecord,
-  { requests, requestState, held }: Question,
+  { requests, requestState, held, unsure }: Question,
   {
     now,
     maxAgeMs,
     maxBytes,
   }: { readonly now: number; readonly maxAgeMs: number; readonly maxBytes?: number | undefined },
 ): WaitingRecord {
-  const { claim: _claim, requestState: _state, pollAfter: _pollAfter, ...call } = before;
+  const { claim: _claim, requestState: _state, ...others } = before;
+  const { pollAfter: _pollAfter, unsure: _unsure, ...call } = others;
   const asked: WaitingRecord = {
     ...call,
     kind: "input",
@@ -59,6 +62,7 @@ export function asks(
     requests,
     ...(requestState !== undefined && { requestState }),
     ...(held !== undefined && { version: newestVersion, held, due: call.due ?? randomToken() }),
+    ...(unsure !== undefined && { unsure }),
     askedAt: now,
     expiresAt: now + maxAgeMs,
   };
@@ -72,18 +76,23 @@ export function asks(
 /** A call is looked at once in this time at least, in milliseconds (1 day), whatever its server says. */
 const longestPauseMs = 86_400_000;
 
-/** The server goes on with the call, and keeps it. The questions so far have their answers. */
+/** The server keeps the call, and goes on with it. The questions so far have their answers, but for those that may be lost. */
 export function goesOn(
   before: WaitingRecord,
-  { held, pollMs }: { readonly held: Held; readonly pollMs: number },
+  {
+    held,
+    pollMs,
+    unsure,
+  }: Pick<Question, "unsure"> & { readonly held: Held; readonly pollMs: number },
   now: number,
 ): WaitingRecord {
-  const { claim: _claim, requestState: _state, ...call } = before;
+  const { claim: _claim, requestState: _state, unsure: _unsure, ...call } = before;
   return {
     ...call,
     ...{ version: newestVersion, kind: held.type, state: "waiting", leg: randomToken() },
     ...{ requests: {}, held, due: call.due ?? randomToken() },
     pollAfter: now + Math.ceil(Math.min(pollMs, longestPauseMs)),
+    ...(unsure !== undefined && { unsure }),
   };
 }
 
@@ -92,9 +101,10 @@ export function isHeld({ kind, held }: Pick<WaitingRecord, "kind" | "held">): bo
   return held?.type === kind;
 }
 
-/** Whether somebody has to look at a call, until it is over or asks a person. */
+/** Whether somebody has to look at a call, until it is over or asks a person. Who sends an answer may die. */
 export function isKeptByServer(call: WaitingRecord): boolean {
-  return isHeld(call) && (call.state === "waiting" || call.state === "answering");
+  const isClaimed = call.state === "answering" && call.held !== undefined;
+  return isClaimed || (call.state === "waiting" && isHeld(call));
 }
 
 /** A process claims the call, and sends a leg. */
@@ -107,7 +117,9 @@ export function claims(call: WaitingRecord, token: string, now: number): Waiting
  * stays: a leg that was given up for dead may still end.
  */
 export function unclaims(claimed: WaitingRecord): WaitingRecord {
-  return { ...claimed, state: "waiting", leg: randomToken() };
+  const { unsure, pollAfter: _, ...call } = claimed;
+  const others = answersWhere(unsure, (key) => !Object.hasOwn(call.requests, key));
+  return { ...call, state: "waiting", leg: randomToken(), ...(others && { unsure: others }) };
 }
 
 /**
@@ -136,7 +148,8 @@ export function over(
   before: WaitingRecord,
   state: "settled" | "expired" | "outcome-unknown" | "withdrawn",
 ): WaitingRecord {
-  const { requestState: _, histories: _histories, held, pollAfter: _after, ...call } = before;
+  const { requestState: _, histories: _histories, held, ...others } = before;
+  const { pollAfter: _after, unsure: _unsure, ...call } = others;
   return { ...call, kind: held?.type ?? call.kind, state };
 }
 
@@ -169,6 +182,15 @@ export function isOnServer({ state, held, answer }: WaitingRecord): boolean {
 export function delivers(call: WaitingRecord): WaitingRecord {
   const { answer, ...others } = call;
   return { ...others, ...(!call.held && answer && { answer }), isDelivered: true };
+}
+
+/** Some of the answers; `undefined` for none. */
+export function answersWhere(
+  answers: WaitingRecord["unsure"] = {},
+  isWanted: (key: string) => boolean,
+): WaitingRecord["unsure"] {
+  const wanted = Object.entries(answers).filter(([key]) => isWanted(key));
+  return wanted.length > 0 ? Object.fromEntries(wanted) : undefined;
 }
 
 /** Whether a call that waits is short enough to be kept. @param maxBytes what the store takes */

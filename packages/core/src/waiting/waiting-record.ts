@@ -106,6 +106,8 @@ const fields = {
   requests: z.custom<Requests>(areRequests),
   requestState: z.optional(z.string()),
   held: z.optional(z.union([task, stream])),
+  /** Answers that are on their way to a server that keeps the call, or may be lost. */
+  unsure: z.optional(record),
   /** Not looked at before. */
   pollAfter: z.optional(z.number()),
   /** Names its entry among the calls that can be looked at. */
@@ -135,7 +137,7 @@ const fields = {
   nextTurn: z.optional(z.int().check(z.minimum(1))),
 };
 
-/** A waiting call in a store. `requestState`, `held` and the headers are as secret as a session id. */
+/** A waiting call in a store. `requestState`, `held`, `unsure` and the headers are as secret as a session id. */
 export type WaitingRecord = Readonly<z.infer<z.ZodMiniObject<typeof fields>>>;
 
 /** A record keeps fields that only later releases know. */

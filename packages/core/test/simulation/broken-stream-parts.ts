@@ -7,9 +7,9 @@ export const withoutLastEventId = () =>
       original.sendAbout(call, { ...about, headers: undefined }, leg),
   }));
 
-/** An answer of which it is not known whether it came is sent again. */
+/** An answer of which it is not known whether it came is sent again, before its stream is read. */
 export const withInsistentAnswers = () =>
-  coreWith("waiting/held-request.ts", (original) => ({
+  coreWith("waiting/unsure-answers.ts", (original) => ({
     answerAsked: (call: object, responses: object, leg: { fetch: typeof fetch }) =>
       original.answerAsked(call, responses, {
         ...leg,

@@ -34,6 +34,8 @@ interface Question {
   readonly stream: Stream;
   readonly serial: string;
   taken: number;
+  /** Who has read the stream since the last answer to it, and may send that again. */
+  readBy?: string | undefined;
   /** Whether the server waits no more, and goes on without an answer. */
   isDead: boolean;
 }
@@ -216,6 +218,8 @@ export function createStreams(
       if (isEarly && stream.mayLookAtOnce !== process.name)
         violate("look-due", `${process.name} looked at the stream of ${call.nonce} too early`);
     }
+    for (const question of questions)
+      if (question.stream === stream) question.readBy = process.name;
     // One in its step may come late, when the call is left already.
     if (!isInStep) {
       stream.mayLookAtOnce = undefined;
@@ -237,8 +241,12 @@ export function createStreams(
     count("waiting: question on a stream answered");
     process.legsTaken.set(stream.call.nonce, (process.legsTaken.get(stream.call.nonce) ?? 0) + 1);
     question.taken += 1;
+    const { readBy } = question;
+    question.readBy = undefined;
     if (question.taken > 1) {
-      violate("one-leg", `${process.name} sent the answer to ${serial} a second time`);
+      count("waiting: answer sent again");
+      if (readBy !== process.name)
+        violate("one-leg", `${process.name} sent the answer to ${serial} a second time`);
       return;
     }
     if (question.isDead) return;

@@ -2,6 +2,7 @@ import { ElicitationRequestSchema, createMCPClient } from "@ai-sdk/mcp";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
+import { createFaultyProxy } from "@durable-mcp/testing";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, test, vi } from "vitest";
 import { openTestStore } from "../durable/store-place.ts";
@@ -118,46 +119,89 @@ test("the client of the AI SDK answers at another replica, and gets its result o
   });
 });
 
+/** A call of a connection of ours that asks. Each use of `open` is a process of its own. */
+async function startAsking(url: string) {
+  const store = createMemoryStore();
+  const principal = { type: "app" } as const;
+  const events: string[] = [];
+  const onEvent = ({ type }: { type: string }) => void events.push(type);
+  const open = () =>
+    createDurableSessions({
+      connections: {
+        lab: defineMcpClientConnection({
+          ...{ url, description: "A lab.", session: "stateful" as const },
+          waiting: true,
+        }),
+      },
+      ...{ store, onEvent },
+    });
+  await open().run("chat", { principal }, async (run) => {
+    const { lab__tell } = (await run.tools()) as Record<string, { execute: Function }>;
+    await lab__tell!.execute(args, { toolCallId: "1", messages: [], context: {} });
+  });
+  const [call] = (await open().waiting("chat", { principal })) as WaitingCall[];
+  expect(call).toMatchObject({ state: "waiting", round: 1 });
+  const { id, round, requests } = call!;
+  const text = { type: "text", text: "-", providerOptions: { "durable-mcp": { waiting: id } } };
+  const named = { toolCallId: "1", toolName: "lab__tell" };
+  const messages = [
+    { role: "assistant", content: [{ type: "tool-call", ...named, input: args }] },
+    {
+      role: "tool",
+      content: [{ type: "tool-result", ...named, output: { type: "content", value: [text] } }],
+    },
+  ];
+  return {
+    events,
+    answer: async () => {
+      const accepted = { action: "accept" as const, content: { said: "<one>" } };
+      const responses = Object.fromEntries(Object.keys(requests).map((key) => [key, accepted]));
+      return await open().answer("chat", id, responses, { principal, round });
+    },
+    /** Until the result is in the messages. @returns them */
+    endsWith: async (result: string) => {
+      return await vi.waitFor(async () => {
+        await open().check("chat", { principal });
+        const resumed = await open().run("chat", { principal }, async (run) =>
+          run.waiting.resume(messages as never, { tools: await run.tools() }),
+        );
+        const said = JSON.stringify(resumed);
+        expect(said).toContain(result);
+        return said;
+      }, 30_000);
+    },
+  };
+}
+
 test("a connection of ours that waits is answered by another process, after the asker was killed", async () => {
   await withReplicas(async ({ one, two, url }) => {
-    const store = createMemoryStore();
-    const principal = { type: "app" } as const;
-    const open = () =>
-      createDurableSessions({
-        connections: {
-          lab: defineMcpClientConnection({
-            ...{ url, description: "A lab.", session: "stateful" as const },
-            waiting: true,
-          }),
-        },
-        ...{ store, onEvent: () => undefined },
-      });
-    await open().run("chat", { principal }, async (run) => {
-      const { lab__tell } = (await run.tools()) as Record<string, { execute: Function }>;
-      await lab__tell!.execute(args, { toolCallId: "1", messages: [], context: {} });
-    });
-    const [call] = (await open().waiting("chat", { principal })) as WaitingCall[];
-    expect(call).toMatchObject({ state: "waiting", round: 1 });
-    const { id, round, requests } = call!;
+    const { answer, endsWith } = await startAsking(url);
     await one.kill();
-    const accepted = { action: "accept" as const, content: { said: "<one>" } };
-    const responses = Object.fromEntries(Object.keys(requests).map((key) => [key, accepted]));
-    await open().answer("chat", id, responses, { principal, round });
-    const text = { type: "text", text: "-", providerOptions: { "durable-mcp": { waiting: id } } };
-    const named = { toolCallId: "1", toolName: "lab__tell" };
-    const messages = [
-      { role: "assistant", content: [{ type: "tool-call", ...named, input: args }] },
-      {
-        role: "tool",
-        content: [{ type: "tool-result", ...named, output: { type: "content", value: [text] } }],
-      },
-    ];
-    await vi.waitFor(async () => {
-      await open().check("chat", { principal });
-      const resumed = await open().run("chat", { principal }, async (run) =>
-        run.waiting.resume(messages as never, { tools: await run.tools() }),
-      );
-      expect(JSON.stringify(resumed)).toContain(`<one> by ${portOf(two)}`);
-    }, 30_000);
+    await answer();
+    const result = `<one> by ${portOf(two)}`;
+    expect(await endsWith(result)).not.toContain("not done yet");
   });
 });
+
+test.each(["before", "after"])(
+  "an answer that a proxy loses %s the server has it arrives, and once",
+  async (when) => {
+    await withReplicas(async ({ one }) => {
+      const proxy = await createFaultyProxy({ target: new URL(one.url) });
+      let answers = 0;
+      proxy.setGuard(async ({ body, carryOut }) => {
+        const isAnswer = /"result"/.test(body);
+        if (isAnswer) answers += 1;
+        if (!isAnswer || answers > 1) return await carryOut(one.url);
+        if (when === "after") await carryOut(one.url);
+        return new Response("Bad gateway", { status: 502 });
+      });
+      const { answer, endsWith, events } = await startAsking(proxy.url);
+      await answer();
+      await endsWith(`<one> by ${portOf(one)}`);
+      expect(answers).toBe(when === "before" ? 2 : 1);
+      expect(events).toContain("answer-unsure");
+      await proxy.close();
+    });
+  },
+);
