@@ -4,6 +4,7 @@ import type { SessionStore } from "@durable-mcp/core";
 const fingerprint = (text: string) => createHash("sha256").update(text).digest("hex");
 
 const hiddenKey = (key: string) => {
+  if (!key.startsWith("[")) return key;
   const [agent, sessionId, connection, ...principal] = JSON.parse(key) as unknown[];
   return JSON.stringify([agent, sessionId, connection, fingerprint(JSON.stringify(principal))]);
 };

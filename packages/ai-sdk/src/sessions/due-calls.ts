@@ -22,20 +22,19 @@ export interface CheckedCall {
 /** The waiting calls of all principals, for a worker. */
 export interface DueCalls {
   /**
-   * The calls of this agent's sessions that can be looked at now, of all principals, in no order: tasks, and streams
-   * that can be resumed. A reference says nothing of its call; give it to `check`, in any process. It needs a store
-   * that is encrypted (`encryptStore`), where an entry for each call names its principal.
+   * The calls of this agent's sessions that are worth a look now, of all principals, in no order: tasks, and streams
+   * that can be resumed; those whose process may be dead; questions and sign-ins whose time is up. A reference says
+   * nothing of its call; give it to `check`, in any process.
    *
    * @param query.limit how many at most, 1 to 1000; by default 100
-   * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STORE_FAILED`
+   * @throws {McpSessionError} `STORE_FAILED`
    */
   due(query?: { readonly limit?: number | undefined }): AsyncIterable<DueReference>;
   /**
    * Looks at the call of a reference, for its principal, if it is due. Of several processes one looks.
    *
-   * @returns the call as it is then; `undefined` if it is over, or was deleted
-   * @throws {McpSessionError} `CONNECTION_INVALID` for a store that is not encrypted; `STATE_INVALID` for a call of a
-   *   later release; `STORE_FAILED`
+   * @returns the call as it is then; `undefined` if it was over before, or was deleted
+   * @throws {McpSessionError} `STATE_INVALID` for a call of a later release; `STORE_FAILED`
    */
   check(
     reference: string,
@@ -49,24 +48,22 @@ export function createDueCalls(context: SessionsContext): DueCalls {
   return {
     async *due(query = {}) {
       const { limit = 100 } = checkOptions(dueSchema, query);
-      const { checkEncrypted, listDue } = await loadWaiting();
-      checkEncrypted(store);
+      const { listDue } = await loadWaiting();
       const { references } = await listDue(store, agent, { now: now(), limit });
       // Several workers begin at different places.
       for (const reference of shuffled(references)) yield { reference };
     },
     async check(reference, use = {}) {
       const { abortSignal } = checkOptions(lookSchema, use);
-      const { checkEncrypted, dueKey, readDue } = await loadWaiting();
-      checkEncrypted(store);
+      const { describeWaiting, followLook, readDue } = await loadWaiting();
       const of = await readDue(store, agent, reference);
       if (of === undefined) return undefined;
       const { sessionId, principal, id } = of;
       const call = await openWaiting(context, sessionId, principal, abortSignal).checkOne(id, {
         abortSignal,
       });
-      if (call === undefined) await store.delete(dueKey(agent, reference));
-      return call && { sessionId, principal, call };
+      await followLook(store, { agent, reference }, call, now());
+      return call && { sessionId, principal, call: describeWaiting(call) };
     },
   };
 }

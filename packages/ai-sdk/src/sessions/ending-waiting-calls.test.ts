@@ -85,11 +85,11 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     expect(await sessions.waiting("other", use)).toHaveLength(1);
     expect(await sessions.waiting("chat", { principal: bob })).toHaveLength(1);
     expect(await planner.waiting("chat", use)).toHaveLength(1);
-    // A session and a call of each of the three.
-    expect(await size()).toBe(6);
+    // A session, a call and its entry of each of the three.
+    expect(await size()).toBe(9);
     await sessions.admin.end("chat");
     expect(await sessions.waiting("chat", { principal: bob })).toEqual([]);
-    expect(await size()).toBe(4);
+    expect(await size()).toBe(6);
   });
 
   test("are deleted with all of a principal's agents and agent sessions", async () => {
@@ -103,7 +103,7 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     await ask("chat", { principal: bob });
     const ended = await sessions.endAll(use);
     expect(connectionsOf(ended)).toEqual(Array.from({ length: 6 }, () => "notes"));
-    expect(await size()).toBe(2);
+    expect(await size()).toBe(3);
     expect(await sessions.waiting("chat", { principal: bob })).toHaveLength(1);
   });
 
@@ -126,7 +126,7 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     const swept = await sessions.admin.sweep({ idleForMs: hour });
     expect(swept).toMatchObject({ waitingCalls: 3, more: false });
     expect(connectionsOf(swept.sessions)).toEqual(["notes", "notes"]);
-    expect(await size()).toBe(2);
+    expect(await size()).toBe(3);
     expect(await sessions.waiting("c", use)).toEqual([kept]);
   });
 });
@@ -172,7 +172,7 @@ test("they are found and deleted after a rotation of the keys, and where the sto
     expect(await later.answer("a", call!.id, yes, use)).toMatchObject({ state: "settled" });
     await later.end("a", use);
     await later.endAll({ principal: bob });
-    expect((await plain.list({ limit: 9 })).records).toHaveLength(1);
+    expect((await plain.list({ limit: 9 })).records).toHaveLength(2);
     await later.endAll(use);
     expect((await plain.list({ limit: 9 })).records).toEqual([]);
   }
@@ -260,7 +260,7 @@ describe("a sweep", () => {
       expect(swept.sessions.length + swept.waitingCalls).toBe(2);
       sizes.push(await size());
     }
-    expect(sizes).toEqual([2, 0]);
+    expect(sizes).toEqual([3, 0]);
   });
 
   test("leaves a call that is being answered, however long that takes", async () => {
@@ -277,7 +277,7 @@ describe("a sweep", () => {
     // Its sign of life.
     await plain.touch(key, lastUsedAt + 2 * hour);
     await sessions.admin.sweep({ idleForMs: hour });
-    expect(await size()).toBe(1);
+    expect(await size()).toBe(2);
     pass(hour);
     expect(await sessions.admin.sweep({ idleForMs: hour })).toMatchObject({ waitingCalls: 1 });
     expect(await size()).toBe(0);
@@ -311,7 +311,7 @@ describe("a sweep", () => {
     }
     pass(hour);
     expect(await sessions.admin.sweep({ idleForMs: hour })).toMatchObject({ waitingCalls: 0 });
-    expect(await size()).toBe(1);
+    expect(await size()).toBe(2);
     await sessions.end("chat", use);
     expect(await size()).toBe(0);
   });

@@ -54,5 +54,7 @@ export function waitingSource({
   "provider" | "store" | "carried" | "agent" | "sessionId" | "leaveAt"
 >): WaitingSource {
   const { store, carried, agent, sessionId, leaveAt } = context;
-  return { store, agent, sessionId, leaveAt, closeTimeoutMs, claimLeg: carried && claim };
+  const isCarried = carried !== undefined;
+  const claimLeg = carried && claim;
+  return { store, agent, sessionId, isCarried, leaveAt, closeTimeoutMs, claimLeg };
 }

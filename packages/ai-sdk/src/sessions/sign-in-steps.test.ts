@@ -112,7 +112,7 @@ describe.each(majors)("a sign-in between the steps of an agent with AI SDK $majo
   });
 });
 
-test("what it costs: a write for a call that waits; two reads, three writes and the call for its end", async () => {
+test("what it costs: two writes for a call that waits; two reads, six writes and the call for its end", async () => {
   const app = await startLockedNotebook();
   await app.signIn();
   await app.step([user], ["Hello."]);
@@ -122,23 +122,23 @@ test("what it costs: a write for a call that waits; two reads, three writes and 
   app.signIns.revokeAll();
   const { messages } = await app.step([user], [[addNote("b")]]);
   const parked = app.take();
-  expect(count(parked.stored)).toEqual(plus(plain.stored, { put: 1 }));
+  expect(count(parked.stored)).toEqual(plus(plain.stored, { put: 2 }));
   expect(parked.sent).toEqual(plain.sent);
   await app.signIn();
   await app.step(messages, ["Done."]);
   const resumed = app.take();
   expect(resumed.sent).toEqual(["POST tools/call"]);
-  expect(count(resumed.stored)).toEqual(plus(plain.stored, { get: 2, put: 3 }));
+  expect(count(resumed.stored)).toEqual(plus(plain.stored, { get: 2, put: 4, delete: 2 }));
 });
 
 function count(operations: readonly string[]) {
   const of = (name: string) => operations.filter((each) => each === name).length;
-  return { get: of("get"), put: of("put"), list: of("list") };
+  return { get: of("get"), put: of("put"), delete: of("delete"), list: of("list") };
 }
 
-function plus(operations: readonly string[], more: { get?: number; put?: number }) {
-  const { get, put, list } = count(operations);
-  return { get: get + (more.get ?? 0), put: put + (more.put ?? 0), list };
+function plus(operations: readonly string[], more: Partial<ReturnType<typeof count>>) {
+  const counted = Object.entries(count(operations)) as [keyof typeof more, number][];
+  return Object.fromEntries(counted.map(([name, times]) => [name, times + (more[name] ?? 0)]));
 }
 
 describe("a call that waits for a sign-in", () => {

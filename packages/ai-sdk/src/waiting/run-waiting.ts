@@ -124,11 +124,11 @@ const checkSchema = optionalOptions({ abortSignal });
 
 /** The uses of waiting calls that a step and those outside of one have. */
 export interface WaitingUses extends Pick<RunWaiting, "list" | "answer" | "check" | "withdraw"> {
-  /** Looks at one call. @returns it as it is then; `undefined` if nobody has to look any more */
+  /** Looks at one call. @returns its record as it is then; `undefined` if it was over before */
   checkOne(
     id: string,
     use: { readonly abortSignal?: AbortSignal | undefined },
-  ): Promise<WaitingCall | undefined>;
+  ): Promise<WaitingRecord | undefined>;
   /** Asks the server of a call to stop, if it keeps it. Best effort. */
   cancel(call: WaitingRecord): Promise<void>;
 }
@@ -176,10 +176,8 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
       return describeWaiting(await pausing.answer(call, responses, { round, signal }));
     },
     async checkOne(id, { abortSignal: signal }) {
-      const { describeWaiting, isKeptByServer } = await loadWaiting();
-      const found = await stored?.read(id);
-      if (found === undefined || !isKeptByServer(found.call)) return undefined;
-      return describeWaiting((await stored!.look(found, signal)).call);
+      const found = await stored?.readOpen(id);
+      return found && (await stored!.look(found, signal)).call;
     },
     async cancel(call) {
       const { cancelHeld } = await loadWaiting();

@@ -29,11 +29,12 @@ export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
 export function createStoredCalls(options: StoredCallsOptions) {
   const { source, principal, limitsOf, emit, pausingOf, track, scrub, now } = options;
-  const { store, agent, sessionId, claimLeg, closeTimeoutMs, leaveAt } = source;
+  const { store, agent, sessionId, isCarried, claimLeg, closeTimeoutMs, leaveAt } = source;
   const load = once(async () => {
     principalParts(principal);
     const waiting = await loadWaiting();
-    const calls = waiting.createWaitingStore(store, { agent, sessionId, principal: principal! });
+    const of = { agent, sessionId, principal: principal! };
+    const calls = waiting.createWaitingStore(store, of, undefined, isCarried);
     const contextOf = ({ connection }: Pick<WaitingCall, "connection">) =>
       waiting.createWaitingContext(calls, {
         ...limitsOf(connection),
@@ -78,6 +79,13 @@ export function createStoredCalls(options: StoredCallsOptions) {
       const { calls, contextOf, upToDate } = await load();
       const stored = await calls.read(id);
       return stored && (await upToDate(contextOf(stored.call), stored));
+    },
+    /** An open call, brought up to date; `undefined` for one that is over, or waits for others. */
+    async readOpen(id: string): Promise<StoredCall | undefined> {
+      const { calls, contextOf, upToDate } = await load();
+      const stored = await calls.read(id);
+      if (stored === undefined || !isOpen(stored) || stored.call.kind === "agent") return undefined;
+      return await upToDate(contextOf(stored.call), stored);
     },
     /** The call as its server says that it is, if that keeps it or its result, and it is to be asked by now. */
     async look(found: StoredCall, signal?: AbortSignal): Promise<StoredCall> {

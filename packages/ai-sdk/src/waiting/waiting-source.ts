@@ -10,6 +10,8 @@ export interface WaitingSource {
   /** `null` for sessions that agents share. */
   readonly agent: string | null;
   readonly sessionId: string;
+  /** Whether the store is a state that the application carries. */
+  readonly isCarried?: boolean | undefined;
   /** When the calls of the step have to be left, in milliseconds since 1970-01-01 UTC. @default never */
   readonly leaveAt?: number | undefined;
   /** For a store that does not compare and set across processes. */

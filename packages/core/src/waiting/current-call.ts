@@ -96,17 +96,19 @@ export async function findTurn<T extends StoredCall | undefined>(
 
 /** A call that begins to wait, without the id under which it will be kept. */
 export async function beginCall(
-  { limits, now }: WaitingContext,
+  { calls, limits, now }: WaitingContext,
   kind: WaitingKind,
   identity: CallIdentity,
   { url, request }: { readonly url: URL; readonly request: WaitingRecord["request"] },
 ): Promise<WaitingRecord> {
   const { connection, toolCallId, path } = identity;
   const askedAt = now();
+  const due = await calls.reference();
   return {
     ...{ version: 1, kind, id: "", state: "waiting", connection, url: url.href },
     ...(toolCallId !== undefined && { toolCallId }),
     ...(path !== undefined && { path }),
+    ...(due !== undefined && { due }),
     ...{ digest: await callDigest(identity), request, round: 0, leg: randomToken() },
     ...{ requests: {}, askedAt, expiresAt: askedAt + limits.maxAgeMs },
   };

@@ -1,13 +1,15 @@
 import { isRecord } from "../base/json-values.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
+import { randomToken } from "../base/random-token.ts";
+import { textDigest } from "../base/text-digest.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
 import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
-import type { SessionStore } from "../stores/session-store.ts";
+import { dueStart } from "../stores/due-order.ts";
+import type { SessionStore, StoredRecord, StoreListQuery } from "../stores/session-store.ts";
 import type { WaitingOwner } from "./waiting-key.ts";
-import { isKeptByServer } from "./waiting-life.ts";
+import { isOpen } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
-/** Where a call is found that can be looked at. */
+/** Where an open call is found. */
 export interface DueCall {
   readonly sessionId: string;
   readonly principal: Principal;
@@ -15,47 +17,102 @@ export interface DueCall {
   readonly connection: string;
 }
 
-/** The start of the keys of an agent's entries. No session has such a key. */
-const prefixOf = (agent: string | null) => `due/${JSON.stringify(agent)}/`;
+/** An open call among those of its agent. */
+export interface ListedEntry extends DueCall {
+  readonly reference: string;
+  readonly owner: string;
+}
 
-/** Whether somebody has to look at a call, until it is over or asks a person. */
-const isOpen = (call: WaitingRecord | undefined) => call?.due !== undefined && isKeptByServer(call);
+/** How long a claim lasts without a sign of life of its process, in milliseconds. */
+export const defaultClaimMs = 60_000;
 
 /** No reference of ours is longer, in characters. */
 const maxReferenceLength = 100;
+const digestLength = 32;
+const dayMs = 86_400_000;
+/** An entry goes so long after its call has expired, in milliseconds, if nobody meets it before. */
+const keptMs = 30 * dayMs;
+
+/** The start of the keys of an agent's entries. No session has such a key. */
+const prefixOf = (agent: string | null) => `${dueStart}${JSON.stringify(agent)}/`;
+
+/** The key of a reference's entry. */
+export const dueKey = (agent: string | null, reference: string) => prefixOf(agent) + reference;
 
 /**
- * The entries of an agent's calls that can be looked at, beside the calls: one query finds those that are due,
- * whoever's they are. A store whose values can be read has none, because an entry names the principal.
+ * How references of an agent session begin, and those of a principal in it. They name neither.
+ *
+ * @param of without a principal, of all
+ */
+async function referenceStart({
+  agent,
+  sessionId,
+  principal,
+}: Omit<WaitingOwner, "principal"> & { readonly principal?: Principal | undefined }) {
+  const whose = [[agent, sessionId], ...(principal ? [principalParts(principal)] : [])];
+  const texts = whose.map((_, at) => JSON.stringify(whose.slice(0, at + 1)));
+  const digests = await Promise.all(texts.map(textDigest));
+  return digests.map((digest) => `${digest.slice(0, digestLength)}.`).join("");
+}
+
+/** Names a call's entry. Nobody learns from it whose call it is, or which. */
+export async function createReference(of: WaitingOwner): Promise<string> {
+  return (await referenceStart(of)) + randomToken();
+}
+
+/** Whether a call has an entry: somebody may have to look at it, answer it, or wait for it. */
+function isListed(call: WaitingRecord | undefined): call is WaitingRecord & { due: string } {
+  // A tool in which agents run waits for their calls, which have entries.
+  return call?.due !== undefined && call.kind !== "agent" && isOpen(call);
+}
+
+/** When a call is next worth a look: at its server, at its process, or because its time is up. */
+function lookAgainAt({ state, pollAfter, claim, expiresAt }: WaitingRecord): number {
+  if (pollAfter !== undefined) return pollAfter;
+  return state === "answering" && claim ? claim.at + defaultClaimMs : expiresAt;
+}
+
+/**
+ * The entries of an agent's open calls, beside the calls: one query finds those that are due, whoever's they are. A
+ * time of use only goes forward, so a call that is due earlier than before has another entry (`due`).
  */
 export function createDueIndex(store: SessionStore, of: WaitingOwner) {
-  if (!store.encrypted) return undefined;
   const { agent, sessionId, principal } = of;
-  const keyOf = ({ due }: WaitingRecord) => prefixOf(agent) + due!;
+  const forget = async (call: WaitingRecord): Promise<void> => {
+    if (isListed(call)) await store.delete(dueKey(agent, call.due));
+  };
   return {
-    /** Before a call is written, so that none is without its entry. */
-    async prepare(next: WaitingRecord, before?: WaitingRecord): Promise<void> {
-      if (!isOpen(next) || isOpen(before)) return;
-      const { id, connection, expiresAt, pollAfter } = next;
+    /**
+     * Before a call is written, so that none is without its entry.
+     *
+     * @returns takes the entry back, if the call is not written
+     */
+    async prepare(next: WaitingRecord, before?: WaitingRecord) {
+      if (!isListed(next) || (isListed(before) && before.due === next.due)) return undefined;
+      const { id, connection, expiresAt, due } = next;
+      const key = dueKey(agent, due);
       const value = { version: 1, sessionId, principal, id, connection };
       const owner = JSON.stringify(principalParts(principal));
-      await store.put(keyOf(next), value, null, {
-        owner,
-        expiresAt: expiresAt + dayMs,
-        at: pollAfter,
+      const use = { owner, expiresAt: expiresAt + keptMs, at: lookAgainAt(next) };
+      const put = await store.put(key, value, null, use).catch(async (error: unknown) => {
+        // It may have been done all the same.
+        if ((await store.get(key).catch(() => undefined)) === undefined) throw error;
+        return undefined;
       });
+      return put?.ok
+        ? async () => void (await store.delete(key).catch(() => undefined))
+        : undefined;
     },
     /** Afterwards. What is not done here, the next look does. */
     async follow(next: WaitingRecord, before: WaitingRecord): Promise<void> {
-      if (isOpen(next)) {
-        if (next.pollAfter !== before.pollAfter) await store.touch(keyOf(next), next.pollAfter!);
-      } else if (before.due !== undefined) await store.delete(keyOf(before));
+      if (!isListed(next) || next.due !== before.due) return await forget(before);
+      const at = lookAgainAt(next);
+      if (at !== lookAgainAt(before)) await store.touch(dueKey(agent, next.due), at);
     },
+    /** After a call is deleted. */
+    forget,
   };
 }
-
-/** Nobody looks at a call for so long after it has expired, in milliseconds (1 day). */
-const dayMs = 86_400_000;
 
 /** The references of an agent's calls that are due: one query. */
 export async function listDue(
@@ -69,6 +126,33 @@ export async function listDue(
   return { references: records.map(({ key }) => key.slice(prefix.length)), cursor };
 }
 
+/** A page of the entries of an agent's open calls: of all, of an agent session, of a principal, or of both. */
+export async function listEntries(
+  store: SessionStore,
+  { agent, sessionId, principal }: Pick<WaitingOwner, "agent"> & Partial<WaitingOwner>,
+  page: Pick<StoreListQuery, "cursor" | "limit">,
+): Promise<{ readonly entries: ListedEntry[]; readonly cursor?: string | undefined }> {
+  const all = prefixOf(agent);
+  const isOfSession = sessionId !== undefined;
+  const start = isOfSession ? await referenceStart({ agent, sessionId, principal }) : "";
+  const owner = principal && JSON.stringify(principalParts(principal));
+  const query = { prefix: all + start, ...(!isOfSession && { owner }) };
+  const { records, cursor } = await store.list({ ...query, ...page });
+  const entries = records.flatMap((record) => {
+    const entry = parseEntry(record);
+    return entry
+      ? [{ ...entry, reference: record.key.slice(all.length), owner: record.owner }]
+      : [];
+  });
+  return { entries, cursor };
+}
+
+/** @throws {McpSessionError} `STATE_INVALID` for an entry of a later release */
+function parseEntry(stored: Pick<StoredRecord, "value"> | undefined): DueCall | undefined {
+  if (isNewerFormat(stored?.value)) throw newerFormat("The entry of a waiting call");
+  return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
+}
+
 /**
  * The call of a reference; `undefined` if it is over, or the reference is nobody's.
  *
@@ -80,20 +164,21 @@ export async function readDue(
   reference: string,
 ): Promise<DueCall | undefined> {
   if (typeof reference !== "string" || reference.length > maxReferenceLength) return undefined;
-  const stored = await store.get(prefixOf(agent) + reference);
-  if (isNewerFormat(stored?.value)) throw newerFormat("The entry of a waiting call");
-  return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
+  return parseEntry(await store.get(dueKey(agent, reference)));
 }
 
-/** The key of a reference's entry. */
-export const dueKey = (agent: string | null, reference: string) => prefixOf(agent) + reference;
-
-/** @throws {McpSessionError} `CONNECTION_INVALID` for a store whose values anybody with access can read */
-export function checkEncrypted(store: SessionStore): void {
-  if (store.encrypted) return;
-  throw new McpSessionError(
-    "CONNECTION_INVALID",
-    "store must be encrypted (encryptStore) for the calls of all users: an entry for each names its principal. Look at a user's own calls with check(sessionId, { principal }).",
-    { data: { field: "store" } },
-  );
+/**
+ * After a look: drops an entry that leads to no open call, and moves that of a call whose process lives, or whose
+ * questions stay although their time is up.
+ */
+export async function followLook(
+  store: SessionStore,
+  { agent, reference }: { readonly agent: string | null; readonly reference: string },
+  call: WaitingRecord | undefined,
+  now: number,
+): Promise<void> {
+  const key = dueKey(agent, reference);
+  if (!isListed(call) || call.due !== reference) return void (await store.delete(key));
+  if (call.pollAfter !== undefined || lookAgainAt(call) > now) return;
+  await store.touch(key, now + (call.state === "answering" ? defaultClaimMs : dayMs));
 }

@@ -83,7 +83,7 @@ test.each(["", "nobody's", "x".repeat(5_000), "__proto__", undefined, null, {}])
 /** The call, with another value in the store. */
 async function startChanged(change: (record: any) => unknown) {
   const own = await startWaiting();
-  const { records } = await own.store.list({ limit: 10 });
+  const { records } = await own.store.list({ prefix: "[", limit: 10 });
   const [{ key, value, revision, owner }] = records as [(typeof records)[number]];
   const changed = change(structuredClone(value)) as JsonValue;
   expect(await own.store.put(key, changed, revision, { owner })).toMatchObject({ ok: true });

@@ -56,10 +56,11 @@ function startChat(limits: WaitingLimits = {}) {
 const hangs = () => new Promise<never>(() => undefined);
 const settles = { type: "settles", answer: { result: done() } } as const;
 
-test("a call waits for a sign-in with one write, and shows what it waits for", async () => {
+test("a call waits for a sign-in with two writes, and shows what it waits for", async () => {
   const { park, store, time } = startChat();
   const call = describeWaiting(await park());
-  expect(store.operations).toEqual(["put"]);
+  // Its entry among those that are due, and its record.
+  expect(store.operations).toEqual(["put", "put"]);
   expect(call).toEqual({
     ...{
       id: expect.any(String),

@@ -187,7 +187,7 @@ test("the fields that a later release has added to a record survive each round, 
   const { answer, id, store } = await startWaiting((_, number) =>
     number < 3 ? asks("s") : done(),
   );
-  const { records } = await store.list({ limit: 1 });
+  const { records } = await store.list({ prefix: "[", limit: 1 });
   const [{ key, owner, value, revision }] = records as [StoredRecord];
   const hint = { of: "a later release" };
   await store.put(key, { ...(value as object), hint }, revision, { owner });

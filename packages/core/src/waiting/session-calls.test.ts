@@ -111,7 +111,7 @@ test("is looked at when the process is gone that looked at it", async () => {
   await server.call();
   server.say(event("2", { id: 0, result: done }));
   const { store } = server;
-  const { records } = await store.list({ prefix: "", limit: 9 });
+  const { records } = await store.list({ prefix: "[", limit: 9 });
   const [{ key, value, owner, revision }] = records as any;
   const claimed = { ...value, state: "answering", claim: { token: "t", at: Date.now() } };
   await store.put(key, claimed, revision, { owner });

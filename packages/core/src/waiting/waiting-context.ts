@@ -13,6 +13,7 @@ import { guarded } from "../base/observe.ts";
 import type { AnswerUnsureEvent } from "./unsure-answers.ts";
 import { describeWaiting, type WaitingRecord } from "./waiting-record.ts";
 import type { WaitingCall, WaitingState } from "./waiting-call.ts";
+import { defaultClaimMs } from "./due-calls.ts";
 import type { WaitingStore } from "./waiting-store.ts";
 
 /**
@@ -170,7 +171,7 @@ export function createWaitingContext(
     onEvent,
     now,
     claimLeg,
-    claimMs = 60_000,
+    claimMs = defaultClaimMs,
     closeTimeoutMs = 10_000,
     scrub,
     fetch,
@@ -223,9 +224,9 @@ export async function tellWaiting(
   if (isOver) await telling(context, "onSettled", async () => limits.onSettled?.(call, of));
 }
 
-/** Whether a call has not waited: its record was written before it was sent. */
-const isUnderWay = ({ kind, due }: WaitingRecord) =>
-  (kind === "task" || kind === "stream") && due === undefined;
+/** Whether a call has not waited: its record was written before it was sent, and nobody was to look at it. */
+const isUnderWay = ({ kind, pollAfter }: WaitingRecord) =>
+  (kind === "task" || kind === "stream") && pollAfter === undefined;
 
 /** Has a function of the application run, for as long as the end of a leg may take. */
 async function telling(

@@ -61,7 +61,8 @@ export function asks(
     leg: randomToken(),
     requests,
     ...(requestState !== undefined && { requestState }),
-    ...(held !== undefined && { version: newestVersion, held, due: call.due ?? randomToken() }),
+    ...(held !== undefined && { version: newestVersion, held }),
+    ...((held ?? call.due) !== undefined && { due: otherEntry(call) }),
     ...(unsure !== undefined && { unsure }),
     askedAt: now,
     expiresAt: now + maxAgeMs,
@@ -90,8 +91,9 @@ export function goesOn(
   return {
     ...call,
     ...{ version: newestVersion, kind: held.type, state: "waiting", leg: randomToken() },
-    ...{ requests: {}, held, due: call.due ?? randomToken() },
-    pollAfter: now + Math.ceil(Math.min(pollMs, longestPauseMs)),
+    ...{ requests: {}, held, pollAfter: now + Math.ceil(Math.min(pollMs, longestPauseMs)) },
+    // A look finds its call later than the look before.
+    due: call.pollAfter === undefined ? otherEntry(call) : (call.due ?? randomToken()),
     ...(unsure !== undefined && { unsure }),
   };
 }
@@ -109,7 +111,18 @@ export function isKeptByServer(call: WaitingRecord): boolean {
 
 /** A process claims the call, and sends a leg. */
 export function claims(call: WaitingRecord, token: string, now: number): WaitingRecord {
-  return { ...call, state: "answering", claim: { token, at: now } };
+  const due = call.pollAfter === undefined && call.due !== undefined && { due: otherEntry(call) };
+  return { ...call, state: "answering", claim: { token, at: now }, ...due };
+}
+
+/** Names another entry of the same call, which is due earlier than before, or expires later. */
+function otherEntry({ due = "" }: WaitingRecord): string {
+  return due.slice(0, due.lastIndexOf(".") + 1) + randomToken();
+}
+
+/** Whether a call waits or is being answered. */
+export function isOpen({ state }: Pick<WaitingRecord, "state">): boolean {
+  return state === "waiting" || state === "answering";
 }
 
 /**

@@ -2,7 +2,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { principalParts } from "../session/principal.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
-import { createDueIndex } from "./due-calls.ts";
+import { createDueIndex, createReference } from "./due-calls.ts";
 import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
 import { newestVersion, parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
@@ -21,9 +21,17 @@ const maxIdLength = 100;
 /** The most that is listed at a time. */
 const pageSize = 1_000;
 
-/** @param now the time of each write. @default the store's */
-export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: () => number) {
-  const due = createDueIndex(store, of);
+/**
+ * @param now the time of each write. @default the store's
+ * @param isCarried whether the store is of this one agent session, so that nobody looks for its calls there
+ */
+export function createWaitingStore(
+  store: SessionStore,
+  of: WaitingOwner,
+  now?: () => number,
+  isCarried = false,
+) {
+  const due = isCarried ? undefined : createDueIndex(store, of);
   const owner = JSON.stringify(principalParts(of.principal));
   const prefix = waitingPrefix(of.agent, of.sessionId);
   const put = async (call: WaitingRecord, ifRevision: string | null) => {
@@ -36,6 +44,8 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: 
     of,
     /** The longest record, in bytes. */
     maxBytes: store.maxBytes,
+    /** Names the entry of a call that begins to wait. */
+    reference: async () => (isCarried ? undefined : await createReference(of)),
     async read(id: string): Promise<StoredCall | undefined> {
       // Ids come from browsers, and a store refuses a longer key.
       if (typeof id !== "string" || id.length > maxIdLength) return undefined;
@@ -43,9 +53,10 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: 
     },
     /** @returns the stored record, or another process's in its place */
     async create(call: WaitingRecord): Promise<StoredCall> {
-      await due?.prepare(call);
+      const takeBack = await due?.prepare(call);
       const result = await put(call, null);
       if (result.ok) return { call, revision: result.revision };
+      await takeBack?.();
       const current = accept(result.current, call.id);
       if (current !== undefined) return current;
       throw unreadable();
@@ -55,14 +66,15 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: 
       { call, revision }: StoredCall,
       next: WaitingRecord,
     ): Promise<StoredCall | undefined> {
-      await due?.prepare(next, call);
+      const takeBack = await due?.prepare(next, call);
       const result = await put(next, revision);
-      if (!result.ok) return undefined;
+      if (!result.ok) return void (await takeBack?.());
       await due?.follow(next, call).catch(() => undefined);
       return { call: next, revision: result.revision };
     },
     async remove({ call, revision }: StoredCall): Promise<void> {
       await store.delete(waitingKey(of, call.id), revision);
+      await due?.forget(call).catch(() => undefined);
     },
     async touch(id: string, at: number): Promise<void> {
       await store.touch(waitingKey(of, id), at);

@@ -3,15 +3,16 @@
 import { createClock, type StopPlan } from "@durable-mcp/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { type SlowKind, slowKinds } from "../../../ai-sdk/test/slow-server.ts";
-import { startStorePlace } from "../durable/store-place.ts";
+import { openStoreAt, startStorePlace } from "../durable/store-place.ts";
 import { startModule } from "../processes/start-module.ts";
 import { startSlowProgram } from "../servers/slow.ts";
 import type { FirstStep } from "./first-record-program.ts";
+import { createLab } from "./waiting-lab.ts";
 
 const program = new URL("first-record-program.ts", import.meta.url);
 
-/** A step is killed; meanwhile its server ends the call; the step is run again. */
-async function killAndRunAgain(kind: SlowKind, stop: StopPlan, isPlain = false) {
+/** A step is killed; meanwhile its server ends the call. */
+async function killFirst(kind: SlowKind, stop: StopPlan, isPlain = false) {
   const server = await startSlowProgram(kind, { isPlain });
   const { remove, ...place } = await startStorePlace("sqlite");
   const clock = createClock();
@@ -30,10 +31,37 @@ async function killAndRunAgain(kind: SlowKind, stop: StopPlan, isPlain = false) 
   const start = () => startModule<FirstStep, string>(program, { input, clock });
   await (await start()).kill(stop);
   for (const work of server.works) work.set("done");
+  return { server, place, clock, use, start };
+}
+
+/** The step is run again later. */
+async function killAndRunAgain(...of: Parameters<typeof killFirst>) {
+  const { server, clock, start } = await killFirst(...of);
   clock.advance({ minutes: 2 });
   const { output } = await (await start()).finish();
   return { output, works: server.works.length };
 }
+
+test.each<[SlowKind, StopPlan, string]>([
+  ...slowKinds.map((kind): [SlowKind, StopPlan, string] => [
+    ...([kind, { at: "after-save", nth: 2 } as const, "settled"] as const),
+  ]),
+  ["stream", { at: "after-send" }, "outcome-unknown"],
+])(
+  "a killed %s is due for an operator's program when its process may be dead: %o",
+  async (kind, stop, state) => {
+    const { server, place, clock, use } = await killFirst(kind, stop);
+    const { store, close } = await openStoreAt(place);
+    const { lookAsOperator } = createLab(use, { store, now: () => clock.now() });
+    expect(await lookAsOperator()).toEqual([]);
+    clock.advance({ minutes: 2 });
+    expect(await lookAsOperator()).toMatchObject([{ state }]);
+    expect(await lookAsOperator()).toEqual([]);
+    expect((await store.list({ prefix: "due/", limit: 9 })).records).toEqual([]);
+    expect(server.works).toHaveLength(1);
+    await close?.();
+  },
+);
 
 test.each(slowKinds)("a %s has its answer, and the server saw one call", async (kind) => {
   // Its record says how it is found again.
