@@ -49,6 +49,12 @@ export type { SessionAuthorization, SessionOwner } from "./sessions/selected-rec
 export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
 export type { CheckedCall, DueCalls, DueReference } from "./sessions/due-calls.ts";
 export type {
+  OpenCall,
+  OperatedCall,
+  OperatedCalls,
+  OperatorName,
+} from "./sessions/operated-calls.ts";
+export type {
   EndedSession,
   SessionPage,
   SessionSelection,

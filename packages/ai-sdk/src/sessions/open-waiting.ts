@@ -1,16 +1,27 @@
 import type { Principal } from "@durable-mcp/core";
 import { waitingOutsideStep } from "../http/answer-outside-step.ts";
+import type { Tell } from "../events/step-events.ts";
 import { recordOwner } from "../records/slot-record.ts";
 import { type SessionsContext, waitingSource } from "./sessions-context.ts";
 
-/** The waiting calls of an agent session and principal, outside of a step. */
+/**
+ * The waiting calls of an agent session and principal, outside of a step.
+ *
+ * @param by who acts for the principal, for the events
+ */
 export function openWaiting(
   context: SessionsContext,
   sessionId: string,
   principal: Principal,
   abortSignal?: AbortSignal,
+  by?: string,
 ) {
-  const { provider, tell, now, work } = context;
+  const { provider, now, work } = context;
+  const tell: Tell = (event, step) =>
+    context.tell(
+      by !== undefined && event.type === "waiting-call" ? { ...event, by } : event,
+      step,
+    );
   recordOwner(principal);
   work.throwIfShutDown();
   const { telemetry } = provider;

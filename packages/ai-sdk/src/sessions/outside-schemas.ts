@@ -1,5 +1,6 @@
 /** The options of what is done with sessions outside of their steps. */
 
+import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
@@ -39,6 +40,12 @@ export const operatorSchema = optionalOptions({
 });
 const { cursor: _, ...sweepFields } = pageFields;
 export const dueSchema = optionalOptions({ limit: pageFields.limit });
+export const openCallsSchema = optionalOptions({
+  ...{ sessionId: text, principal: anything, cursor: text, limit: pageFields.limit },
+});
+const operatorFields = { by: text };
+export const operatedSchema = z.strictObject(operatorFields);
+export const operatedAnswerSchema = z.extend(optionalOptions(answerFields), operatorFields);
 export const sweepSchema = optionalOptions({
   ...{ ...sweepFields, shared: flag, authorize: someFunction },
   idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),

@@ -43,9 +43,22 @@ export async function listSelected(
   const { sessionId, principal: _, limit = 100, ...page } = query;
   const ofAll = { prefix: recordPrefix(context.agent) };
   const of = sessionId === undefined ? ofAll : recordsOf(context, sessionId, page.name);
-  const found = await listRecords(context.store, { ...page, owner, limit, ...of });
-  return { ...found, records: onlyDeclared(context, query, found.records) };
+  const records: ListedRecord[] = [];
+  let { cursor } = page;
+  let left = maxPages;
+  do {
+    const rest = { ...page, owner, cursor, limit: limit - records.length };
+    const found = await listRecords(context.store, { ...rest, ...of });
+    records.push(...found.records);
+    ({ cursor } = found);
+    left -= 1;
+    // A store's page may have few that are wanted.
+  } while (cursor !== undefined && records.length < limit && left > 0);
+  return { records: onlyDeclared(context, query, records), cursor };
 }
+
+/** A page of a list costs no more pages of the store, however few records are wanted. */
+const maxPages = 100;
 
 /**
  * The records that a selection names: of sessions, and of waiting calls.

@@ -32,6 +32,7 @@ import {
   type SessionOwner,
 } from "./selected-records.ts";
 import { createDueCalls, type DueCalls } from "./due-calls.ts";
+import { createOperatedCalls, type OperatedCalls } from "./operated-calls.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { sweepSessions, type SweepOptions } from "./sweep-sessions.ts";
 
@@ -44,8 +45,11 @@ export type OperatorSelection = Partial<SelectionInTime> & {
 type Owned<RESULT> = RESULT & Pick<SessionOwner, "owner">;
 
 /** Sees the sessions of all principals. Keep it away from code that serves users. */
-export interface DurableSessionsAdmin extends DueCalls {
-  /** Describes stored sessions of this agent, as `list` of the sessions does. */
+export interface DurableSessionsAdmin extends DueCalls, OperatedCalls {
+  /**
+   * Describes stored sessions of this agent, as `list` of the sessions does. `waiting` has the chats in which only a
+   * call waits.
+   */
   list(
     query?: Partial<SessionSelection> & SessionListQuery,
   ): Promise<SessionPage<Owned<StoredSession> & Pick<SessionOwner, "principal">>>;
@@ -146,6 +150,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       return ended;
     },
     ...createDueCalls(context),
+    ...createOperatedCalls(context),
     sweep: async (options = {}) => await sweepSessions(context, checkOptions(sweepSchema, options)),
   };
 }

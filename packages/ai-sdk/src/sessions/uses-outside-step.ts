@@ -21,7 +21,10 @@ export function adminOf(context: SessionsContext): DurableSessionsAdmin {
   const load = once(async () => (await import("./sessions-admin.ts")).createSessionsAdmin(context));
   return {
     ...loadedLater<Omit<DurableSessionsAdmin, "due">>(
-      ["list", "status", "restart", "clearTools", "end", "sweep", "check"],
+      [
+        ...(["list", "status", "restart", "clearTools", "end", "sweep", "check"] as const),
+        ...(["waiting", "answer", "withdraw"] as const),
+      ],
       load,
     ),
     async *due(query) {

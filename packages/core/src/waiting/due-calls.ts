@@ -4,7 +4,7 @@ import { textDigest } from "../base/text-digest.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
 import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
 import { dueStart } from "../stores/due-order.ts";
-import type { SessionStore, StoredRecord, StoreListQuery } from "../stores/session-store.ts";
+import type { SessionStore, StoreListQuery } from "../stores/session-store.ts";
 import type { WaitingOwner } from "./waiting-key.ts";
 import { isOpen } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
@@ -126,10 +126,19 @@ export async function listDue(
   return { references: records.map(({ key }) => key.slice(prefix.length)), cursor };
 }
 
-/** A page of the entries of an agent's open calls: of all, of an agent session, of a principal, or of both. */
+/**
+ * A page of the entries of an agent's open calls: of all, of an agent session, of a principal, or of both. Without those
+ * of a later release.
+ */
 export async function listEntries(
   store: SessionStore,
-  { agent, sessionId, principal }: Pick<WaitingOwner, "agent"> & Partial<WaitingOwner>,
+  {
+    agent,
+    sessionId,
+    principal,
+  }: Pick<WaitingOwner, "agent"> & {
+    readonly [PART in "sessionId" | "principal"]?: WaitingOwner[PART] | undefined;
+  },
   page: Pick<StoreListQuery, "cursor" | "limit">,
 ): Promise<{ readonly entries: ListedEntry[]; readonly cursor?: string | undefined }> {
   const all = prefixOf(agent);
@@ -139,18 +148,13 @@ export async function listEntries(
   const query = { prefix: all + start, ...(!isOfSession && { owner }) };
   const { records, cursor } = await store.list({ ...query, ...page });
   const entries = records.flatMap((record) => {
-    const entry = parseEntry(record);
-    return entry
-      ? [{ ...entry, reference: record.key.slice(all.length), owner: record.owner }]
-      : [];
+    const { key, value, owner: storedOwner } = record;
+    if (!isRecord(value) || isNewerFormat(value)) return [];
+    const { sessionId: chat, principal: user, id, connection } = value as unknown as DueCall;
+    const named = { sessionId: chat, principal: user, id, connection };
+    return [{ ...named, reference: key.slice(all.length), owner: storedOwner }];
   });
   return { entries, cursor };
-}
-
-/** @throws {McpSessionError} `STATE_INVALID` for an entry of a later release */
-function parseEntry(stored: Pick<StoredRecord, "value"> | undefined): DueCall | undefined {
-  if (isNewerFormat(stored?.value)) throw newerFormat("The entry of a waiting call");
-  return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
 }
 
 /**
@@ -164,7 +168,9 @@ export async function readDue(
   reference: string,
 ): Promise<DueCall | undefined> {
   if (typeof reference !== "string" || reference.length > maxReferenceLength) return undefined;
-  return parseEntry(await store.get(dueKey(agent, reference)));
+  const stored = await store.get(dueKey(agent, reference));
+  if (isNewerFormat(stored?.value)) throw newerFormat("The entry of a waiting call");
+  return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
 }
 
 /**

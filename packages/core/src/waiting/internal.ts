@@ -15,6 +15,7 @@ export {
   needsSignIn,
   notPausing,
   notWaiting,
+  onlyOfUser,
   waitingFailure,
   waitsBelow,
   worksOn,

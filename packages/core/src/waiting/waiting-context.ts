@@ -105,6 +105,8 @@ export interface WaitingCallEvent {
   /** Counts the server's questions, from 1; 0 before the first. */
   readonly round: number;
   readonly state: WaitingState;
+  /** Of `admin.answer` and `admin.withdraw`: the operator's name, as it was given. */
+  readonly by?: string | undefined;
 }
 
 export const waitingLimitChecks: OptionChecks<WaitingLimits> = {

@@ -112,6 +112,13 @@ export function notAsked(call: WaitingRecord): McpSessionError {
   return call.kind === "authorization" ? needsSignIn(call) : worksOn(call);
 }
 
+/** A call whose server wants its user to open a page: nobody else can. */
+export function onlyOfUser({ connection, state }: WaitingRecord): McpSessionError {
+  const message =
+    "The server asks the user to open a page, which nobody does for them. Show it to the user, or take the call back with withdraw. Nothing was sent.";
+  return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
+}
+
 /** A call that its server works on. */
 export function worksOn({
   connection,

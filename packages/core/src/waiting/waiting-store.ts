@@ -34,6 +34,11 @@ export function createWaitingStore(
   const due = isCarried ? undefined : createDueIndex(store, of);
   const owner = JSON.stringify(principalParts(of.principal));
   const prefix = waitingPrefix(of.agent, of.sessionId);
+  const get = async (id: string): Promise<StoredValue | undefined> => {
+    // Ids come from browsers, and a store refuses a longer key.
+    const isId = typeof id === "string" && id.length <= maxIdLength;
+    return isId ? await store.get(waitingKey(of, id)) : undefined;
+  };
   const put = async (call: WaitingRecord, ifRevision: string | null) => {
     // A record is JSON by construction.
     const value = call as unknown as JsonValue;
@@ -47,10 +52,10 @@ export function createWaitingStore(
     /** Names the entry of a call that begins to wait. */
     reference: async () => (isCarried ? undefined : await createReference(of)),
     async read(id: string): Promise<StoredCall | undefined> {
-      // Ids come from browsers, and a store refuses a longer key.
-      if (typeof id !== "string" || id.length > maxIdLength) return undefined;
-      return accept(await store.get(waitingKey(of, id)), id);
+      return accept(await get(id), id);
     },
+    /** What stands in a call's place, by whatever release. */
+    value: async (id: string): Promise<JsonValue | undefined> => (await get(id))?.value,
     /** @returns the stored record, or another process's in its place */
     async create(call: WaitingRecord): Promise<StoredCall> {
       const takeBack = await due?.prepare(call);

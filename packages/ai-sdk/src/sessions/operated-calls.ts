@@ -1,0 +1,113 @@
+import type { Principal } from "@durable-mcp/core";
+import { isRecord } from "@durable-mcp/core/internal";
+import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import { checkOptions } from "../base/check-options.ts";
+import { recordOwner } from "../records/slot-record.ts";
+import type { AnswerOptions } from "../waiting/run-waiting.ts";
+import { loadWaiting } from "../waiting/stored-calls.ts";
+import { openWaiting } from "./open-waiting.ts";
+import { operatedAnswerSchema, operatedSchema, openCallsSchema } from "./outside-schemas.ts";
+import type { SessionsContext } from "./sessions-context.ts";
+
+/** An open call, and whose it is. */
+export interface OpenCall {
+  readonly sessionId: string;
+  readonly principal: Principal;
+  /** The store's own name for the principal. */
+  readonly owner: string;
+  /** As `due` gives it: opaque, without the call's id or principal. */
+  readonly reference: string;
+  readonly call: WaitingCall;
+}
+
+/** Names an open call: one that `waiting` has listed, or the same from elsewhere. */
+export interface OperatedCall extends Pick<OpenCall, "sessionId" | "principal"> {
+  readonly call: Pick<WaitingCall, "id"> & Partial<Pick<WaitingCall, "round">>;
+}
+
+/** Who acts for a principal. */
+export interface OperatorName {
+  /** The operator's name, for the event. Nobody checks it. */
+  readonly by: string;
+}
+
+/** The open calls of all principals, for operators. */
+export interface OperatedCalls {
+  /**
+   * A page of the calls of this agent's sessions that wait or are being answered, of all kinds, in no order; also those
+   * of chats that have nothing else. As the store has them: a look (`check`) brings one up to date. Without those of a
+   * later release, and those that an earlier release has left.
+   *
+   * @param query.limit 1 to 1000; by default 100
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED` for a `principal` that is `undefined`, `CONNECTION_INVALID`,
+   *   `STORE_FAILED`
+   */
+  waiting(query?: {
+    readonly sessionId?: string | undefined;
+    readonly principal?: Principal;
+    readonly cursor?: string | undefined;
+    readonly limit?: number | undefined;
+  }): Promise<{ readonly calls: readonly OpenCall[]; readonly cursor?: string | undefined }>;
+  /**
+   * Answers the questions of a call for its principal, as `answer` of the sessions; by default those of the round that
+   * was listed.
+   *
+   * @throws {McpSessionError} as `answer`; `NOT_WAITING` also for a page that only the user can open
+   */
+  answer(
+    of: OperatedCall,
+    responses: InputResponses,
+    use: OperatorName & AnswerOptions,
+  ): Promise<WaitingCall>;
+  /** Takes a call back, as `withdraw` of the sessions. */
+  withdraw(of: OperatedCall, use: OperatorName): Promise<WaitingCall>;
+}
+
+export function createOperatedCalls(context: SessionsContext): OperatedCalls {
+  const { store, agent } = context;
+  const read = async (of: Pick<OpenCall, "sessionId" | "principal">, id: string) => {
+    const { createWaitingStore, parseWaitingRecord } = await loadWaiting();
+    return parseWaitingRecord(await createWaitingStore(store, { agent, ...of }).value(id));
+  };
+  return {
+    async waiting(query = {}) {
+      const { cursor: start, limit = 100, ...selected } = checkOptions(openCallsSchema, query);
+      if ("principal" in selected) recordOwner(selected.principal!);
+      const { describeWaiting, isOpen, listEntries } = await loadWaiting();
+      const calls: OpenCall[] = [];
+      let cursor = start;
+      do {
+        const rest = { cursor, limit: limit - calls.length };
+        const page = await listEntries(store, { agent, ...selected }, rest);
+        const found = await Promise.all(
+          page.entries.map(async ({ id, connection: _, ...of }): Promise<OpenCall[]> => {
+            const call = await read(of, id);
+            // An entry may be left of a call that is over, or has another one by now.
+            const isIts = call !== undefined && isOpen(call) && call.due === of.reference;
+            return isIts ? [{ ...of, call: describeWaiting(call) }] : [];
+          }),
+        );
+        calls.push(...found.flat());
+        ({ cursor } = page);
+      } while (cursor !== undefined && calls.length < limit);
+      return { calls, cursor };
+    },
+    async answer({ sessionId, principal, call }, responses, use) {
+      const { by, abortSignal, round = call.round } = checkOptions(operatedAnswerSchema, use);
+      const { onlyOfUser } = await loadWaiting();
+      const found = await read({ sessionId, principal }, call.id);
+      if (found && asksForPage(found)) throw onlyOfUser(found);
+      const calls = openWaiting(context, sessionId, principal, abortSignal, by);
+      return await calls.answer(call.id, responses, { ...(round !== 0 && { round }), abortSignal });
+    },
+    async withdraw({ sessionId, principal, call }, use) {
+      const { by } = checkOptions(operatedSchema, use);
+      return await openWaiting(context, sessionId, principal, undefined, by).withdraw(call.id);
+    },
+  };
+}
+
+/** Whether a server wants its user to open a page. */
+function asksForPage({ requests }: Pick<WaitingCall, "requests">): boolean {
+  return Object.values(requests).some(({ params }) => isRecord(params) && params["mode"] === "url");
+}
