@@ -239,9 +239,9 @@ test("a page of sessions is filled, though calls stand between them", async () =
       callTool(await run.tools(), "shop__order", { item: "tea" }),
     );
   }
-  for (const list of [sessions.admin.list, sessions.list]) {
-    const first = await list({ principal: alice, limit: 3 });
-    const last = await list({ principal: alice, limit: 3, cursor: first.cursor });
+  for (const of of [sessions.admin, sessions]) {
+    const first = await of.list({ principal: alice, limit: 3 });
+    const last = await of.list({ principal: alice, limit: 3, cursor: first.cursor });
     expect([first.sessions.length, last.sessions.length, last.cursor]).toEqual([3, 1, undefined]);
   }
 });

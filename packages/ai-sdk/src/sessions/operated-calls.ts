@@ -72,7 +72,7 @@ export function createOperatedCalls(context: SessionsContext): OperatedCalls {
   return {
     async waiting(query = {}) {
       const { cursor: start, limit = 100, ...selected } = checkOptions(openCallsSchema, query);
-      if ("principal" in selected) recordOwner(selected.principal!);
+      if ("principal" in selected) recordOwner(selected.principal);
       const { describeWaiting, isOpen, listEntries } = await loadWaiting();
       const calls: OpenCall[] = [];
       let cursor = start;
@@ -80,7 +80,7 @@ export function createOperatedCalls(context: SessionsContext): OperatedCalls {
         const rest = { cursor, limit: limit - calls.length };
         const page = await listEntries(store, { agent, ...selected }, rest);
         const found = await Promise.all(
-          page.entries.map(async ({ id, connection: _, ...of }): Promise<OpenCall[]> => {
+          page.entries.map(async ({ id, ...of }): Promise<OpenCall[]> => {
             const call = await read(of, id);
             // An entry may be left of a call that is over, or has another one by now.
             const isIts = call !== undefined && isOpen(call) && call.due === of.reference;

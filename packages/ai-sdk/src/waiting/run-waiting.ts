@@ -15,7 +15,13 @@ import { clientConnections, type Connections, findDeclared } from "../connection
 import { inParallel } from "../base/in-parallel.ts";
 import { pendingSignIns } from "./sign-in.ts";
 import type { WhileWaiting } from "./stop-when-waiting.ts";
-import { createStoredCalls, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import {
+  createStoredCalls,
+  isListed,
+  isOpen,
+  loadWaiting,
+  type StoredCalls,
+} from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
 /** The calls of an agent session that wait, for one principal. */
@@ -176,7 +182,7 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
       return describeWaiting(await pausing.answer(call, responses, { round, signal }));
     },
     async checkOne(id, { abortSignal: signal }) {
-      const found = await stored?.readOpen(id);
+      const found = await stored?.read(id, isListed);
       return found && (await stored!.look(found, signal)).call;
     },
     async cancel(call) {

@@ -32,8 +32,8 @@ export function createStoredCalls(options: StoredCallsOptions) {
   const { store, agent, sessionId, isCarried, claimLeg, closeTimeoutMs, leaveAt } = source;
   const load = once(async () => {
     principalParts(principal);
-    const waiting = await loadWaiting();
     const of = { agent, sessionId, principal: principal! };
+    const waiting = await loadWaiting();
     const calls = waiting.createWaitingStore(store, of, undefined, isCarried);
     const contextOf = ({ connection }: Pick<WaitingCall, "connection">) =>
       waiting.createWaitingContext(calls, {
@@ -54,6 +54,13 @@ export function createStoredCalls(options: StoredCallsOptions) {
     return await withdrawCall(contextOf(found.call), id);
   };
 
+  const current = async (stored: StoredCall): Promise<StoredCall> => {
+    const { contextOf, upToDate } = await load();
+    return await upToDate(contextOf(stored.call), stored);
+  };
+  const listCurrent = async (): Promise<StoredCall[]> =>
+    await Promise.all((await (await load()).calls.list()).map(current));
+
   return {
     /** Names the agent session and the principal. */
     get owner() {
@@ -68,24 +75,13 @@ export function createStoredCalls(options: StoredCallsOptions) {
      * agents run: what waits in them is there.
      */
     async list(): Promise<WaitingCall[]> {
-      const { calls, contextOf, upToDate, describeWaiting } = await load();
-      const stored = await calls.list();
-      const current = await Promise.all(stored.map((each) => upToDate(contextOf(each.call), each)));
-      const listed = current.filter((each) => isOpen(each) && each.call.kind !== "agent");
-      return listed.map(({ call }) => describeWaiting(call));
+      const { describeWaiting } = await load();
+      return (await listCurrent()).filter(isListed).map(({ call }) => describeWaiting(call));
     },
-    /** A call in any state; `undefined` for an unknown id, and for another principal's. */
-    async read(id: string): Promise<StoredCall | undefined> {
-      const { calls, contextOf, upToDate } = await load();
-      const stored = await calls.read(id);
-      return stored && (await upToDate(contextOf(stored.call), stored));
-    },
-    /** An open call, brought up to date; `undefined` for one that is over, or waits for others. */
-    async readOpen(id: string): Promise<StoredCall | undefined> {
-      const { calls, contextOf, upToDate } = await load();
-      const stored = await calls.read(id);
-      if (stored === undefined || !isOpen(stored) || stored.call.kind === "agent") return undefined;
-      return await upToDate(contextOf(stored.call), stored);
+    /** A call in any state, or one that is open; `undefined` for an unknown id, and for another principal's. */
+    async read(id: string, isWanted?: typeof isListed): Promise<StoredCall | undefined> {
+      const stored = await (await load()).calls.read(id);
+      return stored && isWanted?.(stored) !== false ? await current(stored) : undefined;
     },
     /** The call as its server says that it is, if that keeps it or its result, and it is to be asked by now. */
     async look(found: StoredCall, signal?: AbortSignal): Promise<StoredCall> {
@@ -100,10 +96,8 @@ export function createStoredCalls(options: StoredCallsOptions) {
     },
     /** The calls that are to be looked at by now. */
     async due(): Promise<StoredCall[]> {
-      const { calls, contextOf, isDue, upToDate } = await load();
-      const stored = await calls.list();
-      const current = await Promise.all(stored.map((each) => upToDate(contextOf(each.call), each)));
-      return current.filter(({ call }) => isDue(call, now()));
+      const { isDue } = await load();
+      return (await listCurrent()).filter(({ call }) => isDue(call, now()));
     },
     /** Notes that a conversation has the result. @returns whether the call is as it was read */
     async noteDelivered(stored: StoredCall): Promise<boolean> {
@@ -126,4 +120,9 @@ export function isOpen({
   readonly call: Pick<WaitingCall, "state">;
 }): boolean {
   return state === "waiting" || state === "answering";
+}
+
+/** Whether somebody sees a call: a tool in which agents run only waits for their calls. */
+export function isListed({ call }: { readonly call: WaitingRecord }): boolean {
+  return isOpen({ call }) && call.kind !== "agent";
 }

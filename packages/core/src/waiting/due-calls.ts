@@ -18,7 +18,7 @@ export interface DueCall {
 }
 
 /** An open call among those of its agent. */
-export interface ListedEntry extends DueCall {
+export interface ListedEntry extends Omit<DueCall, "connection"> {
   readonly reference: string;
   readonly owner: string;
 }
@@ -150,8 +150,8 @@ export async function listEntries(
   const entries = records.flatMap((record) => {
     const { key, value, owner: storedOwner } = record;
     if (!isRecord(value) || isNewerFormat(value)) return [];
-    const { sessionId: chat, principal: user, id, connection } = value as unknown as DueCall;
-    const named = { sessionId: chat, principal: user, id, connection };
+    const { sessionId: chat, principal: user, id } = value as unknown as DueCall;
+    const named = { sessionId: chat, principal: user, id };
     return [{ ...named, reference: key.slice(all.length), owner: storedOwner }];
   });
   return { entries, cursor };

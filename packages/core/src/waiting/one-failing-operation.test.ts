@@ -143,7 +143,7 @@ test.for(["late", "first"] as const)(
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const each = { kind: "task of 2026-07-28", record, end: "left" } as const;
-    const fault = { at: record === "late" ? 1 : 2, moment: "before", times: Infinity } as const;
+    const fault = { at: record === "late" ? 1 : 3, moment: "before", times: Infinity } as const;
     const { answer, events } = await passTime(play(each, fault));
     const message = expect.stringMatching(/Whether it was carried out is unknown/);
     expect(answer.error).toMatchObject({ message, data: { code: "OUTCOME_UNKNOWN" } });

@@ -73,7 +73,10 @@ export function createWaitingStore(
     ): Promise<StoredCall | undefined> {
       const takeBack = await due?.prepare(next, call);
       const result = await put(next, revision);
-      if (!result.ok) return void (await takeBack?.());
+      if (!result.ok) {
+        await takeBack?.();
+        return undefined;
+      }
       await due?.follow(next, call).catch(() => undefined);
       return { call: next, revision: result.revision };
     },
@@ -97,19 +100,27 @@ export function createWaitingStore(
      * @throws {McpSessionError} `STATE_INVALID` for a record of a later release
      */
     async list(): Promise<StoredCall[]> {
-      const found: StoredCall[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await store.list({ prefix, owner, cursor, limit: pageSize });
-        for (const { key, value, revision } of page.records) {
-          const stored = accept({ value, revision }, parseWaitingKey(key)?.id);
-          if (stored !== undefined) found.push(stored);
-        }
-        ({ cursor } = page);
-      } while (cursor !== undefined);
+      const found = await listAll(store, { prefix, owner });
       return found.toSorted((a, b) => a.call.askedAt - b.call.askedAt);
     },
   };
+}
+
+async function listAll(
+  store: SessionStore,
+  query: { readonly prefix: string; readonly owner: string },
+): Promise<StoredCall[]> {
+  const found: StoredCall[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ ...query, cursor, limit: pageSize });
+    for (const { key, value, revision } of page.records) {
+      const stored = accept({ value, revision }, parseWaitingKey(key)?.id);
+      if (stored !== undefined) found.push(stored);
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return found;
 }
 
 function unreadable() {

@@ -52,11 +52,11 @@ test.each<[SlowKind, StopPlan, string]>([
   async (kind, stop, state) => {
     const { server, place, clock, use } = await killFirst(kind, stop);
     const { store, close } = await openStoreAt(place);
-    const { lookAsOperator } = createLab(use, { store, now: () => clock.now() });
-    expect(await lookAsOperator()).toEqual([]);
+    const lab = createLab(use, { store, now: () => clock.now() });
+    expect(await lab.lookAsOperator()).toEqual([]);
     clock.advance({ minutes: 2 });
-    expect(await lookAsOperator()).toMatchObject([{ state }]);
-    expect(await lookAsOperator()).toEqual([]);
+    expect(await lab.lookAsOperator()).toMatchObject([{ state }]);
+    expect(await lab.lookAsOperator()).toEqual([]);
     expect((await store.list({ prefix: "due/", limit: 9 })).records).toEqual([]);
     expect(server.works).toHaveLength(1);
     await close?.();
