@@ -19,7 +19,8 @@ import { type LegOptions, type LegOutcome, isRefusal } from "./send-leg.ts";
 import { placeholderResult } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
-import { asks, claims, goesOn, isHeld, over, scrubAnswer } from "./waiting-life.ts";
+import { asks, claims, goesOn, isHeld, over } from "./waiting-life.ts";
+import { scrubAnswer } from "./scrub-answer.ts";
 import {
   describeWaiting,
   type Held,

@@ -6,7 +6,8 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isTooLong } from "../stores/store-arguments.ts";
 import { type CallFate, notKept, sessionEnded } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { over, scrubAnswer, settles, settlesLost } from "./waiting-life.ts";
+import { over, settles, settlesLost } from "./waiting-life.ts";
+import { scrubAnswer } from "./scrub-answer.ts";
 import {
   describeWaiting,
   parseWaitingRecord,

@@ -1,0 +1,39 @@
+import { isRecord } from "../base/json-values.ts";
+import { createScrubber, scrubJson } from "../base/scrub-text.ts";
+import { sessionIdHeader } from "../session/session-headers.ts";
+import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+
+/**
+ * A server's answer as it is kept. One that says that the call failed does not repeat what its requests have sent: the
+ * `requestState`, the ids of its session, task and stream, and what `scrub` takes out. The words of other results are
+ * the server's own.
+ */
+export function scrubAnswer(
+  answer: WaitingAnswer,
+  { requestState = "", held, request }: WaitingRecord,
+  scrub: (text: string) => string = (text) => text,
+): WaitingAnswer {
+  const scrubState = createScrubber([requestState], "[request state]");
+  const taskId = held?.type === "task" ? held.taskId : undefined;
+  // A shorter one is a coincidence.
+  const ids = [taskId, held?.eventId, request.headers[sessionIdHeader]].flatMap((id = "") =>
+    id.length > 3 ? [id] : [],
+  );
+  const scrubIds = createScrubber(ids, "[id]");
+  const scrubText = (text: string) => scrub(scrubIds(scrubState(text)));
+  const { error, result } = answer;
+  if (error !== undefined) {
+    return { error: scrubJson(error, scrubText, ["code", "message", "data"]) as typeof error };
+  }
+  if (result["isError"] !== true) return answer;
+  /** What MCP itself gives a meaning to stays, for a short state may be one of its words. */
+  const scrubbed = (value: object, ...kept: string[]) => ({
+    ...(scrubJson(value, scrubText, Object.keys(value)) as object),
+    ...Object.fromEntries(Object.entries(value).filter(([name]) => kept.includes(name))),
+  });
+  const { content, ...others } = result;
+  const ofOthers = scrubbed(others, "resultType");
+  if (!Array.isArray(content)) return { result: ofOthers };
+  const parts = content.map((part: unknown) => (isRecord(part) ? scrubbed(part, "type") : part));
+  return { result: { ...ofOthers, content: parts } };
+}
