@@ -45,6 +45,7 @@ import {
   refusalMode,
 } from "./wire/server-endpoint.ts";
 import { createRequestIds } from "./wire/request-ids.ts";
+import { sendingSafeAgain } from "./wire/safe-requests.ts";
 
 /**
  * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that accepts
@@ -138,7 +139,7 @@ function createContext(
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
   const { initializeMs = 30_000, answerMs = 300_000, startMs = 60_000 } = options.timeouts ?? {};
-  const bare: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  const bare = sendingSafeAgain(options.fetch, initializeMs);
   const url = parseEndpointUrl(options.url);
   // The checks of the options let no other in.
   const memory = options.memory as MemoryParts | undefined;

@@ -62,4 +62,5 @@ export { mayMention, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export { isEventStream, letGo, readRefusal, readText, rewriteRefusal } from "./wire/read-answer.ts";
+export { safeMethodIn, sendingSafeAgain } from "./wire/safe-requests.ts";
 export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

@@ -8,7 +8,13 @@ import {
   type SessionStart,
 } from "@durable-mcp/core";
 import type { createServerMemory as CreateServerMemory } from "@durable-mcp/core/memory";
-import { abortable, anySignal, isOutdated, refusingTasks } from "@durable-mcp/core/internal";
+import {
+  abortable,
+  anySignal,
+  isOutdated,
+  refusingTasks,
+  sendingSafeAgain,
+} from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionResend, StatefulSessionOptions } from "../connection/connection-options.ts";
@@ -24,7 +30,6 @@ import type { HttpParts, TakeFetch } from "./http-parts.ts";
 import { openClient } from "./open-client.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
 import type { HttpPausingCalls } from "./pausing-calls.ts";
-import { withRetries } from "./retry-requests.ts";
 
 /** Makes the fetch of each client: clients number their requests alike, and cancel by number. */
 export function createFetchSource(
@@ -43,10 +48,11 @@ export function createFetchSource(
   };
   const createOwn = (memoryOf?: typeof CreateServerMemory): typeof globalThis.fetch => {
     const { fetch } = connectionFetch;
-    const retrying = keepsSession ? withRetries(fetch, connectTimeoutMs(definition)) : fetch;
-    const sending = pausing?.wrap(retrying) ?? retrying;
-    const own = openingEnvelopes(sending, parts.toolNow);
-    if (slot === undefined) return refusingTasks(own, new URL(url), parts.deliverySlot, true);
+    const own = openingEnvelopes(pausing?.wrap(fetch) ?? fetch, parts.toolNow);
+    if (slot === undefined) {
+      const sending = sendingSafeAgain(own, connectTimeoutMs(definition));
+      return refusingTasks(sending, new URL(url), parts.deliverySlot, true);
+    }
     return createSessionFetch({
       ...{ url, slot, fetch: own, onEvent, now },
       memory: memoryOf?.({

@@ -2,8 +2,10 @@ import {
   bearerChallenge,
   isRedirect,
   isRedirectError,
+  mayMention,
   refusalMode,
   rewriteRefusal,
+  safeMethodIn,
   sendWithToken,
 } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
@@ -16,7 +18,6 @@ import { hiddenValues } from "../connection/hidden-values.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { scrubError, scrubSecrets } from "../events/scrub-secrets.ts";
 import { ask, createCredentials, createOwnTime } from "./credentials.ts";
-import { handshakeMethod } from "./retry-requests.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -93,7 +94,9 @@ export function createConnectionFetch(
       } catch (error) {
         throw isRedirectError(error) ? redirectRefused(connection, url.origin) : error;
       }
-      if (handshakeMethod(init.body) === "initialize") {
+      const { body } = init;
+      const mayBegin = typeof body === "string" && mayMention(body, '"initialize"');
+      if (mayBegin && safeMethodIn(body) === "initialize") {
         initializeStatus = response.status;
         if (response.ok && response.headers.has("mcp-session-id")) onSession?.();
       }

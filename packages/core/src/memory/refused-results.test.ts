@@ -91,7 +91,7 @@ describe("after -32020", () => {
     };
     server.state.pages = [[sqlTool("Zone")]];
     expect(await modern.call()).toMatchObject({ error: { code: -32_020 } });
-    expect(server.takeLog()).toEqual(["tools/call", "tools/list"]);
+    expect(server.takeLog()).toEqual(["tools/call", "tools/list", "tools/list"]);
   });
 
   test("asks once for calls that are refused at the same time", async () => {

@@ -49,6 +49,7 @@ export async function withVirtualGlobals<T>(
   replace(globalThis, "clearTimeout", cancel);
   replace(globalThis, "clearInterval", cancel);
   replace(performance, "now", scheduler.now);
+  replace(Math, "random", random.float);
   replace(crypto.subtle, "digest", async (_: string, data: Uint8Array) => {
     const hash = createHash("sha256").update(data).digest();
     return Uint8Array.from(hash).buffer;

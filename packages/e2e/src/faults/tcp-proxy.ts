@@ -22,6 +22,10 @@ export type NetworkMode =
 export interface TcpProxy {
   readonly port: number;
   readonly setMode: (mode: NetworkMode) => Promise<void>;
+  /** Breaks the next connection that carries this text, once: before the server gets it, or at its answer. */
+  readonly resetOnce: (text: string, at: "request" | "answer") => void;
+  /** How often connections broke at their texts. */
+  readonly resets: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -32,6 +36,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   /** What is lost until the network is back. */
   const lost: (() => void)[] = [];
+  let due: { text: string; at: "request" | "answer" } | undefined;
+  let resets = 0;
 
   const server = createServer((client) => {
     sockets.add(client);
@@ -43,9 +49,21 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     const upstream = connect(target, "127.0.0.1").on("error", () => undefined);
     client.on("close", () => upstream.destroy());
     upstream.on("close", () => client.destroy());
-    client.on("data", (chunk) => carry("request", () => upstream.write(chunk)));
+    let isAtAnswer = false;
+    const breakDue = () => {
+      due = undefined;
+      resets += 1;
+      client.resetAndDestroy();
+    };
+    client.on("data", (chunk: Buffer) => {
+      const isMet = due !== undefined && chunk.includes(due.text);
+      if (isMet && due?.at === "request") return breakDue();
+      isAtAnswer ||= isMet;
+      carry("request", () => upstream.write(chunk));
+    });
     upstream.on("data", (chunk) => {
-      if (mode === "reset answers") client.resetAndDestroy();
+      if (isAtAnswer && due) breakDue();
+      else if (mode === "reset answers") client.resetAndDestroy();
       else carry("answer", () => client.write(chunk));
     });
   });
@@ -71,6 +89,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const { port } = server.address() as AddressInfo;
   return {
     port,
+    resetOnce: (text, at) => void (due = { text, at }),
+    resets: () => resets,
     async setMode(next) {
       mode = next;
       if (next === "refuse" && server.listening) await stop();

@@ -1,10 +1,10 @@
+import { sendingSafeAgain } from "@durable-mcp/core/internal";
 import { describe, expect, test } from "vitest";
 import { sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { withRetries } from "./retry-requests.ts";
 
 async function start(options: Partial<McpClientConnectionOptions> = {}) {
   const server = await startNotebookServer();
@@ -66,7 +66,7 @@ test("a listing is sent once more again, after the server was back", async () =>
   const statuses = [503, 503, 503, 200, 503, 200];
   let requests = 0;
   const send = () => Promise.resolve(new Response("", { status: statuses[requests++]! }));
-  const fetch = withRetries(send, 10_000);
+  const fetch = sendingSafeAgain(send, 10_000);
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const list = async () => (await fetch("http://127.0.0.1", { method: "POST", body })).status;
   const sent: [status: number, requests: number][] = [];
@@ -106,13 +106,6 @@ describe("nothing is sent once more", () => {
     });
     expect(sent("tools/call")).toBe(1);
   });
-
-  test("without a session fetch", async () => {
-    const { application, fail, sent } = await start({ session: "stateless" });
-    fail("initialize", Infinity, busy(503));
-    await application.step({}, (registry) => registry.tools());
-    expect(sent("initialize")).toBe(1);
-  });
 });
 
 test.each([
@@ -125,7 +118,7 @@ test.each([
     const headers = { "retry-after": retryAfter() };
     return Promise.resolve(new Response("", { status: times.length === 1 ? 429 : 200, headers }));
   };
-  const fetch = withRetries(send, 10_000);
+  const fetch = sendingSafeAgain(send, 10_000);
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize" });
   expect((await fetch("http://127.0.0.1", { method: "POST", body })).status).toBe(200);
   expect(times[1]! - times[0]!).toBeGreaterThan(999);
