@@ -3,6 +3,7 @@ import { isRecord, isSafeQuestion, sameJson } from "@durable-mcp/core/internal";
 import type { ConnectionClientInfo } from "./connection-options.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
+import type { PausableLimits } from "./pausable-limits.ts";
 
 type ClientOptions = Pick<
   McpClientConnection["options"],
@@ -44,15 +45,16 @@ function covers(made: unknown, declared: unknown): boolean {
   return Object.entries(declared).every(([name, value]) => covers(made[name], value));
 }
 
-/** Makes a client answer elicitations with its definition's function. */
+/** Makes a client answer elicitations with its definition's function. The limits of calls stand still meanwhile. */
 export function answerElicitations(
   client: MCPClient,
   { onElicitation }: ClientOptions,
   context: ConnectionContext,
+  { paused }: PausableLimits,
 ): void {
   if (onElicitation === undefined) return;
   client.onElicitationRequest(ElicitationRequestSchema, async (request) => {
-    if (isSafeQuestion(request)) return await onElicitation(request, context);
+    if (isSafeQuestion(request)) return await paused(() => onElicitation(request, context));
     throw new Error("The URL must begin with http: or https:, without a user name or password.");
   });
 }

@@ -57,8 +57,8 @@ export interface ConnectionOptions<
 export interface ConnectionTimeouts {
   /**
    * For each tool call, in milliseconds, whatever the server sends meanwhile. After that the call is
-   * cancelled and fails with `OUTCOME_UNKNOWN`. `false` lifts the limit, for tools that work for longer or
-   * wait for a person. @default 300000 (5 minutes)
+   * cancelled and fails with `OUTCOME_UNKNOWN`. It stands still while `onElicitation` answers a question of the
+   * connection's server. `false` lifts the limit, for tools that work for longer. @default 300000 (5 minutes)
    */
   readonly callMs?: number | false | undefined;
   /** For `session.onStart`, in milliseconds. @default 60000 */
@@ -219,7 +219,7 @@ export interface ClientConnectionTimeouts extends ConnectionTimeouts {
   readonly connectMs?: number | undefined;
   /**
    * The longest time without a word from a stateful connection's server while a call waits, in milliseconds. After
-   * that the call fails with `OUTCOME_UNKNOWN`. @default 300000 (5 minutes)
+   * that the call fails with `OUTCOME_UNKNOWN`. While a person is asked it stands still. @default 300000 (5 minutes)
    */
   readonly answerMs?: number | undefined;
 }

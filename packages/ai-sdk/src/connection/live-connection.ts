@@ -9,6 +9,7 @@ import type { JudgedTool } from "./call-envelope.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { ConnectionOptions, ConnectionTimeouts, WaitingOption } from "./connection-options.ts";
 import type { LossNotices } from "./loss-notice.ts";
+import type { PausableLimits } from "./pausable-limits.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import type { PausingCalls, SignIn } from "./waiting-parts.ts";
 
@@ -135,6 +136,8 @@ export interface LiveConnection {
    * @throws the signal's reason; a `TimeoutError` when the time is up
    */
   inConnectTime<T>(signal: AbortSignal, work: (bounded: AbortSignal) => PromiseLike<T>): Promise<T>;
+  /** Starts the limit of a call. It stands still while a person is asked. */
+  readonly startCallLimit: PausableLimits["start"];
   /** For events of those who use the connection. */
   readonly emit: (event: ConnectionEvent) => void;
   /** The notices of lost sessions for tool results; `undefined` without sessions. */
@@ -213,9 +216,7 @@ export interface LiveConnection {
   readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
-  /**
-   * Ends sessions that must not outlive the step: the session of `session.except`, and an unfinished one.
-   */
+  /** Ends sessions that must not outlive the step: that of `session.except`, and an unfinished one. */
   endLooseSessions(): Promise<void>;
 }
 

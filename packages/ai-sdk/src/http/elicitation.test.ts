@@ -1,11 +1,15 @@
+import { setTimeout } from "node:timers/promises";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test, vi } from "vitest";
+import { confirm, startAskingServer } from "../../test/asking-server.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../../test/step.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
+import { defineMcpStdioConnection } from "../stdio/define-stdio-connection.ts";
 
 /** A tool that asks for a name, on the stream of the session rather than on that of the call. */
 function registerGreeting(mcp: McpServer): void {
@@ -146,6 +150,88 @@ describe("onElicitation", () => {
       const tools = await registry.tools();
       await vi.waitFor(() => expect(server.log).toContain("GET"));
       expect(await callForText(tools, "hello__greet")).toContain("Nobody is there.");
+    });
+  });
+});
+
+const answerLate: McpClientConnectionOptions["onElicitation"] = async ({ params }) => {
+  await setTimeout(1_500);
+  const content = params.message === confirm.params.message ? { ok: true } : { name: "Ada" };
+  return { action: "accept", content };
+};
+
+describe("a person who takes longer than the limits of a call", () => {
+  const timeouts = { callMs: 600, answerMs: 600 };
+
+  test("is waited for, on a session", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const hello = define(server.url, { onElicitation: answerLate, timeouts });
+    await startApplication({ hello }).step({}, async (registry) => {
+      const tools = await registry.tools();
+      await vi.waitFor(() => expect(server.log).toContain("GET"));
+      expect(await callForText(tools, "hello__greet")).toBe("accept: Ada");
+      expect(await registry.call("hello", "greet")).toMatchObject(answer("accept: Ada"));
+    });
+    expect(server.log).not.toContain("POST notifications/cancelled");
+  });
+
+  test("is waited for, without sessions, and between two questions", async () => {
+    const server = await startAskingServer();
+    const shop = define(server.url, { onElicitation: answerLate, timeouts, session: "stateless" });
+    await startApplication({ shop }).step({}, async (registry) => {
+      const said = await registry.call("shop", "order_twice", { item: "tea" });
+      expect(said).toMatchObject(answer("order_twice tea is done."));
+    });
+    expect(server.legs).toHaveLength(3);
+  });
+
+  test("is waited for by a process", async () => {
+    const program = `
+      const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
+      const text = (value) => ({ content: [{ type: "text", text: value }] });
+      let callId;
+      require("node:readline").createInterface(process.stdin).on("line", (line) => {
+        const { id, method, params, result } = JSON.parse(line);
+        const { protocolVersion } = params ?? {};
+        const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+        const serverInfo = { name: "raw", version: "1" };
+        const capabilities = { tools: {} };
+        if (method === "initialize") say({ id, result: { protocolVersion, serverInfo, capabilities } });
+        else if (method === "tools/list") say({ id, result: { tools: [{ name: "greet", inputSchema: { type: "object" } }] } });
+        else if (method === "tools/call") {
+          callId = id;
+          say({ id: "q", method: "elicitation/create", params: { message: "Name?", requestedSchema } });
+        } else if (id === "q") say({ id: callId, result: text(result.content.name) });
+      });`;
+    const hello = defineMcpStdioConnection({
+      ...{ command: process.execPath, args: ["-e", program], description: "A greeter." },
+      ...{ onElicitation: answerLate, timeouts: { callMs: 600 } },
+    });
+    const provider = createConnectionProvider({ connections: { hello } });
+    const { result } = await provider.run({ session: {}, principal: alice }, (run) =>
+      run.call("hello", "greet"),
+    );
+    expect(result).toMatchObject(answer("Ada"));
+  });
+
+  test("gives a server that is silent afterwards no more time than others", async () => {
+    const server = await startNotebookServer({
+      setUp: (mcp) =>
+        mcp.registerTool("greet", {}, async () => {
+          await mcp.server.elicitInput({
+            message: "What is your name?",
+            requestedSchema: { type: "object", properties: { name: { type: "string" } } },
+          });
+          return await new Promise<never>(() => undefined);
+        }),
+    });
+    const hello = define(server.url, { onElicitation: answerLate, timeouts });
+    await startApplication({ hello }).step({}, async (registry) => {
+      await registry.tools();
+      await vi.waitFor(() => expect(server.log).toContain("GET"));
+      await expect(registry.call("hello", "greet")).rejects.toMatchObject({
+        code: "OUTCOME_UNKNOWN",
+      });
     });
   });
 });

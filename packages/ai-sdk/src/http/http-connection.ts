@@ -59,6 +59,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     sessionId: parts.sessionId,
     trace,
     inConnectTime: parts.inConnectTime,
+    startCallLimit: parts.callLimits.start,
     emit: parts.emit,
     lossNotices: isStateful(definition)
       ? createLossNotices(slots, sessionOptions(definition).lossNotice)

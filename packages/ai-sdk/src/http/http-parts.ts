@@ -88,9 +88,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     deliverySlot,
     inConnectTime,
     inHandshakeTime,
-    url,
-    origin,
-    endpoint,
+    callLimits: createPausableLimits(),
+    ...{ url, origin, endpoint },
     connectionFetch,
     use: sent,
     toolNow:

@@ -25,7 +25,7 @@ interface ClientUse {
 
 /** Opens a client on a connection's server. @param type `"sse"` is the old HTTP+SSE transport */
 export async function openClient(
-  { definition: { options }, inConnectTime, connectionFetch, url }: HttpParts,
+  { definition: { options }, inConnectTime, callLimits, connectionFetch, url }: HttpParts,
   type: "http" | "sse",
   { context, fetch, headers, inTime = inConnectTime }: ClientUse,
 ): Promise<MCPClient> {
@@ -47,7 +47,7 @@ export async function openClient(
   const client = await inTime(context.abortSignal, (signal) =>
     createMCPClient({ ...config, initializationOptions: { signal } }),
   );
-  answerElicitations(client, options, context);
+  answerElicitations(client, options, context, callLimits);
   return client;
 }
 

@@ -128,7 +128,7 @@ async function connectServer(parts: StdioParts): Promise<OpenServer> {
 }
 
 async function connectClient(
-  { options, context, errors, connectMs, failures }: StdioParts,
+  { options, context, errors, connectMs, callLimits, failures }: StdioParts,
   server: StdioServer,
   discover: boolean,
 ): Promise<MCPClient> {
@@ -140,7 +140,7 @@ async function connectClient(
       protocolVersionDiscovery: discover,
       initializationOptions: { signal },
     });
-    answerElicitations(client, options, context);
+    answerElicitations(client, options, context, callLimits);
     return client;
   } catch (error) {
     if (isUnsupportedVersion(error) && !discover) throw error;

@@ -60,6 +60,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     abortSignal: context.abortSignal,
     trace,
     inConnectTime: (signal, work) => createPausableLimits().limited(parts.connectMs, signal, work),
+    startCallLimit: parts.callLimits.start,
     emit: step.emit,
     lossNotices: createLossNotices([life], options.session?.lossNotice),
     createFetch: () => refuseFetch(name),

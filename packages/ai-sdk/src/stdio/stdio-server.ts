@@ -3,6 +3,7 @@ import { isRecord, scrubJson } from "@durable-mcp/core/internal";
 import { askForProgress, takeOut, takeProgress } from "../connection/call-envelope.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
+import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { scrubSecrets } from "../events/scrub-secrets.ts";
 import { addTraceContext } from "../events/connection-telemetry.ts";
@@ -38,6 +39,7 @@ export function createStdioParts(step: StdioStep) {
     context: { ...context, abortSignal },
     closing,
     connectMs: options.timeouts?.connectMs ?? 30_000,
+    callLimits: createPausableLimits(),
     errors: createStdioErrors(context.connection, options),
     life: createServerLife(step.isAfterEnd, step.now),
     /** The servers that may still have a process. */

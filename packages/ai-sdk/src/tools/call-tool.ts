@@ -161,8 +161,11 @@ export async function boundedCall<T>(
         throw callTimedOut(restored, { connection: name, origin, callMs: callMs! });
       }
     };
+    const { startCallLimit } = connection;
     return await hiding(definition.options, secrets, async () =>
-      callMs === undefined ? bounded(callers) : timeLimited(callMs, callers, bounded),
+      callMs === undefined
+        ? bounded(callers)
+        : timeLimited(callMs, callers, bounded, undefined, startCallLimit),
     );
   });
 }

@@ -5,12 +5,14 @@ import { onAbort, startLimit } from "../base/bounded-wait.ts";
  *
  * @param isOver whether the answer has come; a stream may stay open after it
  * @param onLeave called when the signal aborts later than now
+ * @param askedUntil until when a person was asked, as far as the server waits for that
  */
 export function createAnswerTimeout(
   ms: number,
   callerSignal: AbortSignal | undefined,
   isOver: () => boolean,
   onLeave: () => void,
+  askedUntil = () => 0,
 ) {
   const controller = new AbortController();
   const { signal } = controller;
@@ -26,7 +28,7 @@ export function createAnswerTimeout(
   };
   const check = () => {
     if (isOver()) return;
-    const left = heardAt + ms - performance.now();
+    const left = Math.max(heardAt, askedUntil()) + ms - performance.now();
     if (left > 0) return start(left);
     silentMs = ms;
     leave(new DOMException(`Nothing was read from the server for ${ms} ms.`, "TimeoutError"));

@@ -36,7 +36,8 @@ export function receiveMessage(
   if (isQuestion) {
     const { id } = message;
     const idForClient = isFirst ? id : ids.next();
-    setBounded(open, JSON.stringify(idForClient), { session, id }, maxOpen);
+    const asksPerson = message.method === "elicitation/create" && canAsk(session);
+    setBounded(open, JSON.stringify(idForClient), { session, id, asksPerson }, maxOpen);
     return isFirst ? message : { ...message, id: idForClient };
   }
   const params = paramsOf(message);
@@ -49,6 +50,21 @@ export function receiveMessage(
   return isFirst ? message : { ...message, params: { ...params, requestId: ids.next() } };
 }
 
+/** Other clients may never answer such a request, and a server would only have to ask to lift a limit. */
+const canAsk = (session: LiveSession) =>
+  session.kind === "session" && "elicitation" in session.clientCapabilities;
+
+/** Until when a person was asked on a session: now, if an answer is to come. In milliseconds of `performance`. */
+export function askedUntil(
+  { questions: { open, answeredAt = 0 } }: Questions,
+  session: LiveSession,
+): number {
+  const isAsking = [...open.values()].some(
+    (one) => one.asksPerson && sameSession(one.session, session),
+  );
+  return isAsking ? performance.now() : answeredAt;
+}
+
 /** The session whose question the client answers here. */
 export function askedBy(
   { questions }: Questions,
@@ -59,10 +75,12 @@ export function askedBy(
 
 /** The client's answer with the current session's id; `undefined` if another session asked. */
 export function answerQuestion(
-  { questions: { open, first } }: Questions,
+  { questions }: Questions,
   message: JsonRpcResponse,
   live: LiveSession,
 ): JsonRpcResponse | undefined {
+  const { open, first } = questions;
+  questions.answeredAt = performance.now();
   const key = JSON.stringify(message.id);
   const asked = open.get(key);
   open.delete(key);

@@ -106,15 +106,17 @@ export function combineSignals(signals: readonly AbortSignal[]): AbortSignal {
  * when the work is done. (`withTimeLimit` keeps its timer for all of the time.)
  *
  * @param reason the signal's reason when the time is over. @default a `TimeoutError`
+ * @param start starts the time, which may stand still
  */
 export async function timeLimited<T>(
   ms: number,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
   reason?: DOMException,
+  start: (ms: number, end: () => void) => () => unknown = startLimit,
 ): Promise<T> {
   const limit = new AbortController();
-  const stopTimer = startLimit(ms, () => limit.abort(reason ?? noAnswer(ms)));
+  const stopTimer = start(ms, () => limit.abort(reason ?? noAnswer(ms)));
   const leave = () => limit.abort(signal?.reason);
   if (signal?.aborted) leave();
   const stop = onAbort(signal, leave);

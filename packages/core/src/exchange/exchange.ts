@@ -1,5 +1,6 @@
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { type AnswerTimeout, createAnswerTimeout } from "../answer/answer-timeout.ts";
+import { askedUntil } from "../answer/server-requests.ts";
 import { openAnswer } from "../answer/open-answer.ts";
 import { ensureSession } from "../handshake/handshake.ts";
 import {
@@ -141,10 +142,12 @@ async function sendOnce(
   const { pending, message: outgoing } = ids.send(message);
   const isAnswered = () => ids.find(pending.wireId) === undefined;
   let carriedOutIn = session;
-  const timeout = createAnswerTimeout(answerMs, request.signal, isAnswered, () => {
+  const leave = () => {
     if (isAnswered()) return;
     cancelOnServer(context, pending.wireId, request, timeout, carriedOutIn);
-  });
+  };
+  const asked = () => askedUntil(context, carriedOutIn);
+  const timeout = createAnswerTimeout(answerMs, request.signal, isAnswered, leave, asked);
   const { signal } = timeout;
   const settle = () => {
     ids.settle(pending);

@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { createRpcClient, readMessages } from "../../test/rpc-client.ts";
@@ -78,12 +80,46 @@ describe("a hung server", () => {
     server.use(async ({ message }, response) => {
       startEvents(response);
       for (let n = 0; n < 8; n += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await setTimeout(300);
         response.write(": alive\n\n");
       }
       response.end(eventText({ jsonrpc: "2.0", id: message.id, result: { done: true } }));
     });
     expect(await client.request("tools/call")).toMatchObject({ result: { done: true } });
+  });
+
+  test.each([
+    ["has all the time of a client that can ask a person", { elicitation: {} }, true],
+    ["has its own time after the answer of a client", { elicitation: {} }, false],
+    ["has no more time if its client declares no elicitation", {}, false],
+  ])("that asks %s", async (_, clientCapabilities, ends) => {
+    const server = await startMcpServer();
+    const snapshot = { ...(await saveSession(server)), clientCapabilities };
+    const step = startStep(server, { snapshot, timeouts: { answerMs: 500 } });
+    const client = createRpcClient(step.fetch, server.url);
+    let call: { readonly id: unknown; readonly response: ServerResponse } | undefined;
+    server.use(({ message }, response) => {
+      if (message?.method === "tools/call") {
+        call = { id: message.id, response };
+        startEvents(response);
+        response.write(eventText({ jsonrpc: "2.0", id: "q", method: "elicitation/create" }, "1"));
+        return;
+      }
+      response.writeHead(202).end();
+      const { id, response: stream } = call!;
+      if (ends) stream.end(eventText({ jsonrpc: "2.0", id, result: { done: true } }));
+    });
+    const response = await client.post({ jsonrpc: "2.0", id: 7, method: "tools/call" });
+    const answering = setTimeout(1_300).then(() =>
+      client.post({ jsonrpc: "2.0", id: "q", result: { action: "decline" } }),
+    );
+    const messages = await readMessages(response);
+    await answering;
+    const unknown = { error: { data: { code: "OUTCOME_UNKNOWN" } } };
+    expect(messages.at(-1)).toMatchObject({
+      id: 7,
+      ...(ends ? { result: { done: true } } : unknown),
+    });
   });
 
   test("fails a call also when the base fetch heeds no signal", async () => {

@@ -87,7 +87,12 @@ export interface Pipeline {
 /** What servers asked the client: elicitation, sampling, roots. */
 interface Questions {
   /** Those without an answer, under the client's id as JSON. */
-  readonly open: Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>;
+  readonly open: Map<
+    string,
+    { readonly session: LiveSession; readonly id: JsonRpcId; readonly asksPerson?: boolean }
+  >;
+  /** When the client answered last, in milliseconds of `performance`. */
+  answeredAt?: number;
   /** The first session that asked. Its ids stay, and all others are replaced. */
   first?: LiveSession;
 }

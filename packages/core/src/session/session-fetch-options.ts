@@ -48,7 +48,8 @@ export interface SessionFetchOptions {
         readonly initializeMs?: number | undefined;
         /**
          * The longest silence of the server while a request waits for its answer, in milliseconds. After
-         * that the request is cancelled and fails with `OUTCOME_UNKNOWN`. @default 300000
+         * that the request is cancelled and fails with `OUTCOME_UNKNOWN`. It stands still while a client that
+         * declares elicitation answers a question. @default 300000
          */
         readonly answerMs?: number | undefined;
         /** For `onStart`, in milliseconds. @default 60000 */
