@@ -40,4 +40,10 @@ describe.each([
       "The model has only 2 turns.",
     );
   });
+
+  test("calls a tool under the id that a turn gives", async () => {
+    const model = scriptedModel([{ tool: "order", input: { item: "tea" }, toolCallId: "mine" }]);
+    const { toolCalls } = await generateText({ ...use(), model, stopWhen: stepCountIs(1) });
+    expect(toolCalls).toMatchObject([{ toolCallId: "mine" }]);
+  });
 });

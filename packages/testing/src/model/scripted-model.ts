@@ -1,7 +1,13 @@
 import { type LanguageModel, simulateReadableStream } from "ai";
 
 /** What the model says in one turn: calls of tools, or a text that ends the run. */
-export type Turn = string | readonly { readonly tool: string; readonly input?: object }[];
+export type Turn =
+  | string
+  | readonly {
+      readonly tool: string;
+      readonly input?: object;
+      readonly toolCallId?: string;
+    }[];
 
 /** A call of the model, as the AI SDK made it. */
 interface ModelCall {
@@ -18,7 +24,7 @@ export type ScriptedModel = Extract<LanguageModel, { readonly specificationVersi
 
 /**
  * Creates a language model that says one turn after the other, at once or as a stream. A function gives its turn when
- * that begins. Calls of tools are numbered: `call-0-0` is the first of the first turn.
+ * that begins. Calls of tools without an id are numbered: `call-0-0` is the first of the first turn.
  *
  * @example
  * const model = scriptedModel([{ tool: "shop__order", input: { item: "tea" } }], "Ordered.");
@@ -73,9 +79,9 @@ const usage = {
 
 function contentOf(turn: Turn, number: number) {
   if (typeof turn === "string") return [{ type: "text" as const, text: turn }];
-  return turn.map(({ tool, input = {} }, position) => ({
+  return turn.map(({ tool, input = {}, toolCallId }, position) => ({
     type: "tool-call" as const,
-    toolCallId: `call-${number}-${position}`,
+    toolCallId: toolCallId ?? `call-${number}-${position}`,
     toolName: tool,
     input: JSON.stringify(input),
   }));
