@@ -50,23 +50,3 @@ export async function addNote(
 }
 
 type Execute = (input: object, options: object) => Promise<unknown>;
-
-/** Carries the call out, if it still waits, and puts the result into a conversation that has its placeholder. */
-export async function resumeNote(
-  sessions: DurableSessions,
-  use: { readonly sessionId: string; readonly id: string; readonly principal: Principal },
-) {
-  const { sessionId, id, principal } = use;
-  const call = { toolCallId, toolName };
-  const text = { type: "text", text: "-", providerOptions: { "durable-mcp": { waiting: id } } };
-  const messages = [
-    { role: "assistant", content: [{ type: "tool-call", ...call, input: { text: sessionId } }] },
-    {
-      role: "tool",
-      content: [{ type: "tool-result", ...call, output: { type: "content", value: [text] } }],
-    },
-  ];
-  return await sessions.run(sessionId, { principal }, async (run) =>
-    run.waiting.resume(messages, { tools: await run.tools() }),
-  );
-}

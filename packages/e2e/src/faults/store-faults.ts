@@ -1,7 +1,5 @@
-import { DatabaseSync } from "node:sqlite";
 import type { ConnectionRun } from "@durable-mcp/ai-sdk";
 import { McpSessionError } from "@durable-mcp/core";
-import type { StoreKind } from "../durable/store-place.ts";
 import { availableStores, skippedStores, storeNames } from "./available-stores.ts";
 import type { Chat, StepReport } from "./chat.ts";
 import type { Family, Fault, Round } from "./fault.ts";
@@ -119,10 +117,10 @@ function network(kind: string, what: string, mode: NetworkMode, harmlessAt?: rea
     name: `${kind}: ${what}`,
     harmlessAt,
     act: (world) => async (operation) => {
-      await world.network!.setMode(mode);
+      await world.network.setMode(mode);
       return await operation();
     },
-    heal: (world) => world.network!.setMode("pass"),
+    heal: (world) => world.network.setMode("pass"),
   });
 }
 
@@ -135,70 +133,14 @@ const networkFaults = (kind: string) => [
   network(kind, "connections refused", "refuse"),
 ];
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-const storeFailed = (why: string) =>
-  new McpSessionError("STORE_FAILED", `The store failed: ${why}.`);
-
-const wrappedFaults = (kind: string) => [
-  storeFault({
-    name: `${kind}: delays of 100 ms`,
-    harmlessAt: moments,
-    act: () => async (operation) => {
-      await after(100);
-      return await operation();
-    },
-  }),
-  storeFault({ name: `${kind}: never settles`, act: () => () => new Promise(() => {}) }),
-  storeFault({ name: `${kind}: fails`, act: () => () => Promise.reject(storeFailed("no room")) }),
-  storeFault({
-    name: `${kind}: fails when it is done`,
-    act: () => async (operation) => {
-      await operation();
-      throw storeFailed("the answer was lost");
-    },
-  }),
-  storeFault({
-    name: `${kind}: fails in words of its own`,
-    act: () => () => Promise.reject(new Error("the disk is full")),
-  }),
-];
-
-/** Another connection holds the file; who waits for it must not stop the whole process. */
-function lockedFile(): Fault<StoreWorld> {
-  let holder: DatabaseSync | undefined;
-  return storeFault({
-    name: "SQLite: the file is locked",
-    // It can be read.
-    harmlessAt: ["load"],
-    act:
-      ({ path }) =>
-      async (operation) => {
-        if (holder === undefined) {
-          holder = new DatabaseSync(path!);
-          holder.exec("BEGIN IMMEDIATE");
-        }
-        return await operation();
-      },
-    async heal() {
-      holder?.close();
-      holder = undefined;
-    },
-  });
-}
-
-function faultsOf(kind: StoreKind | "memory"): Fault<StoreWorld>[] {
-  const name = storeNames[kind];
-  if (kind === "sqlite") return [...wrappedFaults(name), lockedFile()];
-  return kind === "memory" ? wrappedFaults(name) : networkFaults(name);
-}
-
 export const storeFamily: Family = {
   name: "store",
   rounds: 8,
-  groups: (["memory", ...availableStores] as const).map((kind) => ({
-    openWorld: () => openStoreWorld(kind),
-    faults: faultsOf(kind),
-  })),
+  groups: availableStores
+    .filter((kind) => kind !== "sqlite")
+    .map((kind) => ({
+      openWorld: () => openStoreWorld(kind),
+      faults: networkFaults(storeNames[kind]),
+    })),
   skipped: skippedStores,
 };

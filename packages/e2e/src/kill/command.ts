@@ -43,7 +43,7 @@ export function readKillOptions<NAME extends string = never>(
   };
 }
 
-function storeNamed(name: unknown): StoreKind {
+export function storeNamed(name: unknown): StoreKind {
   const kind = storeKinds.find((each) => each === name);
   if (kind === undefined) throw new RangeError(`--store is one of ${storeKinds.join(", ")}.`);
   const reason = storeUnavailable[kind];

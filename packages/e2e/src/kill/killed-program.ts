@@ -7,16 +7,7 @@ type AnySubject = KillSubject<string, object, string>;
 
 // Only its own code is loaded.
 const subjects: Readonly<Record<string, () => Promise<{ readonly subject: unknown }>>> = {
-  answers: async () => ({ subject: (await import("./answers.ts")).killedAnswers }),
-  resumes: async () => ({ subject: (await import("./resumes.ts")).killedResumes }),
   "sign-ins": async () => ({ subject: (await import("./sign-ins.ts")).killedSignIns }),
-  "sub-agents question": async () => ({
-    subject: (await import("./sub-agents.ts")).killedSubAgents,
-  }),
-  "sub-agents sign-in": async () => ({
-    subject: (await import("./sub-agents.ts")).killedSignInsBelow,
-  }),
-  tasks: async () => ({ subject: (await import("./tasks.ts")).killedTasks }),
   steps: async () => ({ subject: (await import("./steps.ts")).killedSteps }),
 };
 

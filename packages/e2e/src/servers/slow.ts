@@ -18,12 +18,13 @@ export interface SlowProgram {
 
 export async function startSlowProgram(
   kind: SlowKind,
-  { isPlain }: Pick<SlowParts, "isPlain"> = {},
+  { isPlain, onWork }: Pick<SlowParts, "isPlain"> & { onWork?: (work: Work) => void } = {},
 ): Promise<SlowProgram> {
   const works: Work[] = [];
   const begin = (topic: string) => {
     const work = createWork(topic);
     works.push(work);
+    onWork?.(work);
     return work;
   };
   const parts = { begin, ttlMs: 2_000_000_000, isPlain };

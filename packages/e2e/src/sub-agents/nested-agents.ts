@@ -15,7 +15,7 @@ import { createNotesSessions } from "../authorization/parked-note.ts";
 import * as shop from "../waiting/waiting-shop.ts";
 
 /** Who keeps the sub-agent's messages: the waiting call, the application, or a durable agent. */
-export type Shape = "kept" | "own" | "durable";
+type Shape = "kept" | "own" | "durable";
 
 /** What all processes of an application with a sub-agent agree on: plain JSON. */
 export interface NestedUse {
@@ -29,8 +29,8 @@ export interface NestedUse {
   readonly sessionId: string;
 }
 
-/** What a process does: "answer" is a person's. In "again" the sub-agent goes on, and its next call waits. */
-export type Work = "ask" | "answer" | "again" | "resume";
+/** What a process does: "answer" is a person's. */
+export type Work = "ask" | "answer" | "resume";
 
 interface Parts {
   readonly store: SessionStore;
@@ -63,7 +63,6 @@ export async function work(
   const { call } = application;
   const turns: Record<typeof what, [root: Turn, inner: Turn]> = {
     ask: [delegate, call(use.sessionId)],
-    again: ["never", call(`${use.sessionId}, too`)],
     resume: ["The root is done.", "It is done."],
   };
   const [model, inner] = turns[what].map((turn) => scriptedModel(turn, "never")) as Pair;

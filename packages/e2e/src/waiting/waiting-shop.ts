@@ -47,34 +47,6 @@ export function createShop({
   });
 }
 
-/** The one order of an agent session, as the agent loop makes it. */
-export async function order(shop: DurableSessions, sessionId: string): Promise<unknown> {
-  return await shop.run(sessionId, { principal }, async (run) => {
-    const { execute } = ((await run.tools()) as Record<string, { execute: Execute }>)[
-      "shop__place_order"
-    ]!;
-    return await execute({ item: sessionId }, { toolCallId: "call", messages: [], context: {} });
-  });
-}
-
-type Execute = (input: object, options: object) => Promise<unknown>;
-
-/** Puts the order's result into a conversation that has its placeholder. */
-export async function resume(shop: DurableSessions, sessionId: string, id: string) {
-  const call = { toolCallId: "call", toolName: "shop__place_order" };
-  const text = { type: "text", text: "-", providerOptions: { "durable-mcp": { waiting: id } } };
-  const messages = [
-    { role: "assistant", content: [{ type: "tool-call", ...call, input: { item: sessionId } }] },
-    {
-      role: "tool",
-      content: [{ type: "tool-result", ...call, output: { type: "content", value: [text] } }],
-    },
-  ];
-  return await shop.run(sessionId, { principal }, async (run) =>
-    run.waiting.resume(messages, { tools: await run.tools() }),
-  );
-}
-
 export async function answer(
   shop: DurableSessions,
   sessionId: string,
