@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import type { StoreSelection } from "@durable-mcp/core/store-driver";
 import { createClient } from "redis";
+import { attributesOf, primaryKey, usedAt } from "../src/dynamodb/item.ts";
 import { postgresList } from "../src/postgres/list.ts";
 import { postgresStatements } from "../src/postgres/statements.ts";
 import { createPostgresStore } from "../src/postgres.ts";
@@ -12,6 +14,8 @@ import { createRedisStore } from "../src/redis.ts";
 import { sqliteList } from "../src/sqlite/list.ts";
 import { type SqliteStatement, sqliteStatements } from "../src/sqlite/statements.ts";
 import { createSqliteStore } from "../src/sqlite.ts";
+import { startDynamoDb } from "../test/dynamodb-server.ts";
+import openDynamoDb from "../test/open-dynamodb.ts";
 import { createPool } from "../test/open-postgres.ts";
 import { postgresUnavailable, startPostgres } from "../test/postgres-server.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
@@ -22,6 +26,8 @@ export interface BenchedStore {
   readonly store: SessionStore;
   /** How many puts to have under way while it is filled. */
   readonly concurrency: number;
+  /** Adds idle sessions without a value in bulk: those with these numbers. They were used a day before. */
+  readonly fillIdle?: (from: number, to: number) => Promise<void>;
   /** Before and after many puts that are not measured. */
   readonly beginFilling?: () => void;
   readonly endFilling?: () => Promise<void>;
@@ -47,6 +53,11 @@ export const openers: Readonly<Record<string, Opener | string>> = {
   redis: redisUnavailable ?? openRedis,
 };
 
+/** Those that only some programs measure, too. */
+export const allOpeners: typeof openers = { ...openers, dynamodb: openDynamo };
+
+const dayMs = 86_400_000;
+
 async function openSqlite(now: () => number): Promise<BenchedStore> {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-bench-"));
   const database = new DatabaseSync(join(folder, "sessions.db"), { timeout: 5_000 });
@@ -57,6 +68,12 @@ async function openSqlite(now: () => number): Promise<BenchedStore> {
     name: "SQLite",
     store,
     concurrency: 100,
+    async fillIdle(from, to) {
+      database.exec(`INSERT INTO mcp_sessions
+        WITH RECURSIVE n (i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${to})
+        SELECT '["default","idle ' || i || '","notes","app"]', '{}', 'r', '["app"]',
+          ${now() - dayMs} + i, NULL FROM n`);
+    },
     beginFilling: () => database.exec("PRAGMA synchronous = OFF"),
     endFilling: async () =>
       database.exec("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)"),
@@ -94,7 +111,16 @@ async function openPostgres(now: () => number): Promise<BenchedStore> {
     name: "PostgreSQL",
     store,
     concurrency: 10,
-    endFilling: async () => void (await pool.query("VACUUM ANALYZE mcp_sessions")),
+    async fillIdle(from, to) {
+      await pool.query(`INSERT INTO mcp_sessions
+        SELECT sha256(convert_to(key, 'UTF8')), key, '{}', 'r', sha256('["app"]'), '["app"]', at, NULL
+        FROM (SELECT '["default","idle ' || i || '","notes","app"]' AS key, ${now() - dayMs} + i AS at
+          FROM generate_series(${from}, ${to - 1}) AS i) AS idle`);
+    },
+    async endFilling() {
+      await pool.query("VACUUM ANALYZE mcp_sessions");
+      await pool.query("CHECKPOINT");
+    },
     async plans(listings) {
       const statements = postgresStatements('"mcp_sessions"');
       const record = { key: "k", text: "1", revision: "1", owner: "o", expiresAt: undefined };
@@ -133,6 +159,12 @@ async function openRedis(now: () => number): Promise<BenchedStore> {
     name: "Redis",
     store,
     concurrency: 50,
+    async fillIdle(from, to) {
+      for (let at = from; at < to; at += 20_000) {
+        const range = [at, Math.min(to, at + 20_000), now() - dayMs].map(String);
+        await client.eval(fillRedis, { arguments: range });
+      }
+    },
     beginMeasuring: async () => void (await client.configResetStat()),
     async plans() {
       const stats = await client.info("commandstats");
@@ -141,6 +173,53 @@ async function openRedis(now: () => number): Promise<BenchedStore> {
       return [...stats.matchAll(shown)]
         .map(([, command, calls, usec]) => `${command}: ${calls} calls, ${usec} µs each`)
         .join("\n");
+    },
+    async remove() {
+      client.destroy();
+      await server.remove();
+    },
+  };
+}
+
+const fillRedis = `
+for i = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
+  local key = '["default","idle ' .. i .. '","notes","app"]'
+  local at = string.format('%016d', tonumber(ARGV[3]) + i)
+  redis.call('SET', '{mcp-sessions}:value:' .. key, '{}')
+  redis.call('HSET', '{mcp-sessions}:record:' .. key, 'revision', 'r', 'owner', '["app"]',
+    'lastUsedAt', at, 'expiresAt', '')
+  redis.call('ZADD', '{mcp-sessions}:keys', 0, key)
+  redis.call('ZADD', '{mcp-sessions}:owners', 0, '7:["app"]' .. key)
+  redis.call('ZADD', '{mcp-sessions}:idle', 0, at .. key)
+end`;
+
+async function openDynamo(now: () => number): Promise<BenchedStore> {
+  const server = await startDynamoDb();
+  const { client, store } = openDynamoDb(server.port, { now });
+  await store.createTable();
+  const places = { table: "sessions", prefix: "mcp-sessions", shards: 4 };
+  const itemOf = async (n: number) => {
+    const key = `["default","idle ${n}","notes","app"]`;
+    const primary = await primaryKey(places, key);
+    const write = { key, text: "{}", revision: "r", owner: '["app"]' };
+    const attributes = await attributesOf(
+      { ...write, ifRevision: null, expiresAt: undefined },
+      primary,
+      now(),
+    );
+    return { ...primary, ...attributes, ...usedAt(now() - dayMs + n, primary) };
+  };
+  return {
+    name: "DynamoDB (dynalite)",
+    store,
+    concurrency: 10,
+    async fillIdle(from, to) {
+      for (let at = from; at < to; at += 25) {
+        const numbers = Array.from({ length: Math.min(25, to - at) }, (_, index) => at + index);
+        const items = await Promise.all(numbers.map(itemOf));
+        const requests = items.map((Item) => ({ PutRequest: { Item } }));
+        await client.send(new BatchWriteItemCommand({ RequestItems: { sessions: requests } }));
+      }
     },
     async remove() {
       client.destroy();

@@ -185,6 +185,12 @@ export const labParts: readonly LabPart[] = [
     program: "stores/bench/measure-waiting.ts",
   },
   {
+    name: "looks",
+    about: "Measures `due` beside a million idle sessions, on each store; `--share` with fewer.",
+    lasts: "15 min",
+    program: "stores/bench/measure-due.ts",
+  },
+  {
     name: "template",
     about: "Installs examples/next-chat as its user does, and drives it in a Chromium.",
     lasts: "3 min",
