@@ -18,6 +18,7 @@ import { question } from "../../test/slow-work.ts";
 import { majors } from "../../test/waiting-tool.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import type { DueCalls } from "../sessions/due-calls.ts";
 
 const { ai } = majors[0]!;
 
@@ -28,6 +29,13 @@ function yesTo({ requests }: WaitingCall): InputResponses {
 
 /** The time when nobody waits any more for a process that sent an answer. */
 const afterwards = () => Date.now() + 61_000;
+
+/** What a cron job does. */
+async function checkDue(admin: DueCalls) {
+  const looked = [];
+  for await (const { reference } of admin.due()) looked.push(await admin.check(reference));
+  return looked;
+}
 
 /** A call whose server asks a person for a year. */
 async function startAsking(kind: (typeof slowKinds)[number]) {
@@ -89,6 +97,9 @@ describe.each(slowKinds)("an answer to a question of a %s", (kind) => {
       const options = { ...use, abortSignal: gone.signal };
       const answering = newSessions().answer("chat", call.id, yesTo(call), options);
       await vi.waitFor(() => expect(sent).toHaveLength(1));
+      expect(await checkDue(newSessions().admin)).toEqual([]);
+      const looked = await checkDue(newSessions(afterwards).admin);
+      expect(looked).toMatchObject([{ call: { id: call.id, requests: {} } }]);
       expect(await end(afterwards)).toContain("All about tea in 1773.");
       expect(sent).toHaveLength(when === "after" ? 1 : 2);
       gone.abort();

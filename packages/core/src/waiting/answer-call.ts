@@ -105,8 +105,7 @@ async function answerClaimed(
 ): Promise<Sent> {
   const { call: before } = stored;
   // They are claimed with the call: who finds it after a kill sends them, as soon as the claim is over.
-  const unsure = { ...before.unsure, ...responses };
-  const kept = { ...before, unsure, pollAfter: context.now() + context.claimMs };
+  const kept = { ...before, unsure: { ...before.unsure, ...responses } };
   const own = before.held ? { ...stored, call: kept } : stored;
   return await sendClaimed(context, own, async ({ call }) => {
     if (call.held) return await answerHeld(context, call, responses ?? {}, leg);

@@ -101,10 +101,9 @@ export function isHeld({ kind, held }: Pick<WaitingRecord, "kind" | "held">): bo
   return held?.type === kind;
 }
 
-/** Whether somebody has to look at a call, until it is over or asks a person. Who sends an answer may die. */
+/** Whether somebody has to look at a call, until it is over or asks a person. */
 export function isKeptByServer(call: WaitingRecord): boolean {
-  const isClaimed = call.state === "answering" && call.held !== undefined;
-  return isClaimed || (call.state === "waiting" && isHeld(call));
+  return isHeld(call) && isOpen(call);
 }
 
 /** A process claims the call, and sends a leg. */
@@ -128,7 +127,7 @@ export function isOpen({ state }: Pick<WaitingRecord, "state">): boolean {
  * stays: a leg that was given up for dead may still end.
  */
 export function unclaims(claimed: WaitingRecord): WaitingRecord {
-  const { unsure, pollAfter: _, ...call } = claimed;
+  const { unsure, ...call } = claimed;
   const others = answersWhere(unsure, (key) => !Object.hasOwn(call.requests, key));
   return { ...call, state: "waiting", leg: randomToken(), ...(others && { unsure: others }) };
 }

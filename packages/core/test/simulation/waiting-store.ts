@@ -99,7 +99,8 @@ export function createSimulatedStore(world: WaitingWorld) {
     /** The process of a record's claim. */
     claimantOf: ({ claim }: any): string | undefined => owners.get(claim?.token),
     /** The records as they are, whoever owns them. */
-    records: () => [...entries.values()].map(({ text }) => JSON.parse(text)),
+    records: () =>
+      [...entries].flatMap(([key, { text }]) => (key.startsWith("due/") ? [] : [JSON.parse(text)])),
   };
 }
 
