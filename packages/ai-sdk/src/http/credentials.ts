@@ -43,8 +43,10 @@ export function createCredentials(
   let current: Answer | undefined;
 
   const load = async (refused: RefusedToken | undefined, before: Answer | undefined) => {
-    const answer = await inOwnTime("auth", () =>
-      loadToken(auth!, { ...context, ...resource, refused, takesDpop: true }),
+    const answer = await whileRefreshed(() =>
+      inOwnTime("auth", () =>
+        loadToken(auth!, { ...context, ...resource, refused, takesDpop: true }),
+      ),
     );
     // A token that lacks a scope still serves other requests.
     return answer.token === undefined && refused?.status === 403 ? { ...before } : answer;
@@ -81,6 +83,22 @@ export function createCredentials(
       return [undefined, sent.token].includes(answer.token) ? undefined : answer;
     },
   };
+}
+
+/** A process that dies while it refreshes keeps others from it for three times as long as one waits for it. */
+const mostTries = 4;
+
+/** Asks again while another process refreshes the token: a call would fail that only has to wait. */
+async function whileRefreshed<T>(load: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await load();
+    } catch (error) {
+      const isUnderWay =
+        McpSessionError.isInstance(error) && error.data.reason === "refresh-under-way";
+      if (!isUnderWay || tries === mostTries) throw error;
+    }
+  }
 }
 
 /** Runs functions of the application within a time of their own. */

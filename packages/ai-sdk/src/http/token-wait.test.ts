@@ -27,6 +27,28 @@ const lateToken = async () => {
 };
 const never = () => new Promise<never>(() => undefined);
 
+// A call got an error where it only had to wait for the lease of a process that had died.
+test("a token that another process refreshes is asked for again, and the call is sent once", async () => {
+  let asked = 0;
+  const { server, step } = await start(
+    async () => {
+      asked += 1;
+      if (asked > 2) return await token();
+      const data = { reason: "refresh-under-way" } as const;
+      throw new McpSessionError("CONNECTION_UNAVAILABLE", "Another process refreshes it.", {
+        data,
+      });
+    },
+    { session: "stateful" },
+  );
+  await step({}, async (registry) => {
+    const tools = await registry.tools();
+    expect(await callForText(tools, "notes__add_note", { text: "tea" })).toBe("1 notes");
+  });
+  expect(asked).toBe(3);
+  expect(server.requests.filter(({ message }) => message?.method === "tools/call")).toHaveLength(1);
+});
+
 describe.each(["stateful", "stateless"] as const)("a token that does not come, %s,", (session) => {
   test("is not told as a server that is silent", async () => {
     const { server, step, events } = await start(never, { session, timeouts: { connectMs: 500 } });

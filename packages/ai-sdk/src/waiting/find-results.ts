@@ -1,16 +1,16 @@
-import { invalid } from "@durable-mcp/core/internal";
+import { invalid, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
 import { ownField } from "../base/own-field.ts";
-import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { isOpen, type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { agentNameOf } from "./sub-agents.ts";
 import { answerWithoutSecrets } from "../tools/provided-arguments.ts";
 import { replayOf } from "../tools/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
-import { contentModelOutput, plainModelOutput } from "../tools/model-output.ts";
+import { contentModelOutput, plainModelOutput, waitingModelOutput } from "../tools/model-output.ts";
 
 /** The most calls that may have placeholders in messages. Each costs a read of the store. */
 const maxCalls = 1_000;
@@ -40,7 +40,7 @@ type ResumeCall = (
 interface Results {
   /** The calls of the messages, in the order of their first places. */
   readonly calls: readonly WaitingCall[];
-  /** For each place its result; `undefined` as long as its call waits. */
+  /** For each place its result; `undefined` as long as its call waits, or the placeholder anew. */
   readonly filled: readonly (FilledIn | undefined)[];
 }
 
@@ -77,7 +77,10 @@ export async function findResults(
     if (call === undefined || !(await isCallOf(call, tools, place)))
       return failedWith(waiting.goneCall());
     matching.add(call);
-    if (isOpen(call)) return undefined;
+    if (isOpen(call)) {
+      const isLocked = call.call.kind === "authorization";
+      return isLocked ? placeholderOf(call, place, waiting.describeWaiting) : undefined;
+    }
     const key = JSON.stringify([place.id, place.toolName]);
     const result = made.get(key) ?? resultOf(call, tools, place);
     made.set(key, result);
@@ -149,6 +152,22 @@ async function resultOf(
     return failedWith(error);
   }
 }
+
+/** The placeholder anew: whether the user has signed in, one of a process that is gone does not say. */
+function placeholderOf(
+  { call }: StoredCall,
+  { toolCallId, repeats }: Placeholder,
+  describe: Describe,
+) {
+  const output = waitingResult({ ...describe(call), ...(repeats && { toolCallId, repeats }) });
+  return {
+    modelOutput: waitingModelOutput(output),
+    ui: availableAs(output),
+    isOpen: true,
+  } as const;
+}
+
+type Describe = LoadedWaiting["describeWaiting"];
 
 const availableAs = (output: unknown) => ({ state: "output-available", output }) as const;
 

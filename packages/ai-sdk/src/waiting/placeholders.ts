@@ -1,4 +1,4 @@
-import { isRecord, waitingCallOf } from "@durable-mcp/core/internal";
+import { isRecord, sameJson, waitingCallOf } from "@durable-mcp/core/internal";
 import { ownField } from "../base/own-field.ts";
 import {
   type ModelOutput,
@@ -122,6 +122,8 @@ export interface FilledIn {
   readonly ui:
     | { readonly state: "output-available"; readonly output: unknown }
     | { readonly state: "output-error"; readonly errorText: string };
+  /** Whether it is a placeholder, which says how the call is by now. */
+  readonly isOpen?: true | undefined;
 }
 
 /** How messages end: whether a user has written, or the model has spoken, after all calls. */
@@ -149,7 +151,8 @@ export function fillIn<MESSAGE>(
 ): MESSAGE[] {
   return replacePlaceholders(messages, (placeholder, part, form) => {
     const filled = find(placeholder);
-    if (filled === undefined) return part;
+    const own = form === "model" ? filled?.modelOutput : ownField(filled?.ui, "output");
+    if (filled === undefined || (filled.isOpen && sameJson(part["output"], own))) return part;
     if (form === "model") return { ...part, output: filled.modelOutput };
     // What AI SDK itself makes of a part: either an output or an error, and nothing preliminary.
     const { output: _output, errorText: _errorText, preliminary: _preliminary, ...kept } = part;

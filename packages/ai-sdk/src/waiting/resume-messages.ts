@@ -57,9 +57,10 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
       return isElsewhere ? await onSession(name, session, go) : await go();
     });
     const inOrder = filled.values();
+    const isOver = (at: number) => filled[at] !== undefined && !filled[at].isOpen;
     return {
       messages: fillIn(given, () => inOrder.next().value),
-      over: places.filter((_, at) => filled[at] !== undefined).map(({ toolName }) => toolName),
+      over: places.filter((_, at) => isOver(at)).map(({ toolName }) => toolName),
       stillWaiting: calls.filter((call) => isOpen({ call })),
       resumed: calls.filter((call) => !isOpen({ call })),
     };

@@ -51,6 +51,7 @@ export type ConnectionFailureReason =
  *
  * - `refused`: with a `status` the server refused the request, without one it took no connection.
  * - `authorization-required`: HTTP 401, or a login that only the user can make.
+ * - `refresh-under-way`: another process has begun to refresh the token, and gave none in time.
  * - `not-mcp`: the answer is not MCP, such as a page.
  * - `redirect`: the server answered with a redirect, which could carry the session id elsewhere.
  * - `other-era`: the client has sessions and the server none (2026-07-28 and later), or the reverse.
@@ -60,6 +61,7 @@ export type ConnectionFailureReason =
 export type UnavailableReason =
   | ConnectionFailureReason
   | "authorization-required"
+  | "refresh-under-way"
   | "not-mcp"
   | "redirect"
   | "other-era"

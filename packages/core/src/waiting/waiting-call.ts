@@ -22,7 +22,7 @@ interface KindOfWaiting {
   /** Whether the call itself takes answers: then they are sent to its server. */
   readonly takesAnswers: boolean;
   /** What has to happen before the call goes on, for the model. */
-  readonly waitsFor: (connection: string) => string;
+  readonly waitsFor: (connection: string, state: WaitingState) => string;
   /** Why nobody knows its outcome. */
   readonly leg: string;
   /** Why the call has expired. */
@@ -44,8 +44,10 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
   authorization: {
     type: "call-waits-for-sign-in",
     takesAnswers: false,
-    waitsFor: (connection) =>
-      `the user has to sign in to connection ${connection} first. It was not carried out, and it has not failed. Ask the user to sign in.`,
+    waitsFor: (connection, state) =>
+      state === "answering"
+        ? `the user has signed in to connection ${connection}, and a process sends it, or has perhaps sent it. It has not failed.`
+        : `the user has to sign in to connection ${connection} first. It was not carried out, and it has not failed. Ask the user to sign in.`,
     leg: "the step that made the call after the sign-in was interrupted",
     expired: "the user did not sign in",
   },
@@ -226,9 +228,9 @@ export function placeholderResult(call: WaitingCall): Record<string, unknown> {
 }
 
 /** For the model. */
-function waitingText({ connection, type }: WaitingCall): string {
+function waitingText({ connection, type, state }: WaitingCall): string {
   // A placeholder may come from a browser.
   const { waitsFor } =
     Object.values(waitingKinds).find((kind) => kind.type === type) ?? waitingKinds.input;
-  return `This call is not done yet: ${waitsFor(connection)} Do not make the call again; its result will take the place of this text.`;
+  return `This call is not done yet: ${waitsFor(connection, state)} Do not make the call again; its result will take the place of this text.`;
 }

@@ -46,9 +46,11 @@ export async function renew(
 ): Promise<Renewal> {
   const { records, now, timeoutMs } = context;
   const { isEnough, claimed: own } = options;
+  // The caller's own limit may be as long, and would say less. The pause after a failure is shorter.
+  const waitMs = Math.max(timeoutMs - 1_000, Math.min(timeoutMs, 2_000));
   let { signal } = options;
   let stored = first;
-  let waitsUntil = performance.now() + timeoutMs;
+  let waitsUntil = performance.now() + waitMs;
   for (;;) {
     const record = stored.record ?? newGrant(use);
     const { tokens, lease, unanswered } = record;
@@ -58,9 +60,11 @@ export async function renew(
     if (lost !== undefined) return { type: "over", stored, lost };
     const hasFailed = lease?.isPause === true && unanswered === undefined;
     if (isOthers && (hasFailed || performance.now() >= waitsUntil)) {
-      const late = `no token came within ${timeoutMs} ms, for another process has begun to refresh it`;
-      const why = hasFailed ? failedToRefresh(" a moment ago") : late;
-      return { type: "failed", error: notRefreshed(use, why) };
+      const late = `no token came within ${waitMs} ms, for another process has begun to refresh it`;
+      const [why, reason] = hasFailed
+        ? [failedToRefresh(" a moment ago"), "other" as const]
+        : [late, "refresh-under-way" as const];
+      return { type: "failed", error: notRefreshed(use, why, { data: { reason } }) };
     }
     if (isOthers) {
       await wait(50 + Math.random() * 150, signal);
@@ -70,7 +74,7 @@ export async function renew(
       if (renewal !== undefined && renewal.type !== "again") return renewal;
       // Whoever has asked goes on, also after its caller.
       if (renewal === undefined) await wait(Math.random() * 50, signal);
-      else [signal, waitsUntil] = [undefined, performance.now() + timeoutMs];
+      else [signal, waitsUntil] = [undefined, performance.now() + waitMs];
     }
     stored = await records.grant(use.principal, use.resourceId);
     if (tokens !== undefined && hasEnded(tokens, stored.record?.tokens)) {
@@ -229,7 +233,7 @@ const failedToRefresh = (when = "") =>
 function notRefreshed(
   { connection, url }: ResourceUse,
   why: string,
-  cause?: McpSessionError,
+  cause: Pick<McpSessionError, "data"> = { data: {} },
 ): McpSessionError {
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
@@ -237,10 +241,10 @@ function notRefreshed(
     {
       data: {
         ...{ connection, origin: url.origin },
-        reason: cause?.data.reason ?? "other",
-        ...(cause?.data.status !== undefined && { status: cause.data.status }),
+        reason: cause.data.reason ?? "other",
+        ...(cause.data.status !== undefined && { status: cause.data.status }),
       },
-      cause,
+      cause: McpSessionError.isInstance(cause) ? cause : undefined,
     },
   );
 }

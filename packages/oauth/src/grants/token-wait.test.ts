@@ -12,7 +12,7 @@ test("waits for a dead holder of the lease no longer than for a request, and say
   expect(code).toBe("CONNECTION_UNAVAILABLE");
   expect(message).toContain("no token came within 500 ms");
   expect(message).toContain("this one was not carried out");
-  expect(data.reason).toBe("other");
+  expect(data.reason).toBe("refresh-under-way");
   expect(server.refreshes()).toEqual([]);
 });
 
