@@ -89,6 +89,10 @@ interface SignInParts {
   readonly now: () => number;
 }
 
+function unlessStoreFailed(error: unknown): undefined {
+  if (!McpSessionError.isInstance(error) || error.code !== "STORE_FAILED") throw error;
+}
+
 /** The connection with its user's sign-in, if tokens come from there. Loads and reads nothing yet. */
 export function withSignIn(
   connection: LiveConnection,
@@ -108,7 +112,8 @@ export function withSignIn(
     const park: SignIn["park"] = async ({ onCall, ...call }) => {
       const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
       const own = { connection: name, url: new URL(url), session: keptAs, ...call };
-      const parked = await parkCall(await contextOf(own), own);
+      // An event has told of a store that fails. The model reads that the user has to sign in.
+      const parked = await parkCall(await contextOf(own), own).catch(unlessStoreFailed);
       if (parked === undefined) return undefined;
       onCall?.(parked);
       const isOver = ["expired", "withdrawn", "outcome-unknown"].includes(parked.state);

@@ -1,5 +1,6 @@
 /** The tool calls in which agents run: how they wait with their agents' calls, and how they go on. */
 
+import { McpSessionError } from "@durable-mcp/core";
 import { invalid, waitingResult } from "@durable-mcp/core/internal";
 import type { AgentToolCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type {
@@ -214,16 +215,20 @@ export async function resumeAgentCall(
       const [json] = JSON.parse(JSON.stringify([output ?? null])) as [unknown];
       return { type: "settles", answer: { result: { output: json } } };
     } catch (error) {
-      await withdrawAll(agents, abortSignal?.aborted ? call.waitsFor : []);
-      // What is aborted goes on from where it was.
-      if (abortSignal?.aborted) return { type: "not-sent", error };
+      // It goes on from where it was: what was aborted, and what failed because the store did.
+      const goesOn =
+        abortSignal?.aborted ||
+        (McpSessionError.isInstance(error) && error.code === "STORE_FAILED");
+      await withdrawAll(agents, goesOn ? call.waitsFor : []);
+      if (goesOn) return { type: "not-sent", error };
       const message = error instanceof Error ? error.message : String(error);
       return { type: "settles", answer: { error: { code: -32_603, message } } };
     }
   };
   // Nothing is done if another process was first.
-  await sendClaimed(await stored.contextOf(call), parked, run).catch(unlessOver);
+  const sent = await sendClaimed(await stored.contextOf(call), parked, run).catch(unlessOver);
   abortSignal?.throwIfAborted();
+  if (sent?.failure) throw sent.failure.error;
   return (await stored.read(call.id)) ?? parked;
 }
 
