@@ -92,8 +92,9 @@ async function subAgent(fault: Fault | undefined, armed: number) {
     told = toolResults(model);
   };
   const answer = async () => {
-    for (const { id, type, state } of await sessions().waiting("chat", use))
-      if (type === "question" && state === "waiting") await sessions().answer("chat", id, yes, use);
+    for (const call of await sessions().waiting("chat", use))
+      if (call.type === "question" && call.state === "waiting")
+        await sessions().answer("chat", call.id, yes, use);
   };
   await converse(store, armed, [
     step([[delegate], "x"], [[order], "y"]),
