@@ -1,6 +1,8 @@
 import { waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import { once } from "../base/once.ts";
+import { waitingLimits } from "../connection/define-connection.ts";
 import { type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
 /** The calls of the application's own tools that wait, while the model goes on. */
@@ -26,12 +28,16 @@ export function joinRepeats(
     const own = waiting.filter(
       (call) => call.connection === connection.name && call.type !== "sub-agent",
     );
+    const { name, definition } = connection;
+    const { record } = waitingLimits(definition.options) ?? {};
+    const orphans = record === "first" && once(() => findOrphans(stored, name));
     connection.repeatOf =
-      own.length === 0
+      own.length === 0 && !orphans
         ? undefined
         : async (tool, input, toolCallId) => {
-            const identity = { connection: connection.name, method: "tools/call", tool, input };
-            return await join(stored, own, identity, toolCallId);
+            const identity = { connection: name, method: "tools/call", tool, input };
+            const all = orphans ? [...own, ...(await orphans())] : own;
+            return await join(stored, all, identity, toolCallId);
           };
   }
   const agents = waiting.filter(({ type }) => type === "sub-agent");
@@ -44,24 +50,39 @@ export function joinRepeats(
   };
 }
 
+/** The calls of a connection whose processes died before any conversation had a placeholder: one list of the store. */
+async function findOrphans(stored: StoredCalls, connection: string) {
+  const { upToDate } = await loadWaiting();
+  const context = await stored.contextOf({ connection });
+  const all = (await context.calls.list()).filter(({ call }) => call.connection === connection);
+  const current = await Promise.all(all.map((each) => upToDate(context, each)));
+  return current.map(({ call }) => call).filter(({ isOrphan, path }) => isOrphan && !path);
+}
+
 /** Notes that a call repeats one of these. @returns its placeholder; `undefined` if it repeats none */
 async function join(
   stored: StoredCalls,
-  waiting: readonly WaitingCall[],
+  waiting: readonly Pick<WaitingCall, "id">[],
   identity: Parameters<LoadedWaiting["hasDigest"]>[0],
   toolCallId: string,
 ): Promise<WaitingResult | undefined> {
-  const { describeWaiting, hasDigest, isRepeated } = await loadWaiting();
+  const { delivers, describeWaiting, hasDigest, isRepeated, waitingFailure } = await loadWaiting();
   for (const { id } of waiting) {
     const found = await stored.read(id);
     if (found === undefined || found.call.isDelivered) continue;
     const { call } = found;
     if (!(await hasDigest(identity, call.digest))) continue;
-    const isKnown = call.toolCallId === toolCallId || call.repeatedBy?.includes(toolCallId);
+    const isOwn = call.toolCallId === toolCallId || call.repeatedBy?.includes(toolCallId);
     const { calls } = await stored.contextOf(call);
-    const joined = isKnown || (await calls.replace(found, isRepeated(call, toolCallId)));
+    // An orphan's id may be one that the model gives again.
+    const isKnown = isOwn && !call.isOrphan;
+    const isLost = call.isOrphan && call.state === "outcome-unknown";
+    const next = isRepeated(call, toolCallId);
+    const joined = isKnown || (await calls.replace(found, isLost ? delivers(next) : next));
     // Another process has changed the call.
     if (!joined) return await join(stored, waiting, identity, toolCallId);
+    // It is told once: a model that has checked may make the call again.
+    if (isLost) throw waitingFailure(call);
     return waitingResult({ ...describeWaiting(call), toolCallId, repeats: true });
   }
   return undefined;

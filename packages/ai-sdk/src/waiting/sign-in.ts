@@ -16,7 +16,7 @@ import {
   type McpConnection,
 } from "../connection/mcp-connection.ts";
 import type { SignIn } from "../connection/waiting-parts.ts";
-import { createStoredCalls, loadWaiting } from "./stored-calls.ts";
+import { createStoredCalls, isStoreFailure, loadWaiting } from "./stored-calls.ts";
 import { isPausing, type WaitingSource } from "./waiting-source.ts";
 
 type AuthorizationSource = GetToken & Required<Pick<GetToken, "authorizationFor">>;
@@ -89,10 +89,6 @@ interface SignInParts {
   readonly now: () => number;
 }
 
-function unlessStoreFailed(error: unknown): undefined {
-  if (!McpSessionError.isInstance(error) || error.code !== "STORE_FAILED") throw error;
-}
-
 /** The connection with its user's sign-in, if tokens come from there. Loads and reads nothing yet. */
 export function withSignIn(
   connection: LiveConnection,
@@ -113,7 +109,9 @@ export function withSignIn(
       const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
       const own = { connection: name, url: new URL(url), session: keptAs, ...call };
       // An event has told of a store that fails. The model reads that the user has to sign in.
-      const parked = await parkCall(await contextOf(own), own).catch(unlessStoreFailed);
+      const parked = await parkCall(await contextOf(own), own).catch((error: unknown) => {
+        if (!isStoreFailure(error)) throw error;
+      });
       if (parked === undefined) return undefined;
       onCall?.(parked);
       const isOver = ["expired", "withdrawn", "outcome-unknown"].includes(parked.state);

@@ -1,6 +1,5 @@
 /** The tool calls in which agents run: how they wait with their agents' calls, and how they go on. */
 
-import { McpSessionError } from "@durable-mcp/core";
 import { invalid, waitingResult } from "@durable-mcp/core/internal";
 import type { AgentToolCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type {
@@ -23,7 +22,13 @@ import {
 } from "../tools/tool-call-scope.ts";
 import type { RepeatedCalls } from "./repeats.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
-import { isOpen, loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
+import {
+  isOpen,
+  isStoreFailure,
+  loadWaiting,
+  type StoredCalls,
+  unlessOver,
+} from "./stored-calls.ts";
 
 /** A call of one of the application's tools, in a run. */
 interface OwnToolCall extends AgentToolCall {
@@ -215,10 +220,8 @@ export async function resumeAgentCall(
       const [json] = JSON.parse(JSON.stringify([output ?? null])) as [unknown];
       return { type: "settles", answer: { result: { output: json } } };
     } catch (error) {
-      // It goes on from where it was: what was aborted, and what failed because the store did.
-      const goesOn =
-        abortSignal?.aborted ||
-        (McpSessionError.isInstance(error) && error.code === "STORE_FAILED");
+      // What is aborted goes on from where it was, and so does what the store has failed.
+      const goesOn = abortSignal?.aborted || isStoreFailure(error);
       await withdrawAll(agents, goesOn ? call.waitsFor : []);
       if (goesOn) return { type: "not-sent", error };
       const message = error instanceof Error ? error.message : String(error);

@@ -131,6 +131,8 @@ const fields = {
   ),
   /** Of the tool, when the call began to wait for a sign-in. */
   annotations: z.optional(record),
+  /** Whether its process died in the step that made it, so that no conversation has its placeholder. */
+  isOrphan: yes,
   /** Whether a conversation has got the result. */
   isDelivered: yes,
   /** Of the first of several calls that are alike: the number of the first that may not be delivered. */
