@@ -13,7 +13,7 @@ import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
 import { isParked, resumeParked } from "./resume-parked.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
 import { isOpen, type StoredCalls, unlessOver } from "./stored-calls.ts";
-import { isAgentCall, resumeAgentCall } from "./sub-agents.ts";
+import { isAgentCall, resumeAgentCall } from "./resume-agent-call.ts";
 
 const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
 

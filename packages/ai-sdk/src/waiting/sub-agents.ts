@@ -2,13 +2,7 @@
 
 import { invalid, waitingResult } from "@durable-mcp/core/internal";
 import type { AgentToolCall, WaitingResult } from "@durable-mcp/core/waiting";
-import type {
-  AgentsWaiting,
-  ClaimedOutcome,
-  StoredCall,
-  WaitingRecord,
-} from "@durable-mcp/core/waiting/internal";
-import type { ToolSet } from "ai";
+import type { AgentsWaiting } from "@durable-mcp/core/waiting/internal";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import {
   type AgentsInTool,
@@ -21,14 +15,8 @@ import {
   waitIn,
 } from "../tools/tool-call-scope.ts";
 import type { RepeatedCalls } from "./repeats.ts";
-import { findPlaceholders, type Placeholder } from "./placeholders.ts";
-import {
-  isOpen,
-  isStoreFailure,
-  loadWaiting,
-  type StoredCalls,
-  unlessOver,
-} from "./stored-calls.ts";
+import { findPlaceholders } from "./placeholders.ts";
+import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 
 /** A call of one of the application's tools, in a run. */
 interface OwnToolCall extends AgentToolCall {
@@ -38,8 +26,6 @@ interface OwnToolCall extends AgentToolCall {
   readonly withStored: <T>(use: (stored: StoredCalls | undefined) => Promise<T>) => Promise<T>;
   readonly repeats?: RepeatedCalls | undefined;
 }
-
-type Execute = (...args: any[]) => unknown;
 
 /**
  * Executes a tool in which agents may run. While a call of theirs waits, the result is a placeholder, and the tool is
@@ -79,7 +65,7 @@ async function* unlessRepeated(
 }
 
 /** Executes a tool in its scope. Models give ids again, so the tool finds by the time that the scope is its own. */
-function startIn(scope: ToolCallScope, execute: () => unknown): unknown {
+export function startIn(scope: ToolCallScope, execute: () => unknown): unknown {
   return enterToolCall(scope, () => {
     scope.isStarting = true;
     try {
@@ -90,7 +76,7 @@ function startIn(scope: ToolCallScope, execute: () => unknown): unknown {
   });
 }
 
-type OwnScope = ToolCallScope & { readonly agents: AgentsInTool };
+export type OwnScope = ToolCallScope & { readonly agents: AgentsInTool };
 type End = () => Promise<WaitingResult | undefined>;
 
 async function endSoon({ agents }: OwnScope, result: unknown, end: End) {
@@ -143,7 +129,7 @@ async function keep(
  *
  * @throws {McpSessionError} `CONNECTION_INVALID` for a call that waits in an agent whose messages are not kept
  */
-async function whatWaits({ toolName, agents }: OwnScope) {
+export async function whatWaits({ toolName, agents }: OwnScope) {
   const { begun, waiting } = agents;
   const all =
     waiting.length === 0
@@ -161,7 +147,10 @@ async function whatWaits({ toolName, agents }: OwnScope) {
 }
 
 /** Takes back what waits in a tool call: no later step would bring a result to it. */
-async function withdrawAll(agents: AgentsInTool, but: readonly string[] = []): Promise<void> {
+export async function withdrawAll(
+  agents: AgentsInTool,
+  but: readonly string[] = [],
+): Promise<void> {
   agents.isOver = true;
   const lost = agents.waiting.filter(({ call }) => !but.includes(call.id));
   await Promise.all(lost.map(({ withdraw }) => withdraw().catch(unlessOver)));
@@ -176,83 +165,3 @@ export const withAgentName = <TOOL extends object>(tool: TOOL, name: string): TO
 });
 export const agentNameOf = (tool: object | undefined): unknown =>
   tool && Reflect.get(tool, agentName);
-
-/** Whether a call is that of a tool in which agents run, and waits. */
-export function isAgentCall({ call: { kind, state } }: StoredCall): boolean {
-  return kind === "agent" && state === "waiting";
-}
-
-/**
- * Executes a tool again in which agents run, when one of them can go on.
- *
- * @param tool the tool of that name in this step
- * @returns the call as it is then
- * @throws {McpSessionError} `CONNECTION_INVALID` without the tool; `STORE_FAILED`
- */
-export async function resumeAgentCall(
-  stored: StoredCalls,
-  parked: StoredCall,
-  { toolName, toolCallId, input }: Placeholder,
-  tool: ToolSet[string] | undefined,
-  abortSignal?: AbortSignal,
-): Promise<StoredCall> {
-  const { call } = parked;
-  if (await waitsOnly(stored, call)) return parked;
-  const { execute } = (tool ?? {}) as { execute?: Execute };
-  if (execute === undefined) {
-    const field = `tools.${toolName}`;
-    throw invalid(
-      field,
-      `${field} is missing: a call of its agent has its result, and it goes on.`,
-    );
-  }
-  const { sendClaimed } = await loadWaiting();
-  const agents: AgentsInTool = { histories: call.histories ?? [], begun: [], waiting: [] };
-  const scope = { toolName, toolCallId, around: currentToolCall(), agents };
-  const run = async (): Promise<ClaimedOutcome> => {
-    try {
-      const use = { toolCallId, messages: [], abortSignal };
-      const result = startIn(scope, () => execute.call(tool, input, use));
-      const output = isAsyncIterable(result) ? await lastOf(scope, result) : await result;
-      const waits = await whatWaits(scope);
-      if (waits !== undefined) return { type: "waits-on", ...waits };
-      // As the store has it.
-      const [json] = JSON.parse(JSON.stringify([output ?? null])) as [unknown];
-      return { type: "settles", answer: { result: { output: json } } };
-    } catch (error) {
-      // What is aborted goes on from where it was, and so does what the store has failed.
-      const goesOn = abortSignal?.aborted || isStoreFailure(error);
-      await withdrawAll(agents, goesOn ? call.waitsFor : []);
-      if (goesOn) return { type: "not-sent", error };
-      const message = error instanceof Error ? error.message : String(error);
-      return { type: "settles", answer: { error: { code: -32_603, message } } };
-    }
-  };
-  // Nothing is done if another process was first.
-  const sent = await sendClaimed(await stored.contextOf(call), parked, run).catch(unlessOver);
-  abortSignal?.throwIfAborted();
-  if (sent?.failure) throw sent.failure.error;
-  return (await stored.read(call.id)) ?? parked;
-}
-
-/** Whether no agent of a call can go on yet. What is in no store of this run may have its result. */
-async function waitsOnly(stored: StoredCalls, { waitsFor = [] }: WaitingRecord): Promise<boolean> {
-  const open = await Promise.all(
-    waitsFor.map(async (id) => {
-      const known = await stored.read(id);
-      const found = known && (await stored.look(known));
-      // Whether the user has signed in is not in the store.
-      if (found === undefined || !isOpen(found) || found.call.kind === "authorization")
-        return false;
-      return found.call.kind !== "agent" || (await waitsOnly(stored, found.call));
-    }),
-  );
-  return open.every(Boolean);
-}
-
-async function lastOf(scope: OwnScope, results: AsyncIterable<unknown>): Promise<unknown> {
-  let last: unknown;
-  const inScope = resultsInContext((use) => enterToolCall(scope, use), results);
-  for await (const result of inScope) last = result;
-  return last;
-}

@@ -14,7 +14,7 @@ import {
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";
-import type { StoredCall, WaitingStore } from "./waiting-store.ts";
+import type { CreationTries, StoredCall, WaitingStore } from "./waiting-store.ts";
 
 /** Whether an error comes however often it is tried: the store does not take the record. */
 const isFinal = (error: unknown) =>
@@ -35,6 +35,7 @@ export async function insist<T>(
   try {
     return await tryInsistently(closeTimeoutMs, write, isFinal);
   } catch (cause) {
+    if (McpSessionError.isInstance(cause) && cause.code === "NOT_WAITING") throw cause;
     const error = notKept(call, fate, cause);
     const { code, message, data } = error;
     const told = new McpSessionError(code, message, { data });
@@ -62,8 +63,13 @@ export const unsent =
  *
  * @returns the stored one, the same `call` if it is ours, or another process's in its place
  */
-export async function createOnce(calls: WaitingStore, call: WaitingRecord): Promise<StoredCall> {
-  const stored = await calls.create(call).catch(async (error: unknown) => {
+export async function createOnce(
+  calls: WaitingStore,
+  call: WaitingRecord,
+  tries?: CreationTries,
+): Promise<StoredCall> {
+  const stored = await calls.create(call, tries).catch(async (error: unknown) => {
+    if (isFinal(error)) throw error;
     const current = await calls.read(call.id).catch(() => undefined);
     if (current === undefined) throw error;
     return current;
@@ -73,7 +79,8 @@ export async function createOnce(calls: WaitingStore, call: WaitingRecord): Prom
 
 /** Keeps a new call that was sent, and tells of it. @returns as `createOnce` */
 export async function keepNew(context: WaitingContext, call: WaitingRecord): Promise<StoredCall> {
-  const stored = await insist(context, call, () => createOnce(context.calls, call));
+  const tries = {};
+  const stored = await insist(context, call, () => createOnce(context.calls, call, tries));
   if (stored.call === call) await tellWaiting(context, call);
   return stored;
 }

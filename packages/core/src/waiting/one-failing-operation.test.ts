@@ -151,3 +151,30 @@ test.for(["late", "first"] as const)(
     expect(events.find(({ type }) => type === "store-failed")).toMatchObject(told);
   },
 );
+
+test("a call of an agent session that was ended meanwhile is not created again", async () => {
+  const memory = createMemoryStore();
+  let isEnded = false;
+  const put: SessionStore["put"] = async (...record) => {
+    const result = await memory.put(...record);
+    if (isEnded || !record[0].startsWith("[")) return result;
+    isEnded = true;
+    // The store answers late: meanwhile somebody ends the chat.
+    for (const { key } of (await memory.list({ prefix: "", limit: 100 })).records)
+      await memory.delete(key);
+    throw new McpSessionError("STORE_FAILED", "No answer came in time.");
+  };
+  const server = startLedger("task of 2026-07-28", "left");
+  const waiting = createWaitingCalls({
+    ...{ sessionId: "chat", principal, connection: "lab", url, afterMs: 0 },
+    store: { ...memory, put },
+  });
+  const wrapped: ReturnType<typeof createWaitingFetch> = waiting.wrap(server.fetch);
+  const init = { method: "POST", body: JSON.stringify(server.request), headers: server.headers };
+  const [answer] = await readMessages(await wrapped(url, init, { toolCallId: "1" }));
+  expect(answer.error).toMatchObject({
+    message: expect.stringContaining("The agent session was ended"),
+    data: { code: "NOT_WAITING" },
+  });
+  expect((await memory.list({ prefix: "", limit: 100 })).records).toEqual([]);
+});

@@ -5,6 +5,7 @@ import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import type { WaitingKind } from "./waiting-call.ts";
 import { isKeepable, waitsOn } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
+import type { CreationTries } from "./waiting-store.ts";
 
 /** A tool call that only goes on when the user has signed in. */
 interface ParkedCall {
@@ -109,10 +110,13 @@ async function keepOnce(
   const kept = complete(await beginCall(context, kind, identity, { url, request }));
   if (kept === undefined || !isKeepable(kept, context.limits.maxBytes)) return undefined;
   let isNew = false;
+  const tries = new Map<string, CreationTries>();
   const find = async () => {
-    const { stored } = await findTurn(context, identity, (id) =>
-      createOnce(context.calls, { ...kept, id }),
-    );
+    const { stored } = await findTurn(context, identity, (id) => {
+      const own = tries.get(id) ?? {};
+      tries.set(id, own);
+      return createOnce(context.calls, { ...kept, id }, own);
+    });
     isNew = stored.call.leg === kept.leg;
     return isNew ? stored.call : (await upToDate(context, stored)).call;
   };

@@ -179,10 +179,8 @@ export function waitsOn(
 }
 
 /** A model has made the call again while it waits. From now on a conversation has its placeholder. */
-export function isRepeated(
-  { isOrphan: _, ...call }: WaitingRecord,
-  toolCallId: string,
-): WaitingRecord {
+export function isRepeated(before: WaitingRecord, toolCallId: string): WaitingRecord {
+  const { isOrphan: _, ...call } = before;
   return { ...call, repeatedBy: [...(call.repeatedBy ?? []), toolCallId] };
 }
 

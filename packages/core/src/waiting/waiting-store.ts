@@ -4,12 +4,21 @@ import type { JsonValue, SessionStore, StoredValue } from "../stores/session-sto
 import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
 import { createDueIndex, createReference } from "./due-calls.ts";
 import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
+import { sessionEnded } from "./waiting-failure.ts";
 import { newestVersion, parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
 /** A record and its revision. */
 export interface StoredCall {
   readonly call: WaitingRecord;
   readonly revision: string;
+}
+
+/**
+ * What is known of the attempts to create a record. Who ends its agent session deletes its entry, too: one that was
+ * there and is not any more says that the record was, perhaps.
+ */
+export interface CreationTries {
+  hadEntry?: true;
 }
 
 /** The waiting calls of one agent session and principal in a store. */
@@ -56,9 +65,11 @@ export function createWaitingStore(
     },
     /** What stands in a call's place, by whatever release. */
     value: async (id: string): Promise<JsonValue | undefined> => (await get(id))?.value,
-    /** @returns the stored record, or another process's in its place */
-    async create(call: WaitingRecord): Promise<StoredCall> {
+    /** @returns the stored record, or another process's in its place @throws `NOT_WAITING`, see `CreationTries` */
+    async create(call: WaitingRecord, tries: CreationTries = {}): Promise<StoredCall> {
       const takeBack = await due?.prepare(call);
+      if (takeBack && tries.hadEntry) throw await endedMeanwhile(takeBack);
+      tries.hadEntry = true;
       const result = await put(call, null);
       if (result.ok) return { call, revision: result.revision };
       await takeBack?.();
@@ -84,9 +95,7 @@ export function createWaitingStore(
       await store.delete(waitingKey(of, call.id), revision);
       await due?.forget(call).catch(() => undefined);
     },
-    async touch(id: string, at: number): Promise<void> {
-      await store.touch(waitingKey(of, id), at);
-    },
+    touch: async (id: string, at: number) => await store.touch(waitingKey(of, id), at),
     /** When a record was last put or touched. */
     async lastUse({ call, revision }: StoredCall): Promise<number | undefined> {
       const query = { prefix: waitingKey(of, call.id), owner, limit: pageSize };
@@ -121,6 +130,11 @@ async function listAll(
     ({ cursor } = page);
   } while (cursor !== undefined);
   return found;
+}
+
+async function endedMeanwhile(takeBack: () => Promise<void>) {
+  await takeBack();
+  return sessionEnded("withdrawn");
 }
 
 function unreadable() {
