@@ -138,7 +138,8 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    */
   waiting(sessionId: string, use: { readonly principal: Principal }): Promise<WaitingEntry[]>;
   /**
-   * Answers the questions of a waiting call, in any process: one request, sent at most once. It opens no session.
+   * Answers the questions of a waiting call, in any process. No call is carried out twice: only to the server of a
+   * task or stream does an answer that may be lost go out again, which ignores the second. It opens no session.
    *
    * @param responses an answer for each question, under the server's keys
    * @param use.round the round that the answers are for; by default any

@@ -39,7 +39,7 @@ export interface RunWaiting {
    */
   find(id: string): Promise<AnsweredCall | undefined>;
   /**
-   * Answers the questions of a call: claims it, and sends one request, at most once.
+   * Answers the questions of a call: claims it, and sends one request, as `answer` of durable sessions does.
    *
    * @param responses an answer for each question, under the server's keys
    * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`

@@ -168,8 +168,8 @@ const answerChecks: OptionChecks<AnswerWaitingCallOptions> = {
 };
 
 /**
- * Answers the questions of a waiting call, in any process: one request. Of several answers at once one is sent.
- *
+ * Answers a waiting call, in any process; of several answers at once one is sent. An answer to a task or stream that may
+ * be lost goes out again, also by `checkWaitingCalls`: its server ignores the second.
  * @param responses an answer for each question, under the server's keys
  * @returns the call: `waiting` if the server asks more, `settled` with the result, `expired`, `outcome-unknown`
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; `INPUT_INVALID` for answers of another shape;
