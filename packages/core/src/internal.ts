@@ -54,6 +54,7 @@ export {
   type ConnectionFailure,
   connectionFailure,
   describeFailure,
+  mayHaveRun,
 } from "./wire/connection-failure.ts";
 export { isSafeQuestion } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";

@@ -164,7 +164,7 @@ describe("requestError", () => {
     [403, false],
     [404, false],
     [429, false],
-    [503, false],
+    [503, true],
   ])("says of a call that was refused with %i whether that is unknown: %s", (status, isUnknown) => {
     const { code, message } = requestError(answered(status), call) as McpSessionError;
     expect(code).toBe("CONNECTION_UNAVAILABLE");

@@ -3,6 +3,7 @@ import {
   type ConnectionFailure,
   connectionFailure,
   isRecord,
+  mayHaveRun,
   oneLine,
 } from "@durable-mcp/core/internal";
 
@@ -68,11 +69,6 @@ function fromConnection(connection: ConnectionFailure): RequestFailure {
   return { reason: connection.reason, mayHaveRun: connection.sent === "perhaps", connection };
 }
 
-/** Whether a server, or what stands before it, may answer so after it has begun the work. */
-function mayFollowRequest(status: number): boolean {
-  return status === 408 || (status >= 500 && status !== 503);
-}
-
 /** What `@ai-sdk/mcp` throws when only the user can log in, or when the login fails. */
 const ofLogin = /^(?:UnauthorizedError|MCPClientOAuthError|AuthorizationServerMismatchError)$/;
 
@@ -81,7 +77,8 @@ function refusal(status: number, body: string): RequestFailure {
   const said = wordsOf(body);
   if (status === 401) return { reason: "authorization-required", mayHaveRun: false, status, said };
   if (status < 300) return { reason: "not-mcp", mayHaveRun: true, status };
-  return { reason: "refused", mayHaveRun: mayFollowRequest(status), status, said };
+  // Clients forget the headers.
+  return { reason: "refused", mayHaveRun: mayHaveRun(status), status, said };
 }
 
 /** Clients call a JSON-RPC error of the server so. System errors have codes that are words. */

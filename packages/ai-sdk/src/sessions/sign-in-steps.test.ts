@@ -15,7 +15,8 @@ import {
   user,
 } from "../../test/sign-in-application.ts";
 import { yes } from "../../test/asking-server.ts";
-import { answer } from "../../test/notebook-server.ts";
+import { sendText } from "../../../core/test/http-server.ts";
+import { answer, on } from "../../test/notebook-server.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
@@ -179,6 +180,22 @@ describe("a call that waits for a sign-in", () => {
     app.server.release();
     await hung;
     expect(app.calls()).toHaveLength(1);
+  });
+
+  test("has an unknown outcome after a gateway's 503, and is not sent again", async () => {
+    const app = await startLockedNotebook();
+    const messages = await parkCalls(app, [addNote("tea")]);
+    await app.signIn();
+    let calls = 0;
+    app.server.intercept(
+      on("tools/call", (_, response) => {
+        calls += 1;
+        sendText(response, 503);
+      }),
+    );
+    const { told } = await app.step(messages, ["I check."]);
+    expect(told).toEqual([expect.stringContaining("carried out is unknown; check before")]);
+    expect(calls).toBe(1);
   });
 
   test("that is settled, by a step that died before it saved, is delivered in the next", async () => {

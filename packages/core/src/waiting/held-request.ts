@@ -3,6 +3,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import { refusesUnprocessed } from "../session/lost-session.ts";
 import { connectionBroke, type Failed, outcomeUnknown } from "../session/session-errors.ts";
+import { mayHaveRun } from "../wire/connection-failure.ts";
 import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
 import {
   isRequest,
@@ -20,13 +21,7 @@ import {
 } from "../wire/read-answer.ts";
 import { sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type InputResponses, isSafeQuestion } from "./input-request.ts";
-import {
-  gateStatuses,
-  legRefused,
-  type LegOptions,
-  type LegOutcome,
-  mayHaveRun,
-} from "./send-leg.ts";
+import { gateStatuses, legRefused, type LegOptions, type LegOutcome } from "./send-leg.ts";
 import type { Question } from "./waiting-life.ts";
 import { areRequests, type Held, type WaitingRecord } from "./waiting-record.ts";
 

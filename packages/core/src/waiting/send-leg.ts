@@ -5,6 +5,7 @@ import { abortable } from "../base/bounded-wait.ts";
 import { refusesUnprocessed } from "../session/lost-session.ts";
 import { connectionBroke, failed, type Failed, outcomeUnknown } from "../session/session-errors.ts";
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
+import { mayHaveRun } from "../wire/connection-failure.ts";
 import { answerIn, letGo, readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type InputResponses, isSafeQuestion } from "./input-request.ts";
@@ -112,15 +113,6 @@ export function legRefused(request: Failed): McpSessionError {
     "the server refused the request, and nothing was carried out. The call still waits; try again.";
   const reason = request.status === 401 ? "authorization-required" : "refused";
   return failed("CONNECTION_UNAVAILABLE", request, why, reason);
-}
-
-/**
- * What a server, or what stands before it, answers after it may have begun the work. A proxy answers 503 by itself,
- * also when the server has taken the request. Only a server that has not begun asks to come back later.
- */
-export function mayHaveRun(status: number, headers: Headers): boolean {
-  if (status === 503) return !headers.has("retry-after");
-  return status === 408 || status >= 500;
 }
 
 /** Whether a request was certainly not carried out, as its HTTP answer says. */

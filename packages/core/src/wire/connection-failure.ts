@@ -120,3 +120,14 @@ export function describeFailure({ sent, reason, code }: ConnectionFailure): stri
     reason === "timeout" ? "no answer came in time" : "the connection broke before an answer came";
   return `${what}${withCode}.`;
 }
+
+/**
+ * What a server, or what stands before it, answers after it may have begun the work. A proxy answers 503 by itself,
+ * also when the server has taken the request. Only a server that has not begun asks to come back later.
+ *
+ * @param headers @default unknown
+ */
+export function mayHaveRun(status: number, headers?: Headers): boolean {
+  if (status === 503) return headers?.has("retry-after") !== true;
+  return status === 408 || status >= 500;
+}

@@ -4,6 +4,7 @@ import {
   describeFailure,
   endpointName,
   isRecord,
+  mayHaveRun,
 } from "@durable-mcp/core/internal";
 
 /** How requests are sent. */
@@ -67,7 +68,7 @@ export async function sendRequest(
   };
   try {
     const response = await send(onceFetch, signal);
-    isAnswered = response.status >= 400 && !mayFollowWork(response.status, response.headers);
+    isAnswered = response.status >= 400 && !mayHaveRun(response.status, response.headers);
     return readAnswer(response, await response.text());
   } catch (error) {
     if (McpSessionError.isInstance(error)) {
@@ -132,13 +133,7 @@ function failed(
 function sentBefore({ data: { reason, status } }: McpSessionError): RequestFailed["sent"] {
   if (reason === "redirect") return "answered";
   if (status === undefined) return "no";
-  return status >= 400 && !mayFollowWork(status) ? "answered" : "perhaps";
-}
-
-/** A gateway gives up with these statuses whether the server works or not. With `Retry-After` it has not begun. */
-function mayFollowWork(status: number, headers?: Headers): boolean {
-  const isRefusal = status === 503 && headers?.has("retry-after") === true;
-  return status === 408 || (status >= 500 && !isRefusal);
+  return status >= 400 && !mayHaveRun(status) ? "answered" : "perhaps";
 }
 
 /** Errors before anything was sent are of this project or of oauth4webapi, about metadata and keys. */
@@ -149,7 +144,7 @@ function wordsOf(error: unknown): string {
 function readAnswer({ status, headers }: Response, text: string): ServerAnswer {
   const contentType = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   const isJson = contentType === "application/json" || contentType.endsWith("+json");
-  const isUncertain = mayFollowWork(status, headers);
+  const isUncertain = mayHaveRun(status, headers);
   const dpopNonce = headers.get("dpop-nonce");
   return { type: "answer", status, text, json: jsonObject(text), isJson, isUncertain, dpopNonce };
 }
