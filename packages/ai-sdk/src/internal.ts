@@ -50,4 +50,5 @@ export { leastIdleMs, type ListedRecord, parseRecordOwner } from "./records/slot
 export { recordOwner } from "./records/slot-record.ts";
 export { listRecords } from "./records/stored-records.ts";
 export { inParallel } from "./base/in-parallel.ts";
+export { createBoundedStore } from "./records/bounded-store.ts";
 export { deleteUnusedCalls, type ListedCall } from "./waiting/waiting-records.ts";

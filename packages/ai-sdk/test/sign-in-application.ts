@@ -26,7 +26,7 @@ export const user: ModelMessage = { role: "user", content: "Work." };
 export const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /** Counts what is asked of a store. */
-function countedStore(store: SessionStore, operations: string[]): SessionStore {
+export function countedStore(store: SessionStore, operations: string[]): SessionStore {
   return new Proxy(store, {
     get(target, name: keyof SessionStore) {
       const own = target[name] as (...args: unknown[]) => unknown;

@@ -183,7 +183,7 @@ function addWaiting(program: Command): void {
 
   addRowFilter(addStoreOptions(waiting.command("list")))
     .description("List the calls that wait, and what a person has to do.")
-    .option("--all", "those that are over, too")
+    .option("--all", "also those that are over, or were left by an earlier release")
     .action(async (options, command: Command) =>
       (await import("./waiting/list.ts")).listWaiting(options, command),
     );

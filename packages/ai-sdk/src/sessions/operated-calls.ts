@@ -65,37 +65,23 @@ export interface OperatedCalls {
 
 export function createOperatedCalls(context: SessionsContext): OperatedCalls {
   const { store, agent } = context;
-  const read = async (of: Pick<OpenCall, "sessionId" | "principal">, id: string) => {
-    const { createWaitingStore, parseWaitingRecord } = await loadWaiting();
-    return parseWaitingRecord(await createWaitingStore(store, { agent, ...of }).value(id));
-  };
   return {
     async waiting(query = {}) {
-      const { cursor: start, limit = 100, ...selected } = checkOptions(openCallsSchema, query);
+      const { cursor, limit = 100, ...selected } = checkOptions(openCallsSchema, query);
       if ("principal" in selected) recordOwner(selected.principal);
-      const { describeWaiting, isOpen, listEntries } = await loadWaiting();
-      const calls: OpenCall[] = [];
-      let cursor = start;
-      do {
-        const rest = { cursor, limit: limit - calls.length };
-        const page = await listEntries(store, { agent, ...selected }, rest);
-        const found = await Promise.all(
-          page.entries.map(async ({ id, ...of }): Promise<OpenCall[]> => {
-            const call = await read(of, id);
-            // An entry may be left of a call that is over, or has another one by now.
-            const isIts = call !== undefined && isOpen(call) && call.due === of.reference;
-            return isIts ? [{ ...of, call: describeWaiting(call) }] : [];
-          }),
-        );
-        calls.push(...found.flat());
-        ({ cursor } = page);
-      } while (cursor !== undefined && calls.length < limit);
-      return { calls, cursor };
+      const { describeWaiting, listOpenCalls } = await loadWaiting();
+      const page = await listOpenCalls(store, { agent, ...selected }, { cursor, limit });
+      const calls = page.calls.map((found) => {
+        const { agent: _, id: __, record, ...of } = found;
+        return { ...of, call: describeWaiting(record) };
+      });
+      return { calls, cursor: page.cursor };
     },
     async answer({ sessionId, principal, call }, responses, use) {
       const { by, abortSignal, round = call.round } = checkOptions(operatedAnswerSchema, use);
-      const { onlyOfUser } = await loadWaiting();
-      const found = await read({ sessionId, principal }, call.id);
+      const { createWaitingStore, onlyOfUser, parseWaitingRecord } = await loadWaiting();
+      const stored = createWaitingStore(store, { agent, sessionId, principal });
+      const found = parseWaitingRecord(await stored.value(call.id));
       if (found && asksForPage(found)) throw onlyOfUser(found);
       const calls = openWaiting(context, sessionId, principal, abortSignal, by);
       return await calls.answer(call.id, responses, { ...(round !== 0 && { round }), abortSignal });

@@ -5,7 +5,7 @@ import { wrongUsage } from "../output/command-failure.ts";
 import { tell } from "../output/print.ts";
 import { count, printDuration } from "../output/print-values.ts";
 import { filterLook, hasFilter, type RowFilter, rowsNamed } from "../store/choose-rows.ts";
-import { type Look, lookInto } from "../store/look.ts";
+import { type Look, lookInto, type RecordedCall, type SessionRow } from "../store/look.ts";
 import { type OpenedStore, reread, withStore } from "../store/open-store.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import type { StoreOptions } from "../store/store-options.ts";
@@ -59,7 +59,7 @@ export async function sweepSessions(options: SweepOptions, command: Command): Pr
     const findIdle = async () => {
       const idleSince = Date.now() - idleForMs;
       const { sessions, calls } = filterLook(await lookInto(opened, command), options);
-      const isIdle = ({ lastUsedAt }: { readonly lastUsedAt: number }) => lastUsedAt <= idleSince;
+      const isIdle = ({ stored }: SessionRow | RecordedCall) => stored.lastUsedAt <= idleSince;
       return {
         // Later releases sweep their own records.
         sessions: sessions.filter((row) => isIdle(row) && row.details.kind !== "newer"),

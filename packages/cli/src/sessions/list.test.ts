@@ -157,7 +157,7 @@ describe("in an encrypted store", () => {
     expect(exitCode).toBe(0);
     expect(json.sessions).toHaveLength(2);
     expect(json.sessions[0]).toMatchObject({ kind: "sealed", connection: "notes", servers: [] });
-    expect(json.sessions[0].owner).toMatch(/^hidden-\w{6}$/);
+    expect(json.sessions[0].owner).toMatch(/^hidden-\w{10}$/);
     vi.stubEnv("OTHER_KEY", base64Key());
     const other = ["--store", address, "--key-env", "OTHER_KEY"];
     const seen = await runCliJson("sessions", "list", ...other);

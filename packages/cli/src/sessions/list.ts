@@ -66,7 +66,7 @@ export function sessionTable(
   return renderTable(rows, { head });
 }
 
-const idleMsOf = ({ lastUsedAt }: SessionRow) => Math.max(0, Date.now() - lastUsedAt);
+const idleMsOf = ({ stored }: SessionRow) => Math.max(0, Date.now() - stored.lastUsedAt);
 
 /** The connection of a session, and its name if it has one. */
 export function connectionOf({ of: { connection, name, shared } }: SessionRow): string {
@@ -110,14 +110,14 @@ function callsOf(row: SessionRow, calls: readonly CallRow[]): CallRow[] {
 
 /** A session for `--json`. Times are ISO texts. */
 function sessionJson(row: SessionRow, calls: readonly CallRow[]) {
-  const { details, of, agent, agentSession, owner, bytes, lastUsedAt } = row;
+  const { details, of, agent, agentSession, owner, bytes, stored } = row;
   const { server, protocolVersion, startedAt, refusedSince, tools, idleTimeoutMs } = details;
   return {
     ...{ row: row.row, owner, agent, agentSession, connection: of.connection },
     ...{ name: of.name, shared: of.shared, kind: row.isSealed ? "sealed" : details.kind },
     ...{ outcome: outcomeOf(row), servers: details.origins, server, protocolVersion },
     startedAt: startedAt === undefined ? undefined : printTime(startedAt),
-    ...{ lastUsedAt: printTime(lastUsedAt), idleMs: idleMsOf(row), idleTimeoutMs, bytes },
+    ...{ lastUsedAt: printTime(stored.lastUsedAt), idleMs: idleMsOf(row), idleTimeoutMs, bytes },
     tools: tools && { count: tools.count, listedAt: printTime(tools.listedAt) },
     refusedSince: refusedSince === undefined ? undefined : printTime(refusedSince),
     ...{ stillToEnd: details.stillToEnd, waiting: callsOf(row, calls).map((each) => each.row) },

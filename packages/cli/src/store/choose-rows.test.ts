@@ -6,8 +6,8 @@ const rows = ["abcdef", "abcdxy", "zyxwvu"].map((row) => ({ row }) as Row);
 const named = (...names: string[]) => rowsNamed(rows, names).map(({ row }) => row);
 
 describe("rows are chosen", () => {
-  test("by their names, the start of them, or a name from when there were more rows", () => {
-    expect(named("abcdef", "ZYXW", "abcdxy0123")).toEqual(["abcdef", "zyxwvu", "abcdxy"]);
+  test("by their names, or the start of them", () => {
+    expect(named("abcdef", "ZYXW", "abcdx")).toEqual(["abcdef", "zyxwvu", "abcdxy"]);
     expect(named("abcdef", "abcde")).toEqual(["abcdef"]);
   });
 

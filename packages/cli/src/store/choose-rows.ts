@@ -24,7 +24,7 @@ export function addRowFilter(command: Command): Command {
 }
 
 /** The part of a look that the options choose. @throws {CommandFailure} for a name of several, or half a user */
-export function filterLook(look: Look, filter: RowFilter): Look {
+export function filterLook<CALL extends CallRow>(look: Look<CALL>, filter: RowFilter): Look<CALL> {
   const { agent, connection } = filter;
   const all: (SessionRow | CallRow)[] = [...look.sessions, ...look.calls];
   const user = userOf(filter, all);
@@ -71,16 +71,14 @@ export function rowsNamed<ROW extends Row>(rows: readonly ROW[], names: readonly
 
 const shortestPrefix = 4;
 
-/** The whole name of a given one: with fewer rows, or more, names were shorter or longer. */
+/** The whole name of a given one, or of its start. */
 function nameLike(what: string, given: string, names: readonly string[]): string {
   const lower = given.toLowerCase();
   if (names.includes(lower)) return lower;
   // Whatever was given may be an id, which is not repeated.
   if (lower.length < shortestPrefix)
     throw wrongUsage(`${what}: a name has ${shortestPrefix} characters or more.`);
-  const isLike = (name: string) =>
-    name.length >= shortestPrefix && (name.startsWith(lower) || lower.startsWith(name));
-  const [named, other] = new Set(names.filter(isLike));
+  const [named, other] = new Set(names.filter((name) => name.startsWith(lower)));
   if (named === undefined)
     throw new CommandFailure(`${what}: nothing here has that name. A list shows the names.`);
   if (other !== undefined)

@@ -1,4 +1,5 @@
 import {
+  createBoundedStore,
   type InspectedRecord,
   inspectRecord,
   type ListedCall,
@@ -7,15 +8,17 @@ import {
   parseRecordOwner,
 } from "@durable-mcp/ai-sdk/internal";
 import type { StoredRecord } from "@durable-mcp/core";
+import { waitingKey } from "@durable-mcp/core/internal";
 import {
   isNewerCall,
+  listOpenCalls,
   parseWaitingRecord,
   type WaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
-import { tell } from "../output/print.ts";
+import { CommandFailure } from "../output/command-failure.ts";
 import type { OpenedStore } from "./open-store.ts";
-import { commonLength, createShortNames, type ShortName } from "./short-names.ts";
+import { createShortNames, type ShortName } from "./short-names.ts";
 
 /** A record, by the names that people choose it by. None of them says anything to who has not the store's key. */
 export interface Row {
@@ -26,15 +29,16 @@ export interface Row {
   readonly agentSession: string | undefined;
   /** `null` for what agents share. */
   readonly agent: string | null;
-  /** Of the record's JSON. */
-  readonly bytes: number;
   readonly isSealed: boolean;
-  readonly lastUsedAt: number;
+  /** Where it is in the store, and whose. */
+  readonly stored: Pick<StoredRecord, "key" | "owner">;
 }
 
 export interface SessionRow extends Row {
   readonly of: ListedRecord["of"];
   readonly details: InspectedRecord;
+  /** Of the record's JSON. */
+  readonly bytes: number;
   /** Without its value, which can be large. */
   readonly stored: Omit<ListedRecord, "value">;
 }
@@ -45,6 +49,10 @@ export interface CallRow extends Row {
   readonly call: WaitingRecord | undefined;
   /** Whether a later release wrote it. */
   readonly isNewer: boolean;
+}
+
+/** A call from a list of all records. */
+export interface RecordedCall extends CallRow {
   readonly stored: ListedCall;
 }
 
@@ -53,22 +61,47 @@ export function isOpen({ call }: CallRow): boolean {
   return call === undefined || call.state === "waiting" || call.state === "answering";
 }
 
-/** All that a store has of sessions and waiting calls; what was used last is first. */
-export interface Look {
+/** What a store has of sessions and waiting calls; what was used last is first. */
+export interface Look<CALL extends CallRow = RecordedCall> {
   readonly sessions: readonly SessionRow[];
-  readonly calls: readonly CallRow[];
+  readonly calls: readonly CALL[];
   /** How many records it has of users' sign-ins. */
   readonly signIns: number;
 }
 
 const pageSize = 200;
+const timeoutMs = 30_000;
+
+/**
+ * Chooses among the open calls. Among all of the store, if nothing open has a name that is given, or if some open ones
+ * cannot be read: without their keys, or because a later release wrote them.
+ */
+export async function chooseCalls(
+  opened: OpenedStore,
+  command: Command,
+  choose: (look: Look<CallRow>) => CallRow[],
+): Promise<CallRow[]> {
+  // It reads many at once.
+  const store = createBoundedStore(opened.store, timeoutMs, Date.now);
+  const { calls, unread } = await listOpenCalls(store, {}, { limit: Number.POSITIVE_INFINITY });
+  const short = await createShortNames(opened, command);
+  const byAge = calls.toSorted((a, b) => b.record.askedAt - a.record.askedAt);
+  const rows = byAge.map(({ record: call, owner, ...of }) => {
+    const stored = { key: waitingKey(of, of.id), owner };
+    return { ...rowOf(short, stored, of), isSealed: false, isNewer: false, of, call, stored };
+  });
+  try {
+    if (unread === 0) return choose({ sessions: [], calls: rows, signIns: 0 });
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+  }
+  return choose(await lookInto(opened, command));
+}
 
 /** Lists a whole store. Writes nothing but the key of the short names. */
 export async function lookInto(opened: OpenedStore, command: Command): Promise<Look> {
-  const short = await createShortNames(opened, () =>
-    tell(command, "The store takes no writes, so the short names are of this output alone."),
-  );
-  const [sessions, calls]: [SessionRow[], CallRow[]] = [[], []];
+  const short = await createShortNames(opened, command);
+  const [sessions, calls]: [SessionRow[], RecordedCall[]] = [[], []];
   let signIns = 0;
   let cursor: string | undefined;
   do {
@@ -79,23 +112,28 @@ export async function lookInto(opened: OpenedStore, command: Command): Promise<L
     ({ cursor } = page);
   } while (cursor !== undefined);
   opened.checkKeys();
-  return { ...withShortNames(sessions, calls), signIns };
+  const byUse = (a: SessionRow | RecordedCall, b: SessionRow | RecordedCall) =>
+    b.stored.lastUsedAt - a.stored.lastUsedAt;
+  return { sessions: sessions.toSorted(byUse), calls: calls.toSorted(byUse), signIns };
 }
 
 function sessionRow(opened: OpenedStore, short: ShortName, stored: ListedRecord): SessionRow {
-  const { value: _, ...rest } = stored;
-  const { agent, sessionId } = stored.of;
+  const { value, ...rest } = stored;
+  const sealed = opened.sealedBytes(stored);
   return {
-    ...rowOf(opened, short, stored, { agent, sessionId }),
+    ...rowOf(short, stored, stored.of),
+    isSealed: sealed !== undefined,
+    bytes: sealed ?? Buffer.byteLength(JSON.stringify(value)),
     of: stored.of,
     details: inspectRecord(stored),
     stored: rest,
   };
 }
 
-function callRow(opened: OpenedStore, short: ShortName, stored: ListedCall): CallRow {
+function callRow(opened: OpenedStore, short: ShortName, stored: ListedCall): RecordedCall {
   return {
-    ...rowOf(opened, short, stored, stored.of),
+    ...rowOf(short, stored, stored.of),
+    isSealed: opened.sealedBytes(stored) !== undefined,
     of: stored.of,
     call: parseWaitingRecord(stored.value),
     isNewer: isNewerCall(stored.value),
@@ -103,14 +141,12 @@ function callRow(opened: OpenedStore, short: ShortName, stored: ListedCall): Cal
   };
 }
 
+/** The names of a row. */
 function rowOf(
-  { sealedBytes }: OpenedStore,
   short: ShortName,
-  stored: StoredRecord,
+  { key, owner }: Row["stored"],
   { agent, sessionId }: { readonly agent: string | null; readonly sessionId?: string | undefined },
-): Row {
-  const { key, owner, value, lastUsedAt } = stored;
-  const sealed = sealedBytes(stored);
+) {
   const { type } = parseRecordOwner(owner) ?? { type: "hidden" };
   const hasName = type === "user" || type === "hidden";
   return {
@@ -118,31 +154,5 @@ function rowOf(
     owner: hasName ? `${type}-${short("owner", owner)}` : type,
     agentSession: sessionId === undefined ? undefined : short("session", sessionId),
     agent,
-    bytes: sealed ?? Buffer.byteLength(JSON.stringify(value)),
-    isSealed: sealed !== undefined,
-    lastUsedAt,
   };
-}
-
-/** Cuts all names to the shortest length at which they differ. */
-function withShortNames(
-  sessions: readonly SessionRow[],
-  calls: readonly CallRow[],
-): Pick<Look, "sessions" | "calls"> {
-  const all: Row[] = [...sessions, ...calls];
-  const rows = commonLength(all.map(({ row }) => row));
-  const ofOwner = /^(user-|hidden-)(.*)$/;
-  const owners = commonLength(all.flatMap(({ owner }) => ofOwner.exec(owner)?.[2] ?? []));
-  const agentSessions = commonLength(all.flatMap(({ agentSession }) => agentSession ?? []));
-  const cut = <ROW extends Row>(each: ROW): ROW => ({
-    ...each,
-    row: each.row.slice(0, rows),
-    owner: each.owner.replace(
-      ofOwner,
-      (_, kind: string, name: string) => kind + name.slice(0, owners),
-    ),
-    agentSession: each.agentSession?.slice(0, agentSessions),
-  });
-  const byUse = (a: Row, b: Row) => b.lastUsedAt - a.lastUsedAt;
-  return { sessions: sessions.map(cut).toSorted(byUse), calls: calls.map(cut).toSorted(byUse) };
 }

@@ -1,13 +1,14 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { isRecord } from "@durable-mcp/core/internal";
+import type { Command } from "commander";
+import { tell } from "../output/print.ts";
 import type { OpenedStore } from "./open-store.ts";
 
 /** Where a store keeps the key of its short names. No record of a session has such a key. */
 const nameKey = "durable-mcp/names";
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-/** In characters of 5 bits. */
-const nameLength = 16;
-const shortest = 6;
+/** In characters of 5 bits. Of a million names, two are the same once in 2,000 stores. */
+const nameLength = 10;
 
 /** A digest of a text that nobody without the store's key can compare with a guess. */
 export type ShortName = (kind: "row" | "owner" | "session", text: string) => string;
@@ -17,14 +18,12 @@ export type ShortName = (kind: "row" | "owner" | "session", text: string) => str
  *
  * Their key is the fingerprint key of an encrypted store. Other stores keep one of their own in a record, which the
  * first command writes.
- *
- * @param onLost called when the store takes no writes, so that the names are of this output alone
  */
 export async function createShortNames(
   { raw, fingerprintKey }: Pick<OpenedStore, "raw" | "fingerprintKey">,
-  onLost: () => void,
+  command: Command,
 ): Promise<ShortName> {
-  const secret = fingerprintKey ?? (await ownSecret(raw, onLost));
+  const secret = fingerprintKey ?? (await ownSecret(raw, command));
   return (kind, text) => {
     const digest = createHmac("sha256", secret).update(JSON.stringify([nameKey, kind, text]));
     return Array.from(digest.digest().subarray(0, nameLength), (byte) => alphabet[byte % 32]).join(
@@ -33,7 +32,7 @@ export async function createShortNames(
   };
 }
 
-async function ownSecret(raw: OpenedStore["raw"], onLost: () => void): Promise<string> {
+async function ownSecret(raw: OpenedStore["raw"], command: Command): Promise<string> {
   const stored = secretIn((await raw.get(nameKey))?.value);
   if (stored !== undefined) return stored;
   const secret = randomBytes(32).toString("base64url");
@@ -45,23 +44,11 @@ async function ownSecret(raw: OpenedStore["raw"], onLost: () => void): Promise<s
   } catch {
     // A look into a store needs no right to write there.
   }
-  onLost();
+  tell(command, "The store takes no writes, so the short names are of this output alone.");
   return secret;
 }
 
 function secretIn(value: unknown): string | undefined {
   const secret = isRecord(value) ? value["secret"] : undefined;
   return typeof secret === "string" && secret.length >= 43 ? secret : undefined;
-}
-
-/** The length to which all these names can be cut and still differ. */
-export function commonLength(names: readonly string[]): number {
-  const all = new Set(names);
-  let length = shortest;
-  while (
-    length < nameLength &&
-    new Set([...all].map((name) => name.slice(0, length))).size < all.size
-  )
-    length += 1;
-  return length;
 }

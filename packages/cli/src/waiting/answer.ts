@@ -11,7 +11,7 @@ import { confirmAct, hasPerson } from "../output/ask.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
-import { type CallRow, lookInto } from "../store/look.ts";
+import { type CallRow, chooseCalls } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
 import { printTime } from "../output/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
@@ -36,8 +36,7 @@ export async function answerWaiting(
   await withStore(options, async (opened) => {
     const isAsked = options.data === undefined && hasPerson();
     const answerNext = async (): Promise<WaitingCall> => {
-      const { calls } = await lookInto(opened, command);
-      const [row] = rowsNamed(calls, [name]);
+      const [row] = await chooseCalls(opened, command, ({ calls }) => rowsNamed(calls, [name]));
       const call = await answerRound(opened, row!, { options, command, isAsked });
       if (!options.json) print(command, outcomeOf(call, row!.row, options));
       // Whoever sits at the terminal goes on with the next round.

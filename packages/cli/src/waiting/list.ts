@@ -8,9 +8,9 @@ import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import { filterLook, type RowFilter } from "../store/choose-rows.ts";
-import { type CallRow, isOpen, lookInto } from "../store/look.ts";
+import { type CallRow, chooseCalls, isOpen, type Look, lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count, printAge, printTime } from "../output/print-values.ts";
+import { printAge, printTime } from "../output/print-values.ts";
 import { type StoreOptions, typed } from "../store/store-options.ts";
 import { questionsOf } from "./question.ts";
 
@@ -21,17 +21,18 @@ interface ListOptions extends StoreOptions, RowFilter {
 /** Lists the calls of a store that wait. */
 export async function listWaiting(options: ListOptions, command: Command): Promise<void> {
   await withStore(options, async (opened) => {
-    const { calls } = filterLook(await lookInto(opened, command), options);
+    const choose = (look: Look<CallRow>) => filterLook(look, options).calls;
+    const shown = options.all
+      ? choose(await lookInto(opened, command))
+      : await chooseCalls(opened, command, (look) => choose(look).filter(isOpen));
     const now = Date.now();
-    const shown = options.all ? calls : calls.filter(isOpen);
     if (options.json) {
       printJson(command, { store: opened.name, calls: shown.map((row) => callJson(row, now)) });
       return;
     }
     if (shown.length === 0) {
-      const over =
-        calls.length > 0 ? ` ${count(calls.length, "call")} over: --all shows them.` : "";
-      print(command, `Nothing waits in ${opened.name}.${over}`);
+      const more = options.all ? "" : " --all also shows what is over or of an earlier release.";
+      print(command, `Nothing waits in ${opened.name}.${more}`);
       return;
     }
     const rows = shown.map((row) => cells(row, now));
@@ -116,15 +117,14 @@ export function stateOf({ call, isSealed }: CallRow, now: number): string {
 
 /** A call for `--json`, with its questions as the server asked them, and without anything secret. */
 export function callJson(row: CallRow, now: number) {
-  const { call, agent, agentSession, owner, lastUsedAt, bytes } = row;
+  const { call, agent, agentSession, owner } = row;
   const common = { row: row.row, owner, agent, agentSession, state: stateOf(row, now) };
-  const times = { lastUsedAt: printTime(lastUsedAt), bytes };
-  if (call === undefined) return { ...common, ...times };
+  if (call === undefined) return common;
   const { connection, type, server, method, tool, round } = describeWaiting(call);
   const { askedAt, expiresAt, requests } = call;
   return {
     ...{ ...common, connection, type, server, method },
     ...{ tool, round, askedAt: printTime(askedAt) },
-    ...{ expiresAt: printTime(expiresAt), ...times, todo: whatToDo(row, now), questions: requests },
+    ...{ expiresAt: printTime(expiresAt), todo: whatToDo(row, now), questions: requests },
   };
 }

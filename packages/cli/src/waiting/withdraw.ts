@@ -7,11 +7,11 @@ import { parseRecordOwner } from "@durable-mcp/ai-sdk/internal";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
-import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
+import { CommandFailure } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { count } from "../output/print-values.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
-import { type CallRow, lookInto } from "../store/look.ts";
+import { type CallRow, chooseCalls } from "../store/look.ts";
 import { type OpenedStore, reread, withStore } from "../store/open-store.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import type { StoreOptions } from "../store/store-options.ts";
@@ -24,8 +24,7 @@ export async function withdrawWaiting(
   command: Command,
 ): Promise<void> {
   await withStore(options, async (opened) => {
-    const { calls } = await lookInto(opened, command);
-    const rows = rowsNamed(calls, names);
+    const rows = await chooseCalls(opened, command, ({ calls }) => rowsNamed(calls, names));
     const now = Date.now();
     for (const row of rows) {
       tell(command, `${row.row}  ${row.owner}  ${calledOf(row.call)}  ${whatToDo(row, now)}`);
@@ -64,18 +63,13 @@ function isBegun({ kind, held }: WaitingRecord): boolean {
  * @throws {CommandFailure} for a call that cannot be read, or is not found under its key
  */
 export async function operate(opened: OpenedStore, row: CallRow) {
-  const { call, stored, isSealed, isNewer } = row;
-  if (isSealed) throw wrongUsage("--key-env is missing: the call is sealed.");
-  if (isNewer)
-    throw new CommandFailure("A later release wrote this call, and only that one acts on it.");
+  const { call, stored } = row;
   const principal = parseRecordOwner(stored.owner);
   if (call === undefined || principal === undefined)
-    throw new CommandFailure(
-      "The call cannot be read. sessions end deletes it with its agent session.",
-    );
+    throw new CommandFailure(`The call cannot be acted on: ${whatToDo(row, Date.now())}.`);
   if ((await reread(opened, row)) === undefined)
     throw new CommandFailure("The call is not kept any more: another process has removed it.");
-  const { agent, sessionId } = stored.of;
+  const { agent, sessionId } = row.of;
   /** Durable sessions with the call's one connection. They open none. */
   const open = (
     onExpired: "fail" | "ask-again",

@@ -4,10 +4,10 @@ import { textDigest } from "../base/text-digest.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
 import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
 import { dueStart } from "../stores/due-order.ts";
-import type { SessionStore, StoreListQuery } from "../stores/session-store.ts";
-import type { WaitingOwner } from "./waiting-key.ts";
+import type { SessionStore, StoredRecord, StoreListQuery } from "../stores/session-store.ts";
+import { waitingKey, type WaitingOwner } from "./waiting-key.ts";
 import { isOpen } from "./waiting-life.ts";
-import type { WaitingRecord } from "./waiting-record.ts";
+import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
 /** Where an open call is found. */
 export interface DueCall {
@@ -17,11 +17,8 @@ export interface DueCall {
   readonly connection: string;
 }
 
-/** An open call among those of its agent. */
-export interface ListedEntry extends Omit<DueCall, "connection"> {
-  readonly reference: string;
-  readonly owner: string;
-}
+/** An open call that an entry names, and whose it is. */
+type EnteredCall = NonNullable<Awaited<ReturnType<typeof readEntry>>>;
 
 /** How long a claim lasts without a sign of life of its process, in milliseconds. */
 export const defaultClaimMs = 60_000;
@@ -29,6 +26,8 @@ export const defaultClaimMs = 60_000;
 /** No reference of ours is longer, in characters. */
 const maxReferenceLength = 100;
 const digestLength = 32;
+/** The most that a store lists at a time. */
+const maxPage = 1_000;
 const dayMs = 86_400_000;
 /** An entry goes so long after its call has expired, in milliseconds, if nobody meets it before. */
 const keptMs = 30 * dayMs;
@@ -127,34 +126,48 @@ export async function listDue(
 }
 
 /**
- * A page of the entries of an agent's open calls: of all, of an agent session, of a principal, or of both. Without those
- * of a later release.
+ * A page of open calls, filled to `limit`, as the store has them: of all agents, or of one, and there of an agent
+ * session, of a principal, or of both.
+ *
+ * @returns `unread` is how many cannot be read: they are of a later release, sealed with another key, or gone
  */
-export async function listEntries(
+export async function listOpenCalls(
   store: SessionStore,
   {
     agent,
     sessionId,
     principal,
-  }: Pick<WaitingOwner, "agent"> & {
-    readonly [PART in "sessionId" | "principal"]?: WaitingOwner[PART] | undefined;
-  },
-  page: Pick<StoreListQuery, "cursor" | "limit">,
-): Promise<{ readonly entries: ListedEntry[]; readonly cursor?: string | undefined }> {
-  const all = prefixOf(agent);
-  const isOfSession = sessionId !== undefined;
-  const start = isOfSession ? await referenceStart({ agent, sessionId, principal }) : "";
-  const owner = principal && JSON.stringify(principalParts(principal));
-  const query = { prefix: all + start, ...(!isOfSession && { owner }) };
-  const { records, cursor } = await store.list({ ...query, ...page });
-  const entries = records.flatMap((record) => {
-    const { key, value, owner: storedOwner } = record;
-    if (!isRecord(value) || isNewerFormat(value)) return [];
-    const { sessionId: chat, principal: user, id } = value as unknown as DueCall;
-    const named = { sessionId: chat, principal: user, id };
-    return [{ ...named, reference: key.slice(all.length), owner: storedOwner }];
-  });
-  return { entries, cursor };
+  }: { readonly [P in keyof WaitingOwner]?: WaitingOwner[P] | undefined },
+  { cursor: start, limit }: Pick<StoreListQuery, "cursor" | "limit">,
+) {
+  const isOfSession = agent !== undefined && sessionId !== undefined;
+  const session = isOfSession ? await referenceStart({ agent, sessionId, principal }) : "";
+  const prefix = agent === undefined ? dueStart : prefixOf(agent) + session;
+  const owner = isOfSession ? undefined : principal && JSON.stringify(principalParts(principal));
+  const calls: EnteredCall[] = [];
+  let [cursor, unread] = [start, 0];
+  do {
+    const most = Math.min(limit - calls.length, maxPage);
+    const page = await store.list({ prefix, owner, cursor, limit: most });
+    for (const found of await Promise.all(page.records.map((entry) => readEntry(store, entry)))) {
+      if (found === undefined) unread += 1;
+      // An entry may be left of a call that is over, or has another one by now.
+      else if (isOpen(found.record) && found.record.due === found.reference) calls.push(found);
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined && calls.length < limit);
+  return { calls, unread, cursor };
+}
+
+async function readEntry(store: SessionStore, { key, value, owner }: StoredRecord) {
+  if (!isRecord(value) || isNewerFormat(value)) return undefined;
+  const { sessionId, principal, id } = value as unknown as DueCall;
+  // An agent may have any name, and no reference has a slash.
+  const end = key.lastIndexOf("/");
+  const agent = JSON.parse(key.slice(dueStart.length, end)) as string | null;
+  const of = { agent, sessionId, principal };
+  const record = parseWaitingRecord((await store.get(waitingKey(of, id)))?.value);
+  return record && { ...of, id, reference: key.slice(end + 1), owner, record };
 }
 
 /**
