@@ -148,7 +148,12 @@ export interface LiveConnection {
   readonly signIn?: SignIn | undefined;
   /** Has a model's call join one that waits, if it repeats it, and gives the placeholder. Set while such calls wait. */
   repeatOf?:
-    | ((tool: string, input: unknown, toolCallId: string) => Promise<WaitingResult | undefined>)
+    | ((
+        tool: string,
+        input: unknown,
+        /** With the place of the call in its history. */
+        use: { readonly toolCallId: string; readonly place?: number | undefined },
+      ) => Promise<WaitingResult | undefined>)
     | undefined;
   /** Whether its client's transport takes calls out of their envelopes. */
   readonly takesEnvelopes: boolean;

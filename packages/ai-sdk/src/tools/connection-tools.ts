@@ -119,10 +119,10 @@ function createCall(
     const { name, annotations } = tool;
     // What waits in the root agent's messages is no result for a sub-agent.
     const isRepeat = toolCallId && around(toolCallId) === undefined;
-    const repeated = isRepeat && (await connection.repeatOf?.(name, input, toolCallId));
+    const place = use.messages?.length;
+    const repeated = isRepeat && (await connection.repeatOf?.(name, input, { toolCallId, place }));
     if (repeated) return repeated;
     const path = pathAround(toolCallId);
-    const place = use.messages?.length;
     const observers = [progressObserver(connection, name, toolCallId)];
     const park = async () =>
       toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId, path }));

@@ -5,6 +5,8 @@ import { once } from "../base/once.ts";
 import { waitingLimits } from "../connection/define-connection.ts";
 import { type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
+type CallIdentity = Parameters<LoadedWaiting["callId"]>[0];
+
 /** The calls of the application's own tools that wait, while the model goes on. */
 export interface RepeatedCalls {
   /** Has a call of the model join one that waits, which it repeats; `undefined` while none of its tool waits. */
@@ -34,10 +36,13 @@ export function joinRepeats(
     connection.repeatOf =
       own.length === 0 && !orphans
         ? undefined
-        : async (tool, input, toolCallId) => {
+        : async (tool, input, { toolCallId, place }) => {
             const identity = { connection: name, method: "tools/call", tool, input };
-            const all = orphans ? [...own, ...(await orphans())] : own;
-            return await join(stored, all, identity, toolCallId);
+            const found = orphans ? await orphans() : [];
+            const again = found.length > 0 && (await idInPlace({ ...identity, toolCallId }, place));
+            // A step that is run again finds its own call by its id, with the answer.
+            const others = found.filter(({ id }) => !again || !id.startsWith(again));
+            return await join(stored, [...own, ...others], identity, toolCallId);
           };
   }
   const agents = waiting.filter(({ type }) => type === "sub-agent");
@@ -57,6 +62,12 @@ async function findOrphans(stored: StoredCalls, connection: string) {
   const all = (await context.calls.list()).filter(({ call }) => call.connection === connection);
   const current = await Promise.all(all.map((each) => upToDate(context, each)));
   return current.map(({ call }) => call).filter(({ isOrphan, path }) => isOrphan && !path);
+}
+
+/** The id of a call whose record was written first. */
+async function idInPlace(identity: CallIdentity, place: number | undefined): Promise<string> {
+  const { callId } = await loadWaiting();
+  return await callId({ ...identity, ...(place !== undefined && { scope: `at ${place}` }) }, 0);
 }
 
 /** Notes that a call repeats one of these. @returns its placeholder; `undefined` if it repeats none */
