@@ -11,7 +11,7 @@ import type { ConnectionOptions, ConnectionTimeouts, WaitingOption } from "./con
 import type { LossNotices } from "./loss-notice.ts";
 import type { PausableLimits } from "./pausable-limits.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
-import type { PausingCalls, SignIn } from "./waiting-parts.ts";
+import type { CallPlace, PausingCalls, SignIn } from "./waiting-parts.ts";
 
 /** The name of a named session, or the id of a shared one. */
 export interface KeptAs {
@@ -148,12 +148,7 @@ export interface LiveConnection {
   readonly signIn?: SignIn | undefined;
   /** Has a model's call join one that waits, if it repeats it, and gives the placeholder. Set while such calls wait. */
   repeatOf?:
-    | ((
-        tool: string,
-        input: unknown,
-        /** With the place of the call in its history. */
-        use: { readonly toolCallId: string; readonly place?: number | undefined },
-      ) => Promise<WaitingResult | undefined>)
+    | ((tool: string, input: unknown, use: CallPlace) => Promise<WaitingResult | undefined>)
     | undefined;
   /** Whether its client's transport takes calls out of their envelopes. */
   readonly takesEnvelopes: boolean;

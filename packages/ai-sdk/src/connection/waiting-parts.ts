@@ -24,6 +24,13 @@ export interface PausingCalls {
   ): Promise<WaitingRecord>;
 }
 
+/** Where a model has made a call. */
+export interface CallPlace {
+  readonly toolCallId: string;
+  /** How many messages are before it. */
+  readonly place?: number | undefined;
+}
+
 /** A tool call that only goes on when the user has signed in. */
 interface LockedCall {
   /** The server's name of the tool. */
