@@ -218,8 +218,9 @@ export interface ClientConnectionTimeouts extends ConnectionTimeouts {
    */
   readonly connectMs?: number | undefined;
   /**
-   * The longest time without a word from a stateful connection's server while a call waits, in milliseconds. After
-   * that the call fails with `OUTCOME_UNKNOWN`. While a person is asked it stands still. @default 300000 (5 minutes)
+   * The longest time without a word from a stateful connection's server while a call waits, in milliseconds; on a
+   * resumed stream without a message. After that the call fails with `OUTCOME_UNKNOWN`. While a person is asked it
+   * stands still. @default 300000 (5 minutes)
    */
   readonly answerMs?: number | undefined;
 }

@@ -195,3 +195,16 @@ describe("an abort", () => {
     },
   );
 });
+
+describe("an event without data, which some clients take for a message that they cannot read", () => {
+  test.each([
+    ["", "event: open\nid: e-1\nretry: 5\ndata: \n\n"],
+    ["event: message\n", "event: open\nid: e-1\nretry: 5\ndata: \n\n"],
+  ])("is none, and keeps its id (%j)", async (type, seen) => {
+    const { client } = await startAnsweredStep((response, id) => {
+      startEvents(response);
+      response.end(`${type}id: e-1\nretry: 5\ndata: \n\n${eventText(result(id))}`);
+    });
+    expect(await (await client.post(call())).text()).toContain(seen);
+  });
+});

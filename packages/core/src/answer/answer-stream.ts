@@ -1,16 +1,10 @@
-import {
-  type ByteParts,
-  createPartCollector,
-  inChunks,
-  partsText,
-  replaceBytes,
-  utf8,
-} from "../wire/byte-parts.ts";
-import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
+import { type ByteParts, createPartCollector, inChunks, utf8 } from "../wire/byte-parts.ts";
+import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
 import { parseMessages, UnusableAnswer } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
-import type { AnswerRestorer, MessageEdit } from "./restore-answer.ts";
+import type { AnswerRestorer } from "./restore-answer.ts";
+import { edited, isMessage, longEvent, restoreEvent } from "./restore-event.ts";
 
 export interface EventStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
@@ -39,11 +33,12 @@ export type AnswerStreamOptions = EventStreamOptions &
 
 /** An `application/json` answer: one message, held until it is whole. */
 export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
-  const { restore, answered } = options;
+  const { restore, answered, timeout } = options;
   const held = createPartCollector();
   return createStream(options, {
     print: (failure) => failure,
     push(chunk) {
+      timeout?.heard();
       held.add(chunk);
       if (held.length > MAX_MESSAGE_BYTES) throw tooLarge();
     },
@@ -64,20 +59,30 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
  * long as `resume` returns another.
  */
 export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { restore, answered = () => true, failure, resume } = options;
+  const { restore, answered = () => true, failure, resume, timeout } = options;
   const isOpenEnded = failure === undefined;
+  /** Since the last message the stream was resumed: event ids, comments and new streams could go on for ever. */
+  let isResumed = false;
   const splitter = createEventSplitter();
   const goOn = async (end: ReadEnd): Promise<Progress> => {
     const { lastEventId = "", retryMs } = splitter;
     const mayResume = isOpenEnded || lastEventId !== "";
     const next = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
-    if (next !== undefined) return { next };
+    if (next !== undefined) {
+      isResumed = true;
+      return { next };
+    }
     return isOpenEnded && !end.failed ? "over" : end;
   };
   return createStream(options, {
     print: (text) => `event: message\ndata: ${text}\n\n`,
     push(chunk, send) {
-      for (const event of splitter.push(chunk)) send(restoreEvent(event, restore));
+      for (const event of splitter.push(chunk)) {
+        send(restoreEvent(event, restore));
+        if (isResumed && !answered() && isMessage(event)) isResumed = false;
+      }
+      // A long message takes its time.
+      if (!isResumed || splitter.pendingBytes > longEvent) timeout?.heard();
       if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge();
     },
     end(end, send) {
@@ -138,7 +143,6 @@ function createStream(
 
   /** Passes on what a chunk completes. Returns why the stream cannot go on, if it cannot. */
   const passOn = (chunk: Uint8Array, send: Send): ReadEnd | undefined => {
-    timeout?.heard();
     try {
       framing.push(chunk, send);
     } catch (cause) {
@@ -204,30 +208,4 @@ function createStream(
       stop(reason);
     },
   });
-}
-
-function edited(parts: ByteParts, edit: MessageEdit): ByteParts {
-  if (edit === "drop") return [];
-  return edit ? replaceBytes(parts, edit) : parts;
-}
-
-function restoreEvent(event: EventBytes, restore: AnswerRestorer): ByteParts {
-  if (event.type !== "" && event.type !== "message") return event.parts;
-  if (event.data !== undefined) {
-    const { start, end } = event.data;
-    return edited(event.parts, restore(event.parts, start, end));
-  }
-  if (event.multiline === undefined) return event.parts;
-  const { data, otherLines } = event.multiline;
-  const bytes = utf8(data);
-  const edit = restore([bytes], 0, bytes.length);
-  if (edit === undefined || edit === "drop") return edited(event.parts, edit);
-  if (edit.end - edit.start === bytes.length) {
-    return [utf8([...otherLines, `data: ${edit.text}`, "", ""].join("\n"))];
-  }
-  const restored = replaceBytes([bytes], edit);
-  // Not /^/gm: that also matches after U+2028, which does not end a line here.
-  const dataLines = partsText(restored, 0, Infinity).split("\n");
-  const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
-  return [utf8(lines.join("\n"))];
 }

@@ -33,7 +33,7 @@ export function createAnswerTimeout(
     silentMs = ms;
     leave(new DOMException(`Nothing was read from the server for ${ms} ms.`, "TimeoutError"));
   };
-  /** There is no timer for each chunk. One timer looks at the time of the last chunk. */
+  /** There is no timer for each word. One timer looks at the time of the last one. */
   const start = (left: number) => {
     // A stream without a reader must not keep a Node process alive.
     stopTimer = startLimit(left, check, true);
@@ -43,13 +43,17 @@ export function createAnswerTimeout(
   const stopListening = callerSignal && onAbort(callerSignal, () => leave(callerSignal.reason));
 
   const timeout = {
-    /** Aborts with the caller's signal, and when nothing was read from the server for too long. */
+    /** Aborts with the caller's signal, and when nothing was heard of the server for too long. */
     signal,
-    /** How long nothing was read, if that aborted the signal, in milliseconds. */
+    /** How long nothing was heard, if that aborted the signal, in milliseconds. */
     get silentMs() {
       return silentMs;
     },
-    /** Restarts the time, because something came from the server. */
+    /** When the server was last heard, or when the request began. */
+    get heardAt() {
+      return heardAt;
+    },
+    /** Restarts the time, because the server gave a sign of life. */
     heard() {
       heardAt = performance.now();
     },

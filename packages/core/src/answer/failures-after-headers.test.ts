@@ -89,7 +89,10 @@ const answers: [name: string, answer: Answer, resume?: Answer][] = [
 const eventHeaders = { "content-type": "text/event-stream" };
 
 test.each(answers)("a server that answers with %s", async (_, answer, resume) => {
-  const { client, server } = await startFailingStep(answer, resume);
+  // A server that refuses to resume is asked again for a minute.
+  const { client, server } = await startFailingStep(answer, resume, {
+    timeouts: { answerMs: 1_500 },
+  });
   expect((await outcomeOf(client.post(call))).seen).toBe("OUTCOME_UNKNOWN");
   expect(server.log.filter((entry) => entry === "POST tools/call")).toHaveLength(1);
 });

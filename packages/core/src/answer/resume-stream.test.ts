@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { eventText, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { readMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
+import { resumptionPauseMs } from "./resume-stream.ts";
 
 const call = { jsonrpc: "2.0", id: 0, method: "tools/call", params: {} };
 const result = (id: unknown, n = 0) => ({ jsonrpc: "2.0", id, result: { n } });
@@ -13,9 +14,18 @@ async function startInterruptedStep(
   answer: (response: ServerResponse, id: string) => void,
   ...resume: ((response: ServerResponse, id: string) => void)[]
 ) {
+  return await startLimitedStep(undefined, answer, ...resume);
+}
+
+/** The same with this limit for silence. */
+async function startLimitedStep(
+  answerMs: number | undefined,
+  answer: (response: ServerResponse, id: string) => void,
+  ...resume: ((response: ServerResponse, id: string) => void)[]
+) {
   const server = await startMcpServer();
   const snapshot = await saveSession(server);
-  const step = startStep(server, { snapshot });
+  const step = startStep(server, { snapshot, timeouts: { answerMs } });
   let wireId = "";
   let resumptions = 0;
   server.use(({ method, message }, response, next) => {
@@ -158,6 +168,38 @@ describe("reports an unknown outcome", () => {
     expect(server.log).toHaveLength(11);
   });
 
+  const withNewId = (retryMs: number, rest = "data:") => {
+    let count = 0;
+    return (response: ServerResponse) => {
+      startEvents(response);
+      response.end(`id: ${(count += 1)}\nretry: ${retryMs}\n${rest}\n\n`);
+    };
+  };
+
+  test.each([
+    ["ids", "data:"],
+    ["ids and comments", ": open\ndata:"],
+    ["ids and other events", "event: ping\ndata: {}"],
+  ])("when streams that have only new %s are all there is for answerMs", async (_, rest) => {
+    const stream = withNewId(0, rest);
+    const { client, server } = await startLimitedStep(400, stream, stream);
+    const silent = [{ error: { message: expect.stringContaining("for 400 ms, or no message") } }];
+    const messages = (await readMessages(await client.post(call))).slice(-1);
+    expect(messages).toMatchObject(unknown);
+    expect(messages).toMatchObject(silent);
+    // Not one after the other without a pause.
+    expect(server.log.filter((each) => each === "GET").length).toBeLessThan(10);
+  });
+
+  test("when a resumed stream has only comments for answerMs", async () => {
+    const { client } = await startLimitedStep(300, interrupted, (response) => {
+      startEvents(response);
+      const timer = setInterval(() => response.write(": here\n\n"), 20);
+      response.on("close", () => clearInterval(timer));
+    });
+    expect(await readMessages(await client.post(call))).toMatchObject(unknown);
+  });
+
   test("when the server gave no event id to resume from", async () => {
     const { client, server } = await startInterruptedStep((response) => {
       startEvents(response);
@@ -239,4 +281,43 @@ test("lets go of a resumed stream when the client cancels the body", async () =>
   await reader.cancel();
   await server.peerGone;
   expect(server.log).toHaveLength(2);
+});
+
+test("a message is news on a resumed stream, and a long one while it comes", async () => {
+  const text = "x".repeat(200_000);
+  const { client } = await startLimitedStep(500, interrupted, (response, id) => {
+    startEvents(response);
+    const answer = eventText({ jsonrpc: "2.0", id, result: { text } });
+    const parts = [eventText(note(1)), answer.slice(0, 60_000), answer.slice(60_000, 120_000)];
+    const write = () => {
+      const part = parts.shift();
+      if (part === undefined) return void response.end(answer.slice(120_000));
+      response.write(part);
+      setTimeout(write, 300);
+    };
+    setTimeout(write, 300);
+  });
+  expect(await readMessages(await client.post(call))).toMatchObject([
+    note(1),
+    { result: { text } },
+  ]);
+});
+
+test("a server that refuses for longer than ten attempts at its retry gets its answer through", async () => {
+  const startedAt = performance.now();
+  const { client } = await startInterruptedStep(interrupted, (response, id) => {
+    if (performance.now() - startedAt < 700) return sendText(response, 503, "later");
+    startEvents(response);
+    response.end(eventText(result(id)));
+  });
+  expect(await readMessages(await client.post(call))).toEqual([result(0)]);
+});
+
+test("pauses grow with refusals and with streams without a message, and are never shorter than retry", () => {
+  const refused = [1, 2, 3, 6, 9].map((refusals) => resumptionPauseMs(100, 0, refusals));
+  expect(refused).toEqual([100, 200, 400, 3_200, 10_000]);
+  expect([0, 1, 2, 99].map((streams) => resumptionPauseMs(0, streams, 0))).toEqual([
+    0, 25, 50, 1_000,
+  ]);
+  expect(resumptionPauseMs(30_000, 3, 3)).toBe(30_000);
 });

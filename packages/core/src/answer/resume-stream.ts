@@ -41,14 +41,27 @@ export interface AnsweredRequest {
   readonly settle: () => void;
 }
 
-/** A stream may be resumed this often in a row without a new event. */
-const maxAttempts = 10;
+/** A stream may be opened again this often in a row without a new event. */
+const maxStreams = 10;
+/** Refused resumptions are tried again for this long, in milliseconds: a deploy, or a busy server. */
+const refusedMs = 60_000;
+/** Refusals below 500 that are for now. */
+const busy: readonly unknown[] = [408, 429];
+
+/**
+ * The pause before a stream is asked for, in milliseconds: what the server wants (reconnecting earlier is forbidden),
+ * and more with each stream that brought no message, and with each refusal.
+ */
+export function resumptionPauseMs(retryMs: number, streams: number, refusals: number): number {
+  const refused = Math.min(Math.max(retryMs, 100) * 2 ** (refusals - 1), 10_000);
+  return Math.max(retryMs, refusals === 0 ? Math.min(25 * streams, 1_000) : refused);
+}
 
 /**
  * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds. Returns
  * `undefined` if the server does not offer it, if no header can carry the event's id, if the server asks
- * to wait for longer than `answerMs` (reconnecting earlier is forbidden), or after ten attempts without a
- * new event.
+ * to wait for longer than `answerMs`, after ten streams without a new event, or after a minute of refusals. A stream
+ * without a message is no news: `answerMs` ends the resumptions of a server that only has event ids.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
@@ -57,11 +70,13 @@ export function createResumption(
   { session, request, timeout }: AnsweredRequest,
   over: AbortSignal,
 ): NonNullable<AnswerStreamOptions["resume"]> {
-  let attempts = 0;
+  let { heardAt } = timeout;
   let resumedFrom: string | undefined;
+  /** The streams since the last message, and those since the last new event. */
+  let streams = 0;
+  let sameEvent = 0;
 
   const get = (eventId: string, signal: AbortSignal) => {
-    timeout.heard();
     const headers = headersForMessage(request.headers, session);
     headers.delete("content-type");
     headers.set("accept", "text/event-stream");
@@ -72,24 +87,33 @@ export function createResumption(
   };
 
   return async (lastEventId, retryMs = 1_000) => {
-    // A break counts as news from the server. From here on, so does each attempt.
-    if (timeout.silentMs === undefined) timeout.heard();
-    if (lastEventId !== resumedFrom) attempts = 0;
+    if (heardAt !== timeout.heardAt) streams = 0;
+    ({ heardAt } = timeout);
+    if (lastEventId !== resumedFrom) sameEvent = 0;
     resumedFrom = lastEventId;
     const eventId = lastEventIdHeader(lastEventId);
     if (eventId === undefined || retryMs > context.answerMs) return undefined;
+    if (sameEvent === maxStreams) return undefined;
     // It is made here and not for each answer, because few are interrupted, and combining signals
     // is costly.
     const signal = anySignal(over, timeout.signal);
+    let refusals = 0;
+    let refusedAt: number | undefined;
     try {
-      while (attempts < maxAttempts) {
-        attempts += 1;
-        await wait(retryMs, signal);
+      while (performance.now() - (refusedAt ?? Infinity) < refusedMs) {
+        await wait(resumptionPauseMs(retryMs, streams, refusals), signal);
         const response = await get(eventId, signal);
         signal.throwIfAborted();
-        if (isEventStream(response)) return response.body;
+        if (isEventStream(response)) {
+          streams += 1;
+          sameEvent += 1;
+          return response.body;
+        }
         letGo(response);
-        if (response !== undefined && response.status < 500) return undefined;
+        const { status = 0 } = response ?? {};
+        if (status > 0 && status < 500 && !busy.includes(status)) return undefined;
+        refusals += 1;
+        refusedAt ??= performance.now();
       }
     } catch (error) {
       if (timeout.silentMs === undefined) throw error;
