@@ -27,7 +27,7 @@ export interface SessionTimeouts {
    * streams and running calls notice a change by another process. @default 500
    */
   readonly pollIntervalMs?: number | undefined;
-  /** How often a quiet stream carries a comment. @default 15000 */
+  /** How often a quiet stream carries a comment. `Bun.serve` ends a stream that is quiet for 10 seconds. @default 5000 */
   readonly keepAliveMs?: number | undefined;
   /**
    * How long clients wait before they come back to a broken stream. The official ones try twice, this long
@@ -129,7 +129,7 @@ const defaults = {
     stateIdleMs: 30 * 24 * 60 * 60_000,
     leaseMs: 10_000,
     pollIntervalMs: 500,
-    keepAliveMs: 15_000,
+    keepAliveMs: 5_000,
     retryMs: undefined as number | undefined,
     storeMs: 15_000,
     serverMs: 15_000,

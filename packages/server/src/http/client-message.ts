@@ -8,7 +8,9 @@ import type { ServedRequest } from "../base/served-request.ts";
 
 /** The body of a POST. */
 export interface ClientBody {
-  /** As it was sent, a batch as an array. */
+  /** As it was sent. */
+  readonly text: string;
+  /** The same, a batch as an array. */
   readonly value: unknown;
   readonly isBatch: boolean;
   /** All of them; `undefined` when one is no message of MCP. */
@@ -32,7 +34,7 @@ export function parseClientBody(text: string): ClientBody | undefined {
   const isBatch = Array.isArray(value);
   const items: unknown[] = isBatch ? (value as unknown[]) : [value];
   const messages = items.every(isMessage) ? items : undefined;
-  return { value, isBatch, messages, requests: messages?.filter(isRequest) ?? [] };
+  return { text, value, isBatch, messages, requests: messages?.filter(isRequest) ?? [] };
 }
 
 /** Recursion ends with the levels, long before the stack. */

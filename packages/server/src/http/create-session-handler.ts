@@ -26,7 +26,8 @@ import { serveStateless } from "./serve-stateless.ts";
  * JSON-RPC error whose message names the limit or the fix: 400 (no message of MCP, no session id, an event id of
  * another session), 401 (no principal), 403 (host or origin), 404 (no session of this principal), 405 (the method),
  * 409 (a request with this id is in flight here), 413 and 429 (a limit), 500 (your own code), 503 (the store, a
- * drain, no room).
+ * drain, no room). A POST that comes again byte for byte under a random id, as of Deno or a proxy, gets the answer of
+ * the first, if it comes to the same process.
  */
 export interface SessionHandler {
   (request: Request): Promise<Response>;

@@ -142,12 +142,12 @@ async function serveInSession(
       return tooMany("Too many messages in flight (limits.requestsPerSession). Wait for one.");
     }
     await live.stored.renew();
-    const { requests, isBatch } = body;
+    const { requests } = body;
     const waiting = waitingCalls(live.stored.record, settings.now());
     if (requests.some(({ id }) => waiting.some((other) => other.id === id))) return duplicate(emit);
     const messages = await withoutForeign(context, { ...post, body }, live);
     if (messages.length === 0) return { status: 202, headers: {} };
-    const reply = await live.post({ request, messages, requests, isBatch, authInfo, admission });
+    const reply = await live.post({ ...body, request, messages, authInfo, admission });
     if (reply) return reply;
     // Its server was closed in this process, for a deploy say: not the end of the session.
     if (live.closed.aborted && (await sessions.isStored(session.found.hash))) {

@@ -4,6 +4,7 @@ import { randomName } from "../base/session-id.ts";
 import type { CallHold } from "../records/replica.ts";
 import type { LiveContext } from "./handler-context.ts";
 import type { PostCall, PostCallOptions } from "./posted-call.ts";
+import { forgottenAnswer } from "./repeated-posts.ts";
 import { settleCall } from "./settle-call.ts";
 
 /** Answers a POST with one JSON body. */
@@ -45,5 +46,10 @@ export function jsonCall(
       settle(id, JSON.stringify({ jsonrpc: "2.0", id, error }));
     },
     hangUp: () => {},
+    repeat: async (onEnd) => {
+      if (open.size === 0) onEnd();
+      else return await promise.finally(onEnd);
+      return forgottenAnswer(context, requests[0]!.id);
+    },
   };
 }

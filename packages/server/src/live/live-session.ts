@@ -3,9 +3,8 @@ import { inTime } from "../base/in-time.ts";
 import { createQueue } from "../base/queue.ts";
 import { randomName } from "../base/session-id.ts";
 import { isRequest } from "../base/json-rpc.ts";
-import type { AuthInfo, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
+import type { RequestId } from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
-import type { ServedRequest } from "../base/served-request.ts";
 import { newestOf } from "../records/session-record.ts";
 import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
@@ -17,6 +16,8 @@ import type { HandlerContext, LiveContext } from "./handler-context.ts";
 import { type CheckContent, mayAsk, replaceLegacyShim } from "./legacy-shim.ts";
 import { createMessageExtra } from "./message-extra.ts";
 import { createTakeAnswer, type TakeAnswer } from "./take-answer.ts";
+import { createRepeatedPosts } from "./repeated-posts.ts";
+import type { ClientPost } from "./posted-call.ts";
 import { withRequestState } from "./request-state-codec.ts";
 import { runningCall } from "./running-call.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
@@ -32,16 +33,6 @@ import { createSessionStates } from "./session-state.ts";
 import { createToldSettings } from "./told-settings.ts";
 import { createSessionTasks } from "../session-tasks/session-tasks.ts";
 import { scopeOf } from "./task-scope.ts";
-
-/** A POST of the client, within its session. */
-interface ClientPost {
-  readonly request: ServedRequest;
-  readonly messages: readonly JSONRPCMessage[];
-  readonly requests: readonly JSONRPCRequest[];
-  readonly isBatch: boolean;
-  readonly authInfo: AuthInfo | undefined;
-  readonly admission: Admission;
-}
 
 /** A session that has a server in this process. */
 export interface LiveSession {
@@ -165,6 +156,7 @@ export async function createLiveSession<State extends object>(
     const late = `createServer took longer than timeouts.serverMs (${serverMs}).`;
     return inTime(build(), serverMs, late, (built) => built.close());
   });
+  const repeats = createRepeatedPosts(context);
   const inTurn = createQueue();
   const onFailed = (error: unknown) => handler.emit({ type: "failed", error });
   const room = createRoom(context.settings.limits.requestsPerSession, calls.count);
@@ -172,6 +164,10 @@ export async function createLiveSession<State extends object>(
 
   async function post(given: ClientPost) {
     const { request, messages, requests, isBatch, authInfo, admission } = given;
+    const arrival = repeats.arrive(requests, given.text);
+    if (arrival?.earlier && (await arrival.own.digest) === (await arrival.earlier.digest)) {
+      return await repeats.replyOf(arrival.earlier);
+    }
     const remembering = told.rememberInitialized(messages);
     if (remembering) await remembering;
     const beginning = states.begin(requests);
@@ -181,6 +177,7 @@ export async function createLiveSession<State extends object>(
     const begun = { requests, isBatch, states: requestStates };
     const call = requests.length > 0 ? calls.begin(begun) : undefined;
     if (requests.length > 0 && !call) return undefined;
+    if (arrival) arrival.own.call = call;
     admission.begin(requests.length);
     const hangUp = call && canHangUp ? call.hangUp : undefined;
     for (const message of messages) {

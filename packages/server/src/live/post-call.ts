@@ -17,6 +17,7 @@ import { followAnswers } from "./follow-answers.ts";
 import type { LiveContext } from "./handler-context.ts";
 import type { RaisedQuestions } from "./legacy-shim.ts";
 import { failedQuestion } from "./question-ids.ts";
+import { forgottenAnswer, repeatedAnswer } from "./repeated-posts.ts";
 import { type CallEffects, settleCall } from "./settle-call.ts";
 import { prepareAsking } from "./stored-asking.ts";
 
@@ -50,6 +51,7 @@ function streamedCall(
   let held: CallHold | undefined = claimed?.hold;
   /** Whether a message has preceded the answer: the client can come back for the rest. */
   let isBegun = claimed !== undefined;
+  let isStored = false;
   /** While an answer of a batch is stored, the messages that came since: they follow it. */
   let later: JSONRPCMessage[] | undefined;
 
@@ -89,6 +91,7 @@ function streamedCall(
     later = [];
     // Without an event id no client comes back, and nothing has to be stored.
     const canResume = isPrimed || isBegun || !isLast;
+    isStored = canResume;
     const evicted = canResume && isLast ? keep(log) : [];
     if (canResume) await log.settled();
     const { text } = await settleCall(context, id, message, effects, (given) => {
@@ -202,6 +205,14 @@ function streamedCall(
       stream.end();
     },
     hangUp: () => stream.end(),
+    repeat: async (onEnd) => {
+      isBegun = true;
+      if ((await eventIds()) && (open.size > 0 || isStored)) {
+        return repeatedAnswer(context, callName!, onEnd);
+      }
+      onEnd();
+      return forgottenAnswer(context, requestIds[0]!);
+    },
   };
 }
 

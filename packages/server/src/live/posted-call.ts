@@ -1,10 +1,30 @@
-import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
+import type {
+  Answer,
+  AuthInfo,
+  JSONRPCMessage,
+  JSONRPCRequest,
+  RequestId,
+} from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 import type { ClaimedCall } from "../records/stored-question.ts";
 import type { CallLog } from "../streams/call-log.ts";
 import type { Sent } from "../session-tasks/task-record.ts";
+import type { Admission } from "./admission.ts";
 import type { RaisedQuestions } from "./legacy-shim.ts";
 import type { CallEffects } from "./settle-call.ts";
+
+/** A POST of the client, within its session. */
+export interface ClientPost {
+  readonly request: ServedRequest;
+  readonly messages: readonly JSONRPCMessage[];
+  readonly requests: readonly JSONRPCRequest[];
+  readonly isBatch: boolean;
+  /** The body. */
+  readonly text: string;
+  readonly authInfo: AuthInfo | undefined;
+  readonly admission: Admission;
+}
 
 /** The requests of one POST, from when they reach the server until all are answered or cancelled. */
 export interface PostCall {
@@ -24,6 +44,8 @@ export interface PostCall {
   rounds(): Promise<number | undefined>;
   /** Stores the effects of a request, and its questions, then sends them. Never rejects. */
   ask(request: JSONRPCRequest, raised: RaisedQuestions, effects: () => CallEffects): Promise<void>;
+  /** The answer to the same POST once more. @param onEnd called when it is over */
+  repeat(onEnd: () => void): Promise<Reply>;
   /** A request gets no answer: its client does not want it any more. */
   cancel(requestId: RequestId): void;
   /** Ends the answer stream; the call goes on, and its client comes back for the answer. */
