@@ -4,7 +4,7 @@ import {
   type SessionSlot,
   type UnavailableReason,
 } from "@durable-mcp/core";
-import { describeFailure } from "@durable-mcp/core/internal";
+import { describeFailure, saysUnknown } from "@durable-mcp/core/internal";
 import { cannotAsk } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import {
@@ -50,8 +50,19 @@ export function requestError(error: unknown, use: FailedUse): unknown {
   const own = ownError(error);
   if (own !== undefined) return withConnection(own, use.connection);
   if (use.isMute && isQuestion(error)) return nobodyToAsk(error, use);
+  if (saysUnknown(error)) return lostOnServer(error, use);
   const failure = requestFailure(error);
   return failure === undefined ? error : failedRequest(failure, { ...use, cause: error });
+}
+
+/** Without a session fetch, which says the same. */
+function lostOnServer(cause: unknown, use: FailedUse): McpSessionError {
+  const { connection, origin, endpoint, method } = use;
+  const message = `Connection ${connection}: the server at ${endpoint} says that the answer was lost there. ${checkFirst}`;
+  return new McpSessionError("OUTCOME_UNKNOWN", message, {
+    data: { connection, origin, method },
+    cause,
+  });
 }
 
 function nobodyToAsk(cause: unknown, { connection, origin, method }: FailedUse): McpSessionError {

@@ -1,7 +1,9 @@
 import { isRecord } from "../base/json-values.ts";
 import { refusesInside } from "../session/buffered-answer.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
+import { lostOnServer, saysUnknown } from "../session/session-errors.ts";
 import { isCurrent } from "../session/session-life.ts";
+import { deliverFailure, isDelivered } from "../session/session-slot.ts";
 import { observeStandingRequests } from "../session/standing-requests.ts";
 import { withoutTask } from "../session/task-answer.ts";
 import type { LiveSession } from "../session/slot-state.ts";
@@ -178,7 +180,7 @@ export function createRestorer(
 
 /** Reads the messages of a session for the fetch, and gives their form for the client: the same object, if nothing is ours. */
 function createReader(context: SessionContext, session: () => LiveSession, namedId: string | null) {
-  const { state, ids, emit, onEvent } = context;
+  const { state, ids, emit, onEvent, url } = context;
   /** The ids of the session and of the one that the answer named, which may be another. */
   const secrets = (): string[] => {
     const from = session();
@@ -210,6 +212,11 @@ function createReader(context: SessionContext, session: () => LiveSession, named
         return result === answer.result ? answer : { ...answer, result };
       }
       if (answer.error === undefined) return answer;
+      const { id, method } = request;
+      // Unlike any other code of ours this one claims nothing, so a server may say it.
+      if (saysUnknown(answer.error) && !isDelivered(state, answer.error)) {
+        return JSON.parse(deliverFailure(state, id, lostOnServer({ method, url })));
+      }
       return { ...answer, error: secrets().reduce(scrubError, answer.error) };
     },
     /** A request or a notification of the server. */

@@ -17,6 +17,7 @@ import {
   type SessionContext,
 } from "../session/session-context.ts";
 import {
+  arrivedTwice,
   connectionBroke,
   eraUnsupported,
   notSentAgain,
@@ -186,6 +187,9 @@ async function sendOnce(
     }
     const refusal = await abortable(bufferAnswer(response, session, recovery.classifyLoss), signal);
     settle();
+    // The words of `@durable-mcp/server`.
+    const isRepeated = refusal.status === 409 && refusal.body.includes("with this id is in flight");
+    if (isRepeated && !safeMethods.has(method)) throw arrivedTwice({ method, url, status: 409 });
     return refusal.loss === "none" ? toResponseFor(message.id, refusal) : refusal;
   } catch (cause) {
     settle();

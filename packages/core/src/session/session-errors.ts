@@ -3,6 +3,7 @@ import {
   type McpSessionErrorCode,
   type UnavailableReason,
 } from "../base/mcp-session-error.ts";
+import { isRecord } from "../base/json-values.ts";
 import { connectionFailure, describeFailure } from "../wire/connection-failure.ts";
 import { safeMethods, UnusableAnswer } from "../wire/json-rpc.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
@@ -110,14 +111,33 @@ export const taskMade = always(
   "the server made a task of the call, and this connection follows none. The work may go on at the server, and its result cannot be had; check there before you make the call again.",
 );
 
-/** @param silentMs how long nothing was read from the server, in milliseconds, if that ended the request */
+/** @param silentMs how long no message came from the server, in milliseconds, if that ended the request */
 export function outcomeUnknown(request: Failed, silentMs: number | undefined): McpSessionError {
   let what = "the connection broke before the answer was complete";
-  if (silentMs !== undefined) what = `nothing was read from the server for ${silentMs} ms`;
+  if (silentMs !== undefined)
+    what = `nothing was read from the server for ${silentMs} ms, or no message`;
   else if (request.cause instanceof UnusableAnswer)
     what = "the answer is no valid JSON-RPC message";
   return failed("OUTCOME_UNKNOWN", request, `${what}. ${checkFirst}`);
 }
+
+/** Whether a server says in its answer, as ours do, that nobody knows what became of the request. */
+export function saysUnknown(error: unknown): boolean {
+  const data = isRecord(error) ? error["data"] : undefined;
+  return isRecord(data) && data["code"] === "OUTCOME_UNKNOWN";
+}
+
+/** The server lost its own answer, with a process of its own. */
+export const lostOnServer = always(
+  "OUTCOME_UNKNOWN",
+  `the server says that the answer was lost there. ${checkFirst}`,
+);
+
+/** Something on the way has sent a request twice: ids of ours never meet. */
+export const arrivedTwice = always(
+  "OUTCOME_UNKNOWN",
+  `the server has got the request twice, and works on the first. ${checkFirst}`,
+);
 
 /** Messages of the handshake, and HTTP methods, that change nothing that anybody would miss. */
 const otherSafe = /^(?:initialize|notifications\/initialized|server\/discover|GET|DELETE)$/;

@@ -120,9 +120,15 @@ export function deliverFailure(
   return JSON.stringify({ jsonrpc: "2.0", id, error });
 }
 
+/** Whether a fetch of ours beneath has delivered the error of an answer. */
+export function isDelivered({ failures }: SlotState, error: unknown): boolean {
+  return failures.has((error as { data?: { receipt?: string } }).data?.receipt ?? "");
+}
+
 /**
  * The `McpSessionError` behind a client's error. A failure after the response headers reaches a client as
- * a JSON-RPC error whose `data` carries a receipt. A server cannot invent a receipt.
+ * a JSON-RPC error whose `data` carries a receipt. A server cannot invent a receipt; that its own answer was lost it
+ * may say itself.
  *
  * @returns `undefined` if no session fetch on this slot delivered the error
  */
