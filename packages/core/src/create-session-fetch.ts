@@ -44,6 +44,7 @@ import {
   readOutgoingRequest,
   refusalMode,
 } from "./wire/server-endpoint.ts";
+import { lastFetch } from "./wire/last-fetch.ts";
 import { createRequestIds } from "./wire/request-ids.ts";
 import { sendingSafeAgain } from "./wire/safe-requests.ts";
 
@@ -139,7 +140,7 @@ function createContext(
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
   const { initializeMs = 30_000, answerMs = 300_000, startMs = 60_000 } = options.timeouts ?? {};
-  const bare = sendingSafeAgain(options.fetch, initializeMs);
+  const bare = sendingSafeAgain(lastFetch(options.fetch, answerMs), initializeMs);
   const url = parseEndpointUrl(options.url);
   // The checks of the options let no other in.
   const memory = options.memory as MemoryParts | undefined;

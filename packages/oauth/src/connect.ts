@@ -3,6 +3,7 @@ import {
   bearerChallenge,
   isRedirect,
   isRedirectError,
+  lastFetch,
   refusalMode,
   rewriteRefusal,
   scrubText,
@@ -80,7 +81,8 @@ export interface OAuthClientProvider {
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, `PRINCIPAL_REQUIRED` */
 export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnection {
-  const { principal, sessionId, fetch: base = globalThis.fetch } = use;
+  const { principal, sessionId } = use;
+  const base = lastFetch(use.fetch);
   checkOwner(principal);
   const url = new URL(use.url);
   const redirect = refusalMode(use.fetch);

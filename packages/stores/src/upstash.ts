@@ -1,5 +1,11 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { checkFunction, checkKnown, checkMs, invalidOption } from "@durable-mcp/core/internal";
+import {
+  checkFunction,
+  checkKnown,
+  checkMs,
+  invalidOption,
+  lastFetch,
+} from "@durable-mcp/core/internal";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
 import type { StoreOptions } from "./base/store-options.ts";
 import { createRedisDriver, type SendScript } from "./redis/driver.ts";
@@ -40,8 +46,7 @@ export function createUpstashStore(options: UpstashStoreOptions): SessionStore {
   }
   checkMs(timeoutMs, "timeoutMs");
   checkFunction(options.fetch, "fetch");
-  const { fetch = (...args) => globalThis.fetch(...args) } = options;
-  const { driver } = createRedisDriver(sendByFetch(fetch, url, token), prefix);
+  const { driver } = createRedisDriver(sendByFetch(lastFetch(options.fetch), url, token), prefix);
   return createDrivenStore({ name: "Upstash", timeoutMs, onUnreadable, ...driver }, now);
 }
 

@@ -82,6 +82,11 @@ export function callTimeoutMs({
   return callMs === false ? undefined : callMs;
 }
 
+/** The longest time for which a call may wait for a word of its server. */
+export function silenceMs({ options }: Pick<McpClientConnection, "options">): number {
+  return Math.max(callTimeoutMs({ options }) ?? Infinity, options.timeouts?.answerMs ?? 0);
+}
+
 /** The time limit for a session to be ready, including its preparation by `session.onStart`. */
 export function readyTimeoutMs(definition: McpClientConnection): number {
   const { onStart } = sessionOptions(definition);

@@ -11,6 +11,7 @@ import type { createServerMemory as CreateServerMemory } from "@durable-mcp/core
 import {
   abortable,
   anySignal,
+  innerFetch,
   isOutdated,
   refusingTasks,
   sendingSafeAgain,
@@ -48,7 +49,7 @@ export function createFetchSource(
   };
   const createOwn = (memoryOf?: typeof CreateServerMemory): typeof globalThis.fetch => {
     const { fetch } = connectionFetch;
-    const own = openingEnvelopes(pausing?.wrap(fetch) ?? fetch, parts.toolNow);
+    const own = innerFetch(openingEnvelopes(pausing?.wrap(fetch) ?? fetch, parts.toolNow));
     if (slot === undefined) {
       const sending = sendingSafeAgain(own, connectTimeoutMs(definition));
       return refusingTasks(sending, new URL(url), parts.deliverySlot, true);

@@ -2,6 +2,7 @@ import {
   bearerChallenge,
   isRedirect,
   isRedirectError,
+  lastFetch,
   mayMention,
   refusalMode,
   rewriteRefusal,
@@ -12,7 +13,11 @@ import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { RefusedToken } from "../connection/credential-options.ts";
-import { connectTimeoutMs, type McpClientConnection } from "../connection/define-connection.ts";
+import {
+  connectTimeoutMs,
+  type McpClientConnection,
+  silenceMs,
+} from "../connection/define-connection.ts";
 import type { PausableLimits } from "../connection/pausable-limits.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
@@ -66,7 +71,7 @@ export function createConnectionFetch(
 
   const redirect = refusalMode(options.fetch);
 
-  const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  const send = lastFetch(options.fetch, silenceMs({ options }));
 
   const sendToServer: Send = async (input, init, headers) => {
     const ownHeaders = await credentials.headers();

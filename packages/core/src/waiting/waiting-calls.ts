@@ -13,6 +13,7 @@ import { type Principal, principalParts } from "../session/principal.ts";
 import type { WaitingFeature } from "../session/session-fetch-options.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import { checkStore } from "../stores/store-arguments.ts";
+import { lastFetch } from "../wire/last-fetch.ts";
 import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { timeLimited } from "../base/bounded-wait.ts";
 import { answerCall } from "./answer-call.ts";
@@ -183,7 +184,8 @@ export async function answerWaitingCall(
   options: AnswerWaitingCallOptions = {},
 ): Promise<AnsweredCall> {
   checkOptions(options, answerChecks);
-  const { fetch = globalThis.fetch, round, abortSignal, timeoutMs = 300_000 } = options;
+  const { round, abortSignal, timeoutMs = 300_000 } = options;
+  const fetch = lastFetch(options.fetch, timeoutMs);
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
   if ((await waiting.find(id)) === undefined) throw notWaiting(undefined);
@@ -210,7 +212,8 @@ export async function checkWaitingCalls(
   options: CheckWaitingCallsOptions = {},
 ): Promise<WaitingCall[]> {
   checkOptions(options, { fetch: checkFunction, abortSignal: checkedLater });
-  const { fetch = globalThis.fetch, abortSignal: signal } = options;
+  const { abortSignal: signal } = options;
+  const fetch = lastFetch(options.fetch);
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
   const stored = (await context.calls.list()).filter(({ call }) => call.url === context.url.href);

@@ -14,10 +14,10 @@ import { checkCommand } from "./check-command.ts";
 import { checkEntries } from "./check-entries.ts";
 import { checkTypes } from "./check-types.ts";
 import type { Finding } from "./finding.ts";
-import { makeProject, type PackageSource } from "./make-project.ts";
-import { installNodeReleases, isAllowed, type NodeRelease } from "./node-releases.ts";
+import { type MadeProject, makeProject, type PackageSource } from "./make-project.ts";
+import { installDeno, installNodeReleases, isAllowed, type NodeRelease } from "./node-releases.ts";
 import { runTests } from "./run-tests.ts";
-import { takeSteps } from "./take-steps.ts";
+import { callOnce, takeSteps } from "./take-steps.ts";
 import { type Project, projects } from "./projects.ts";
 
 const repository = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -38,6 +38,9 @@ const chosen = projects.filter(
 if (chosen.length === 0) throw new RangeError(`No project has a name with ${wanted.join(" or ")}.`);
 const source = options.registry === undefined ? pack() : fromRegistry(options.registry);
 const nodes = await installNodeReleases(folder);
+const deno = chosen.some(({ onDeno }) => onDeno)
+  ? await installDeno(folder, nodes.at(-1)!)
+  : undefined;
 
 let failures = 0;
 const notes = new Set<string>();
@@ -78,7 +81,13 @@ async function tryProject(project: Project, node: NodeRelease): Promise<Finding[
     ...(await checkTypes(project, made, which)),
     ...(await checkEntries(made, node)),
     ...(await (project.testsIn ? runTests(made, node) : takeSteps(project, made, node))),
+    ...(project.onDeno ? await callOnce(made, node) : []),
+    ...(project.onDeno && deno && node === nodes.at(-1) ? await tryDeno(project, made, deno) : []),
   ];
+}
+
+async function tryDeno(project: Project, made: MadeProject, release: NodeRelease): Promise<Finding[]> {
+  return [...(await takeSteps(project, made, release)), ...(await callOnce(made, release))];
 }
 
 function enginesOf({ own }: Project): string[] {

@@ -6,6 +6,8 @@ import { runCommand } from "./run-command.ts";
 export interface NodeRelease {
   readonly version: string;
   readonly program: string;
+  /** What comes before a script. */
+  readonly args?: readonly string[];
   /** The script of npm. */
   readonly npm: string;
 }
@@ -36,6 +38,18 @@ export async function installNodeReleases(under: string): Promise<NodeRelease[]>
     program: join(folder, `node_modules/node-${version}/bin/node`),
     npm,
   }));
+}
+
+/** The newest Deno that npm has; what it runs was installed with `node`. */
+export async function installDeno(under: string, node: NodeRelease): Promise<NodeRelease> {
+  const folder = join(under, "deno");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{ "private": true }');
+  const install = [node.npm, "install", "--no-audit", "--no-fund", "deno"];
+  const { isDone, output } = await runCommand(folder, node.program, install);
+  if (!isDone) throw new Error(`Deno could not be installed: ${output}`);
+  const program = join(folder, "node_modules/.bin/deno");
+  return { version: "of Deno", program, args: ["run", "--allow-all"], npm: node.npm };
 }
 
 /** Whether the `engines` of the installed packages, each `>=` one release, allow it. */

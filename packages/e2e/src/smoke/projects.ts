@@ -19,6 +19,8 @@ export interface Project {
   readonly hasServer?: boolean;
   /** What its second step says. @default the items of both steps */
   readonly answer?: RegExp;
+  /** Deno runs it too. */
+  readonly onDeno?: boolean;
   /** It has no entry points: what is tried is the command. */
   readonly isCommand?: boolean;
   /** Our declarations that cannot compile with what it has installed, and why. */
@@ -35,7 +37,7 @@ const react = ["ai", "@ai-sdk/react", "react", "react-dom", "@types/react", "@ty
 const asksAgain = /asks you.*Order bread\?/;
 
 const own: readonly Project[] = [
-  { name: "core", own: ["core"], others: ["@ai-sdk/mcp"] },
+  { name: "core", own: ["core"], others: ["@ai-sdk/mcp"], onDeno: true },
   { name: "ai-sdk", own: ["ai-sdk", "stores"], others: aiSdk },
   {
     name: "ai-sdk-6",

@@ -24,7 +24,7 @@ export async function takeSteps(
   const own = { node: node.program, script: "dist/server.js", folder };
   const start = () => serve(port, project.hasServer ? own : {});
   const step = (item: string) => {
-    const args = ["dist/step.js", `http://127.0.0.1:${port}/mcp`, item];
+    const args = [...(node.args ?? []), "dist/step.js", `http://127.0.0.1:${port}/mcp`, item];
     return runCommand(folder, node.program, args);
   };
   const goesOn = project.answer ?? /apples.*bread/s;
@@ -49,6 +49,16 @@ export async function takeSteps(
     answers.every(({ isDone }) => isDone) && goesOn.test(answers.at(-1)?.output ?? "");
   const problem = answers.map(({ output }, index) => `step ${index + 1} says ${output}`).join("; ");
   return isRight ? [] : [{ kind: "failure", mode, problem, fix }];
+}
+
+/** Calls a tool of a server that closes the connection without a byte: the call must not arrive twice. */
+export async function callOnce(
+  { folder }: MadeProject,
+  { program, args = [], version }: NodeRelease,
+): Promise<Finding[]> {
+  const { isDone, output } = await runCommand(folder, program, [...args, "dist/once.js"]);
+  const fix = "look at `lastFetch` of core";
+  return isDone ? [] : [{ kind: "failure", mode: `a call, Node ${version}`, problem: output, fix }];
 }
 
 /** Does something while a program runs. (Not `await using`: the check of the imports cannot parse it.) */

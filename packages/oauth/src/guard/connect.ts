@@ -1,3 +1,5 @@
+import { lastFetch } from "@durable-mcp/core/internal";
+
 /** Throws for an address that must not be connected to. */
 export type CheckAddress = (hostname: string, address: string) => void;
 
@@ -18,4 +20,4 @@ export type Connect = (
   use: { readonly resolve?: Resolve | undefined; readonly connectMs: number },
 ) => typeof fetch;
 
-export const connect: Connect = () => (input, init) => fetch(input, init);
+export const connect: Connect = () => lastFetch();
