@@ -4,7 +4,9 @@ import {
   checkKnown,
   checkMethods,
   checkMs,
+  guarded,
   invalidOption,
+  warnOnce,
 } from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore, type StoredText } from "@durable-mcp/core/store-driver";
 import { escapeText } from "./base/key-text.ts";
@@ -53,6 +55,11 @@ export interface PostgresPoolOptions extends PostgresNames, StoreOptions {
    */
   readonly listen?: boolean | undefined;
   /**
+   * Called when `LISTEN` succeeds and no notice arrives, as behind PgBouncer. Subscribers are called every 500 ms then.
+   * @default warns once on the console
+   */
+  readonly onDeaf?: (() => void) | undefined;
+  /**
    * Whether statements are prepared by name, which about halves their cost. Behind a pooler that cannot do
    * that, the store stops preparing at the first refusal. @default true
    */
@@ -69,6 +76,8 @@ export interface PostgresQueryOptions extends PostgresNames, StoreOptions {
   readonly pool?: undefined;
   /** Listens (`LISTEN`) for `subscribe`. Without it, the store has neither `publish` nor `subscribe`. */
   readonly listen?: ListenToPostgres | undefined;
+  /** As with a pool. */
+  readonly onDeaf?: (() => void) | undefined;
   readonly prepare?: undefined;
 }
 
@@ -99,6 +108,10 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     return keys.map((key) => found.get(escapeText(key)));
   };
 
+  const notify = (payload: string, signal?: AbortSignal) =>
+    send({ text: "SELECT pg_notify($1, $2)", values: [noticeChannel(table), payload] }, signal);
+  const onDeaf = guarded(options.onDeaf ?? warnOnce(() => deaf));
+
   return {
     ...createDrivenStore(
       {
@@ -124,10 +137,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
           makePostgresBatch(send, signal, name, steps, time, isPurge(steps)),
         ...(listen && {
           async publish(topic, signal) {
-            const values = [noticeChannel(table), noticePayload(topic)];
-            await send({ text: "SELECT pg_notify($1, $2)", values }, signal);
+            await notify(noticePayload(topic), signal);
           },
-          subscribe: createPostgresNotices(listen, noticeChannel(table)),
+          subscribe: createPostgresNotices(listen, noticeChannel(table), { notify, onDeaf }),
         }),
       },
       now,
@@ -142,6 +154,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   };
 }
 
+const deaf =
+  "durable-mcp: PostgreSQL takes LISTEN, and no notice arrives: a pooler stands between. The store looks every 500 ms instead. Give listen a direct connection, or set listen: false. onDeaf hears of this instead of the console.";
+
 function connect(options: PostgresStoreOptions) {
   const { query } = options;
   if (query) return { sendOnce: sendThroughQuery(query), listen: options.listen };
@@ -155,9 +170,10 @@ function connect(options: PostgresStoreOptions) {
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 function checkPostgresOptions(options: PostgresStoreOptions): void {
-  const known = ["pool", "query", "schema", "table", "listen", "prepare"];
+  const known = ["pool", "query", "schema", "table", "listen", "onDeaf", "prepare"];
   checkKnown(options, [...known, "timeoutMs", "onUnreadable", "now"]);
   checkMs(options.timeoutMs, "timeoutMs");
+  checkFunction(options.onDeaf, "onDeaf");
   if (options.query !== undefined) {
     checkFunction(options.query, "query");
     checkFunction(options.listen, "listen");

@@ -21,7 +21,7 @@ export interface RedisStoreOptions extends StoreOptions {
   /**
    * A client of `redis` or of `ioredis`. It stays yours: give it an `error` listener, connect it, and close
    * it. A client of `ioredis` sends a command again whose answer was lost, even after `timeoutMs`, unless
-   * its `autoResendUnfulfilledCommands` is false.
+   * its `autoResendUnfulfilledCommands` is false. Without a `commandTimeout` it then keeps the command for ever.
    */
   readonly client: RedisClient | IoRedisClient;
   /**
@@ -50,7 +50,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     if (isIoRedis(subscriber)) throw invalidOption("subscriber", "must be a client of redis");
   }
   checkMs(timeoutMs, "timeoutMs");
-  const { driver, publish, channelOf } = createRedisDriver(sendWith(client), prefix);
+  const { driver, publish, channelOf } = createRedisDriver(sendWith(client), prefix, timeoutMs);
   const source = subscriberSource(client, subscriber);
   return createDrivenStore(
     {

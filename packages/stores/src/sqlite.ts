@@ -19,7 +19,7 @@ import {
   type SqliteDialectStore,
 } from "./sqlite/dialect-store.ts";
 import { createSqliteNotices } from "./sqlite/notices.ts";
-import { retryBusy } from "./sqlite/retry-busy.ts";
+import { retryBusy } from "./base/retry-busy.ts";
 import { sqliteStatements } from "./sqlite/statements.ts";
 import { sqliteNotices, sqliteTables } from "./sqlite/tables.ts";
 import { createSqliteWriteQueue } from "./sqlite/write-queue.ts";

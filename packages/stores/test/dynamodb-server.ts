@@ -10,6 +10,8 @@ import dynalite from "dynalite";
 
 export interface DynamoDbServer {
   readonly port: number;
+  /** The emulator itself, which knows no removal of expired items. */
+  readonly barePort: number;
   /** Loses the answer to the next request of this kind. */
   readonly loseNext: (operation: string) => void;
   /** The operations since the last look. */
@@ -73,6 +75,7 @@ export async function startDynamoDb(): Promise<DynamoDbServer> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
+    barePort: target,
     port: (server.address() as { port: number }).port,
     loseNext: (operation) => void lost.push(operation),
     take() {

@@ -134,7 +134,7 @@ function createEncryptedStore(
     }),
     async put(key, value, ifRevision, given) {
       printValue(value);
-      const { key: outer, value: text, owner } = await seal(key, given.owner, value);
+      const { key: outer, value: text, owner } = await seal(key, given?.owner, value);
       const answer = await store.put(outer, text, ifRevision, { ...given, owner });
       return answer.ok ? answer : await openConflict(outer, answer);
     },

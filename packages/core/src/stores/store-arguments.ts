@@ -85,9 +85,10 @@ export function readPut(
   key: string,
   value: JsonValue,
   ifRevision: string | null,
-  { owner, expiresAt, leaveFree, at }: StorePutOptions,
+  options: StorePutOptions | undefined,
   path = "",
 ): StoreWrite {
+  const { owner, expiresAt, leaveFree, at } = options ?? ({} as StorePutOptions);
   checkStoreText(`${path}key`, key);
   checkStoreText(`${path}owner`, owner);
   if (expiresAt !== undefined) checkWhole(expiresAt, `${path}expiresAt`, 0);

@@ -32,6 +32,10 @@ interface ConnectingPool {
 /** The pauses between two tries to connect, in milliseconds; each is twice the one before. */
 const firstPauseMs = 100;
 const maxPauseMs = 5_000;
+/** How long a notice of the store to itself may take, in milliseconds. */
+const echoMs = 2_000;
+/** How often subscribers are called where no notice arrives, in milliseconds. */
+const pollMs = 500;
 /** How long it listens without subscribers, in milliseconds. */
 const unusedMs = 1_000;
 
@@ -53,17 +57,20 @@ export function noticePayload(topic: string): string {
 
 /**
  * `subscribe` of the PostgreSQL store, which listens while there are subscribers. Each time it begins to hear,
- * it calls all of them.
+ * it calls all of them. A pooler may take `LISTEN` and pass nothing on: so the store sends a notice to itself, and
+ * calls all subscribers now and then if that does not come.
  */
 export function createPostgresNotices(
   listen: ListenToPostgres,
   channel: string,
+  { notify, onDeaf }: Echo = { notify: async () => undefined },
 ): NonNullable<StoreDriver["subscribe"]> {
   const topics = new Map<string, string>();
   let current: Promise<() => unknown> | undefined;
   let isHearing = false;
   let pauseMs = firstPauseMs;
   let timer: NodeJS.Timeout | undefined;
+  let deafness: NodeJS.Timeout | undefined;
 
   const listeners = createStoreListeners({
     isHearing: () => isHearing,
@@ -78,7 +85,19 @@ export function createPostgresNotices(
     clearTimeout(timer);
     timer = setTimeout(run, ms).unref();
   };
+  const hears = () => clearTimeout(deafness);
+  const checkHearing = () => {
+    if (onDeaf === undefined) return;
+    hears();
+    deafness = setTimeout(() => {
+      onDeaf();
+      deafness = setInterval(listeners.tellAll, pollMs).unref();
+    }, echoMs).unref();
+    // From another connection. If the database is away, the end of the listening one tells.
+    notify(echo).catch(() => undefined);
+  };
   const onPayload = (payload: string) => {
+    hears();
     const topic = topics.get(payload);
     if (topic !== undefined) listeners.tell(topic);
   };
@@ -89,6 +108,7 @@ export function createPostgresNotices(
       isHearing = true;
       pauseMs = firstPauseMs;
       listeners.tellAll();
+      checkHearing();
     };
     const onEnd = () => {
       if (current !== started) return;
@@ -105,9 +125,21 @@ export function createPostgresNotices(
     current?.then((end) => end()).catch(() => undefined);
     current = undefined;
     isHearing = false;
+    hears();
   };
   return listeners.add;
 }
+
+/** How the store finds out whether notices arrive. */
+interface Echo {
+  /** Sends a notice with this payload. */
+  readonly notify: (payload: string) => Promise<unknown>;
+  /** Called when none arrives. */
+  readonly onDeaf?: () => void;
+}
+
+/** No topic has it. */
+const echo = "echo";
 
 /** Listens on a connection of its own. It is none of the pool's, because the pool's `end` would wait for it. */
 export function listenThroughPool(pool: ConnectingPool): ListenToPostgres {

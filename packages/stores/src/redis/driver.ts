@@ -1,6 +1,7 @@
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { StoreDriver } from "@durable-mcp/core/store-driver";
 import { printTime } from "../base/key-text.ts";
+import { retryBusy } from "../base/retry-busy.ts";
 import { listFromRedis } from "./list.ts";
 import { redisScripts, sha1Of } from "./scripts.ts";
 import { createRedisWrites, type RunRedisScript } from "./writes.ts";
@@ -19,7 +20,15 @@ export type SendScript = (
  *
  * @throws {McpSessionError} `CONNECTION_INVALID` for a prefix that is none
  */
-export function createRedisDriver(send: SendScript, prefix = "mcp-sessions") {
+export function createRedisDriver(
+  sendOnce: SendScript,
+  prefix = "mcp-sessions",
+  timeoutMs = 10_000,
+) {
+  // While a slot of a cluster moves: nothing was done. It ends before the store's own limit, after which nobody knows.
+  const isMoving = (error: unknown) => error instanceof Error && /^TRYAGAIN\b/.test(error.message);
+  const send: SendScript = (...call) =>
+    retryBusy(0.9 * timeoutMs, () => sendOnce(...call), isMoving);
   if (typeof prefix !== "string" || !/^[^{}]+$/.test(prefix)) {
     throw invalidOption("prefix", "must be a text without braces, and not empty");
   }

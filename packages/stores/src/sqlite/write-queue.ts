@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SqliteConnection } from "./database.ts";
-import { isBusy, pauseMs, transactionOpen } from "./retry-busy.ts";
+import { isBusy, pauseMs, transactionOpen } from "../base/retry-busy.ts";
 
 /** Makes one write, with any number of statements. It is called again when its work was undone. */
 type SqliteWrite<T> = (connection: SqliteConnection) => T;

@@ -208,6 +208,11 @@ export const keyTests: readonly StoreTest[] = [
           store.put(unique, 1, null, { owner: wrong }),
         );
       }
+      for (const options of [undefined, null] as unknown[]) {
+        await expectRejection("CONNECTION_INVALID", "owner", () =>
+          store.put(unique, 1, null, options as { owner: string }),
+        );
+      }
       assert.equal(await store.get(unique), undefined);
     },
   },

@@ -1,23 +1,27 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { wait } from "@durable-mcp/core/internal";
 
 /** The longest pause between two tries, in milliseconds. */
 const maxPauseMs = 50;
 
 /**
- * Tries something synchronous until no other process is in its way. It pauses between the tries, so this
+ * Tries something until no other process is in its way. It pauses between the tries, so this
  * process goes on meanwhile.
  *
  * @param timeoutMs in milliseconds; the last try comes then, and its error is thrown
  */
-export async function retryBusy<T>(timeoutMs: number, run: () => T): Promise<T> {
+export async function retryBusy<T>(
+  timeoutMs: number,
+  run: () => T | Promise<T>,
+  mayTryAgain: (error: unknown) => boolean | Promise<boolean> = isBusy,
+): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (let tries = 1; ; tries += 1) {
     try {
-      return run();
+      return await run();
     } catch (error) {
       const left = deadline - performance.now();
-      if (!isBusy(error) || left <= 0) throw error;
-      await sleep(Math.min(left, pauseMs(tries)));
+      if (!(await mayTryAgain(error)) || left <= 0) throw error;
+      await wait(Math.min(left, pauseMs(tries)));
     }
   }
 }
