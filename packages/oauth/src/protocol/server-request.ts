@@ -25,6 +25,7 @@ export interface ServerAnswer {
   readonly isJson: boolean;
   /** For the next proof (RFC 9449). */
   readonly dpopNonce: string | null;
+  readonly retryAfter: string | null;
   /** Whether a gateway may have given it after the server has done its work. */
   readonly isUncertain: boolean;
 }
@@ -146,7 +147,9 @@ function readAnswer({ status, headers }: Response, text: string): ServerAnswer {
   const isJson = contentType === "application/json" || contentType.endsWith("+json");
   const isUncertain = mayHaveRun(status, headers);
   const dpopNonce = headers.get("dpop-nonce");
-  return { type: "answer", status, text, json: jsonObject(text), isJson, isUncertain, dpopNonce };
+  const retryAfter = headers.get("retry-after");
+  const known = { status, text, json: jsonObject(text), isJson, isUncertain };
+  return { type: "answer", ...known, dpopNonce, retryAfter };
 }
 
 function jsonObject(text: string): Record<string, unknown> | undefined {

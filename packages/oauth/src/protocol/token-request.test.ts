@@ -114,10 +114,18 @@ test("what was sent is not in the server's own words", async () => {
   expect(word).toMatchObject({ type: "failed", sent: "answered" });
 });
 
+const busy: Answer = (response) =>
+  response.writeHead(429, { "retry-after": "90" }).end('{"error":"too_many_requests"}');
 const later: Answer = (response) => response.writeHead(503, { "retry-after": "1" }).end();
 
 test.each<[string, Answer, "answered" | "perhaps", RegExp]>([
   ["a 429", status(429, { error: "invalid_grant" }), "answered", /HTTP 429.*Try again later/],
+  [
+    "a 429 that names a time",
+    busy,
+    "answered",
+    /gave no tokens, and has too many requests\. Try again later, in 90 seconds/,
+  ],
   ["a 503 in words", status(503, { error: "invalid_grant" }), "answered", /HTTP 503/],
   ["a 500 page", status(500, "<h1>Oops</h1>"), "perhaps", /HTTP 500/],
   ["a 504 of a gateway in JSON", status(504, { error: "Gateway Timeout" }), "perhaps", /HTTP 504/],

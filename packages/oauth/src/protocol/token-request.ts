@@ -184,7 +184,10 @@ export async function askTokenEndpoint(
     };
   }
   if (status !== 200) {
-    const why = "the authorization server gave no tokens, and did not say why. Try again later.";
+    const said = status === 429 ? "has too many requests" : "did not say why";
+    const seconds = /^\d{1,6}$/.exec(answer.retryAfter ?? "")?.[0];
+    const when = seconds === undefined ? "later" : `later, in ${seconds} seconds`;
+    const why = `the authorization server gave no tokens, and ${said}. Try again ${when}.`;
     // Words of the specification are the server's own.
     const isOwn = error !== undefined && (ofServer.test(error) || ofGrant.test(error));
     const wasSent = (answer.isUncertain && !isOwn) || status < 400 ? "perhaps" : "answered";
