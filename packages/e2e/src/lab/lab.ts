@@ -53,7 +53,7 @@ function runAll(isShare: boolean): void {
 function run({ program, node = [], args = [] }: LabPart, own: readonly string[]): number {
   const command =
     program === undefined
-      ? [vitest(), "run", "--mode", "matrix"]
+      ? [vitest(), "run", "--mode", "matrix", ...args]
       : ["--conditions=@durable-mcp/source", ...node, join(packages, program), ...args];
   // It takes the signals of the terminal itself.
   return spawnSync(process.execPath, [...command, ...own], { stdio: "inherit" }).status ?? 1;

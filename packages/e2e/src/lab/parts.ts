@@ -26,6 +26,13 @@ export const labParts: readonly LabPart[] = [
     lasts: "15 min",
   },
   {
+    name: "proxies",
+    about:
+      "Puts nginx, haproxy, caddy and PgBouncer before our packages, and moves slots of a Redis cluster.",
+    lasts: "2 min",
+    args: ["proxies.matrix", "poolers.matrix", "moving-slots.matrix"],
+  },
+  {
     name: "simulate",
     about: "Loses sessions in seeded schedules, and checks the invariants of the session fetch.",
     lasts: "2 min",

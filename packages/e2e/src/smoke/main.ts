@@ -86,7 +86,11 @@ async function tryProject(project: Project, node: NodeRelease): Promise<Finding[
   ];
 }
 
-async function tryDeno(project: Project, made: MadeProject, release: NodeRelease): Promise<Finding[]> {
+async function tryDeno(
+  project: Project,
+  made: MadeProject,
+  release: NodeRelease,
+): Promise<Finding[]> {
   return [...(await takeSteps(project, made, release)), ...(await callOnce(made, release))];
 }
 
