@@ -149,6 +149,14 @@ const interrupted = (response: ServerResponse) => {
   response.end("id: 1\nretry: 1\ndata:\n\n");
 };
 
+const withNewId = (retryMs: number, rest = "data:") => {
+  let count = 0;
+  return (response: ServerResponse) => {
+    startEvents(response);
+    response.end(`id: ${(count += 1)}\nretry: ${retryMs}\n${rest}\n\n`);
+  };
+};
+
 describe("reports an unknown outcome", () => {
   const unknown = [{ id: 0, error: { data: { code: "OUTCOME_UNKNOWN" } } }];
   test.each([400, 404, 405])("when the server answers the resumption with %i", async (status) => {
@@ -167,14 +175,6 @@ describe("reports an unknown outcome", () => {
     expect(await readMessages(await client.post(call))).toMatchObject(unknown);
     expect(server.log).toHaveLength(11);
   });
-
-  const withNewId = (retryMs: number, rest = "data:") => {
-    let count = 0;
-    return (response: ServerResponse) => {
-      startEvents(response);
-      response.end(`id: ${(count += 1)}\nretry: ${retryMs}\n${rest}\n\n`);
-    };
-  };
 
   test.each([
     ["ids", "data:"],

@@ -189,10 +189,9 @@ export async function answerWaitingCall(
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
   if ((await waiting.find(id)) === undefined) throw notWaiting(undefined);
-  const { url } = context;
   return answered(
     await timeLimited(timeoutMs, abortSignal, (signal) =>
-      answerCall(context, id, responses, { url, fetch, round, signal }),
+      answerCall(context, id, responses, { url: context.url, fetch, round, signal }),
     ),
   );
 }
@@ -201,8 +200,7 @@ export async function answerWaitingCall(
 export type CheckWaitingCallsOptions = Pick<AnswerWaitingCallOptions, "fetch" | "abortSignal">;
 
 /**
- * Looks at each call that is due, in any process: a task, or a stream that can be resumed. Each look is a request or
- * two, under a claim, and never before `pollAfter` of the call.
+ * Looks at each call that is due, in any process: a request or two each, under a claim, not before its `pollAfter`.
  *
  * @returns the calls that were looked at, as they are then
  * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`
@@ -212,14 +210,13 @@ export async function checkWaitingCalls(
   options: CheckWaitingCallsOptions = {},
 ): Promise<WaitingCall[]> {
   checkOptions(options, { fetch: checkFunction, abortSignal: checkedLater });
-  const { abortSignal: signal } = options;
-  const fetch = lastFetch(options.fetch);
+  const leg = { fetch: lastFetch(options.fetch), signal: options.abortSignal };
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
   const stored = (await context.calls.list()).filter(({ call }) => call.url === context.url.href);
   const current = await Promise.all(stored.map((each) => upToDate(context, each)));
   const due = current.filter(({ call }) => isDue(call, context.now()));
-  const looked = await Promise.all(due.map((each) => lookAt(context, each, { fetch, signal })));
+  const looked = await Promise.all(due.map((each) => lookAt(context, each, leg)));
   return looked.map(({ call }) => describeWaiting(call));
 }
 

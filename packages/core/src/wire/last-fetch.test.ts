@@ -7,21 +7,21 @@ import { innerFetch, lastFetch } from "./last-fetch.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
+/** A step whose requests the application's own fetch sends, and the bodies that this fetch got. */
+async function startOnDeno(wrap = (fetch: typeof globalThis.fetch) => fetch) {
+  vi.stubGlobal("Deno", {});
+  const server = await startMcpServer();
+  const bodies: unknown[] = [];
+  const sent = wrap(async (input, init) => {
+    bodies.push(init?.body);
+    return await globalThis.fetch(input, init);
+  });
+  const snapshot = await saveSession(server);
+  return { ...startStep(server, { snapshot, fetch: sent }), server, bodies };
+}
+
 // `npm run smoke -- core` sends to such a server from Deno itself.
 describe("on Deno, a body", () => {
-  /** A step whose requests the application's own fetch sends, and the bodies that this fetch got. */
-  async function startOnDeno(wrap = (fetch: typeof globalThis.fetch) => fetch) {
-    vi.stubGlobal("Deno", {});
-    const server = await startMcpServer();
-    const bodies: unknown[] = [];
-    const own = wrap(async (input, init) => {
-      bodies.push(init?.body);
-      return await globalThis.fetch(input, init);
-    });
-    const snapshot = await saveSession(server);
-    return { ...startStep(server, { snapshot, fetch: own }), server, bodies };
-  }
-
   test("is a Blob, and arrives as it was with its type", async () => {
     const { client, server, bodies } = await startOnDeno();
     await client.request("tools/call", { name: "ä" });
@@ -55,19 +55,20 @@ describe("on Deno, a body", () => {
   });
 });
 
+const own: typeof fetch = async () => new Response();
+
 test("elsewhere a fetch of the application gets what the client sent", () => {
-  const own: typeof fetch = async () => new Response();
   expect(lastFetch(own, 900_000)).toBe(own);
 });
 
-describe("Node's limits for a silent answer", () => {
-  /** Is silent for a second before the headers, and after them. */
-  const slow = () =>
-    startHttpServer((_, response) => {
-      setTimeout(() => response.writeHead(200).flushHeaders(), 1_000);
-      setTimeout(() => response.end("late"), 2_000);
-    });
+/** Is silent for a second before the headers, and after them. */
+const slow = () =>
+  startHttpServer((_, response) => {
+    setTimeout(() => response.writeHead(200).flushHeaders(), 1_000);
+    setTimeout(() => response.end("late"), 2_000);
+  });
 
+describe("Node's limits for a silent answer", () => {
   test("do not end one that the connection waits for longer", async () => {
     const { origin } = await slow();
     using _ = shortenLimits();

@@ -54,6 +54,18 @@ const found = Object.entries(proxies).map(
   ([name, configure]) => [name, findProgram(name, ["/usr/sbin"]), configure] as const,
 );
 
+async function pay(url: string, session: "stateful" | "stateless"): Promise<unknown> {
+  const shop = defineMcpClientConnection({ url, description: "A shop.", session });
+  const provider = createConnectionProvider({ connections: { shop } });
+  const run = provider.create({ state: undefined, principal: { type: "anonymous" } });
+  onTestFinished(() => run.dispose());
+  const tools = await run.tools();
+  const options = { toolCallId: "1", messages: [], context: {} } as never;
+  return await Promise.resolve(tools["shop__pay"]!.execute!({}, options)).catch(
+    (error: unknown) => error,
+  );
+}
+
 describe.each(found)("behind %s", (_, program, configure) => {
   async function start(upstreamUrl: string): Promise<string> {
     const folder = mkdtempSync(join(tmpdir(), "durable-mcp-proxy-"));
@@ -68,18 +80,6 @@ describe.each(found)("behind %s", (_, program, configure) => {
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     return `http://127.0.0.1:${port}/mcp`;
-  }
-
-  async function pay(url: string, session: "stateful" | "stateless"): Promise<unknown> {
-    const shop = defineMcpClientConnection({ url, description: "A shop.", session });
-    const provider = createConnectionProvider({ connections: { shop } });
-    const run = provider.create({ state: undefined, principal: { type: "anonymous" } });
-    onTestFinished(() => run.dispose());
-    const tools = await run.tools();
-    const options = { toolCallId: "1", messages: [], context: {} } as never;
-    return await Promise.resolve(tools["shop__pay"]!.execute!({}, options)).catch(
-      (error: unknown) => error,
-    );
   }
 
   const modes = ["stateful", "stateless"] as const;

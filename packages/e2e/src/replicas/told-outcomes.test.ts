@@ -32,13 +32,14 @@ async function startPaying(ms: number) {
   return { handler, url: server.url, runs: () => runs };
 }
 
+const send = (url: string, method: string, headers: object, body: string) => {
+  const sent = httpRequest(url, { method, headers: headers as Record<string, string> });
+  sent.on("error", () => undefined).end(body);
+  return sent;
+};
+
 /** A proxy that sends each call of a tool twice, and passes on the second answer, as Deno and some proxies do. */
 async function startRepeating(target: string): Promise<string> {
-  const send = (url: string, method: string, headers: object, body: string) => {
-    const sent = httpRequest(url, { method, headers: headers as Record<string, string> });
-    sent.on("error", () => undefined).end(body);
-    return sent;
-  };
   const proxy: Server = createServer((incoming, outgoing) => {
     void (async () => {
       const body = await text(incoming);

@@ -20,11 +20,6 @@ export async function createDynamoDbTable(
   // The signal ends it before this time, in seconds.
   const wait = { client, abortSignal, minDelay: 1, maxDelay: 2, maxWaitTime: 600 };
   await answered(waitUntilTableExists(wait, { TableName: table }));
-  // Some emulators have no such calls. Expired records are not read there, and stay.
-  const isUnknown = (error: unknown) =>
-    /^(UNKNOWN_OPERATION|NOT_IMPLEMENTED|UNSUPPORTED_OPERATION)$/.test(
-      String((error as { code?: unknown }).code),
-    );
   const removes = async () => {
     const command = new DescribeTimeToLiveCommand({ TableName: table });
     const { TimeToLiveDescription: ttl } = await answered(client.send(command, options));
@@ -39,6 +34,12 @@ export async function createDynamoDbTable(
     // DynamoDB refuses all but the first of those that ask at once.
     if (!isUnknown(error) && !(await removes())) throw error;
   }
+}
+
+/** Some emulators have no such calls. Expired records are not read there, and stay. */
+function isUnknown(error: unknown): boolean {
+  const code = String((error as { code?: unknown }).code);
+  return /^(UNKNOWN_OPERATION|NOT_IMPLEMENTED|UNSUPPORTED_OPERATION)$/.test(code);
 }
 
 const sorted = (attribute: string) => [

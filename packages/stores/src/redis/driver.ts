@@ -25,8 +25,7 @@ export function createRedisDriver(
   prefix = "mcp-sessions",
   timeoutMs = 10_000,
 ) {
-  // While a slot of a cluster moves: nothing was done. It ends before the store's own limit, after which nobody knows.
-  const isMoving = (error: unknown) => error instanceof Error && /^TRYAGAIN\b/.test(error.message);
+  // It ends before the store's own limit, after which nobody knows.
   const send: SendScript = (...call) =>
     retryBusy(0.9 * timeoutMs, () => sendOnce(...call), isMoving);
   if (typeof prefix !== "string" || !/^[^{}]+$/.test(prefix)) {
@@ -67,4 +66,9 @@ export function createRedisDriver(
   const publish = async (topic: string, signal?: AbortSignal) =>
     void (await run(redisScripts.publish, 0, [channelOf(topic)], signal));
   return { driver, publish, channelOf };
+}
+
+/** Whether a slot of a cluster moves: nothing was done. */
+function isMoving(error: unknown): boolean {
+  return error instanceof Error && /^TRYAGAIN\b/.test(error.message);
 }
