@@ -291,9 +291,9 @@ test("a message is news on a resumed stream, and a long one while it comes", asy
     const parts = [eventText(note(1)), answer.slice(0, 60_000), answer.slice(60_000, 120_000)];
     const write = () => {
       const part = parts.shift();
-      if (part === undefined) return void response.end(answer.slice(120_000));
-      response.write(part);
-      setTimeout(write, 300);
+      response.write(part ?? answer.slice(120_000));
+      if (part === undefined) response.end();
+      else setTimeout(write, 300);
     };
     setTimeout(write, 300);
   });
