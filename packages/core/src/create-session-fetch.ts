@@ -140,13 +140,12 @@ function createContext(
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
   const { initializeMs = 30_000, answerMs = 300_000, startMs = 60_000 } = options.timeouts ?? {};
-  const bare = sendingSafeAgain(lastFetch(options.fetch, answerMs), initializeMs);
   const url = parseEndpointUrl(options.url);
-  // The checks of the options let no other in.
-  const memory = options.memory as MemoryParts | undefined;
+  const memory = options.memory as MemoryParts | undefined; // The checks of the options let no other in.
   const { session = "stateful", pinMs } = memory ?? {};
   const isStateless = session === "stateless";
-  const base = refusingTasks(bare, url, options.slot, isStateless);
+  const last = sendingSafeAgain(lastFetch(options.fetch, answerMs), initializeMs);
+  const base = refusingTasks(last, url, options.slot, isStateless);
   const state = slotState(options.slot);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
