@@ -1,6 +1,11 @@
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
-import { bufferAnswer, responseForClient, toResponse } from "../session/buffered-answer.ts";
+import {
+  bufferAnswer,
+  putsInDoubt,
+  responseForClient,
+  toResponse,
+} from "../session/buffered-answer.ts";
 import { lose, sendOn, type SessionContext } from "../session/session-context.ts";
 import { liveSession } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
@@ -38,9 +43,12 @@ export async function exchangeOneWay(
     return responseForClient(response);
   });
   if (answer instanceof Response) return answer;
+  // The next request asks about it.
+  putsInDoubt(session, answer, "");
   if (answer.loss === "none" || answer.isOfVersion) return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
-  const isSure = answer.loss === "definite" && context.recovery.onLoss !== "retry";
+  const isMeant = answer.loss === "definite" || answer.status === 404;
+  const isSure = isMeant && context.recovery.onLoss !== "retry";
   if (isSure) lose(context, session, method, answer.status);
   return emptyAnswer(202);
 }

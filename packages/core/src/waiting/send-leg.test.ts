@@ -204,10 +204,11 @@ function unavailable(headers: Record<string, string> = {}) {
 
 describe("the questions wait again, because nothing was carried out", () => {
   test.each<[string, (leg: Leg) => object]>([
-    ...[400, 401, 403, 404, 410, 429].map(
+    ...[400, 401, 403, 429].map(
       (status) =>
         [`HTTP ${status}`, () => new Response("No.", { status })] as [string, () => Response],
     ),
+    ["HTTP 404 without words", () => new Response(null, { status: 404 })],
     ["HTTP 503 of a server that asks to come back", () => unavailable({ "retry-after": "1" })],
     ["a login page that looks like an answer", (leg) => rpcError(leg, 401)],
     // Some servers name the request in them.
@@ -258,10 +259,11 @@ describe("the questions wait again, because nothing was carried out", () => {
 
 describe("nobody knows whether the call was carried out", () => {
   const unknown: readonly [string, (leg: Leg) => object | Promise<object>][] = [
-    ...[408, 500, 502, 504].map(
+    ...[404, 408, 409, 410, 500, 502, 504].map(
       (status) =>
         [`HTTP ${status}`, () => new Response("Oh.", { status })] as [string, () => Response],
     ),
+    ["a page with HTTP 404", () => new Response("<h1>Not found</h1>", { status: 404 })],
     // Some proxies answer so after they have passed the request on.
     ["HTTP 503 of nobody knows whom", () => unavailable()],
     ["a connection that breaks", () => Promise.reject(failure("fetch failed", "ECONNRESET"))],
