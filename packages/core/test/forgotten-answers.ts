@@ -1,5 +1,3 @@
-import type { ServerResponse } from "node:http";
-
 /** What a server answers to a request with the id of a session that it has forgotten. */
 export interface ForgottenAnswer {
   readonly name: string;
@@ -89,23 +87,16 @@ export const forgottenAnswers: readonly ForgottenAnswer[] = [
   { name: "200 isError", status: 200, says: notFound, isNamed: true, call: "result" },
 ];
 
-/** Sends the answer to a message. */
-export function sendForgotten(
-  response: ServerResponse,
+/** The answer to a message: its status, its content type and its text. */
+export function forgottenAnswer(
   { status, says, isNamed = false, call }: ForgottenAnswer,
   message: { readonly id?: unknown; readonly method?: string } = {},
-): void {
+) {
   const id = isNamed ? (message.id ?? null) : null;
   const content = [{ type: "text", text: "Session not found" }];
   const isResult = call === "result" && message.method === "tools/call";
-  const body = isResult
-    ? { result: { isError: true, content } }
-    : { error: typeof says === "string" ? undefined : says };
+  const body = isResult ? { result: { isError: true, content } } : { error: says };
   const text = typeof says === "string" ? says : JSON.stringify({ jsonrpc: "2.0", id, ...body });
-  const type = /^[{]/.test(text)
-    ? "application/json"
-    : /^</.test(text)
-      ? "text/html"
-      : "text/plain";
-  response.writeHead(status, { "content-type": type }).end(text);
+  const kind = text.startsWith("<") ? "text/html" : "text/plain";
+  return { status, type: text.startsWith("{") ? "application/json" : kind, text };
 }

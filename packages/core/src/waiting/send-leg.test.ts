@@ -12,6 +12,11 @@ import {
   startWaiting,
   yes,
 } from "../../test/asking-server.ts";
+import {
+  type ForgottenAnswer,
+  forgottenAnswer,
+  forgottenAnswers,
+} from "../../test/forgotten-answers.ts";
 import { McpSessionError } from "../index.ts";
 
 /** A call that waits, and answers to its second leg. */
@@ -255,6 +260,29 @@ describe("the questions wait again, because nothing was carried out", () => {
     expect(server.legs).toHaveLength(1);
     expect(await waiting.list()).toMatchObject([{ state: "waiting" }]);
   });
+});
+
+const isSilent = ({ name }: ForgottenAnswer) => /empty|without error/.test(name);
+// Routers and gates refuse before the work; the others may answer after it.
+const isGate = ({ call, status }: ForgottenAnswer) =>
+  call === "again" || [400, 403].includes(status);
+
+test.each(forgottenAnswers)("an answer is carried out once, after $name", async (row) => {
+  let ordered = isGate(row) ? 0 : 1;
+  const { answer, waiting, id, server } = await startAnswering((leg) => {
+    const { status, text, type } = forgottenAnswer(row, leg);
+    if (server.legs.length === 2)
+      return new Response(text, { status, headers: { "content-type": type } });
+    ordered += 1;
+    return done();
+  });
+  const first = await answer(id).catch((reason: unknown) => reason);
+  const isRefused = McpSessionError.isInstance(first) && first.code === "CONNECTION_UNAVAILABLE";
+  expect(isRefused || row.call !== "again").toBe(true);
+  const isClaimed = String(first).includes("nothing was carried out");
+  expect(isClaimed).toBe(isGate(row) && isRefused && !isSilent(row));
+  if ((await waiting.list()).length > 0) await answer(id);
+  expect(ordered).toBe(server.legs.length === 2 && isGate(row) ? 0 : 1);
 });
 
 describe("nobody knows whether the call was carried out", () => {

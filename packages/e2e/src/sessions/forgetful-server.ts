@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { type ForgottenAnswer, sendForgotten } from "../../../core/test/forgotten-answers.ts";
+import { type ForgottenAnswer, forgottenAnswer } from "../../../core/test/forgotten-answers.ts";
 
 interface Message {
   readonly id?: unknown;
@@ -12,9 +12,20 @@ interface Message {
   readonly result?: { readonly content: { readonly item: string } };
 }
 
+const initializeResult = {
+  protocolVersion: "2025-11-25",
+  capabilities: { tools: {} },
+  serverInfo: { name: "forgetful", version: "1" },
+};
 const inputSchema = { type: "object", properties: { item: { type: "string" } } };
 const tools = ["buy", "ask"].map((name) => ({ name, inputSchema }));
 const requestedSchema = { type: "object", properties: { item: { type: "string", default: "" } } };
+
+function send(response: ServerResponse, id: unknown, result: object, headers = {}) {
+  return response
+    .writeHead(200, { "content-type": "application/json", ...headers })
+    .end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+}
 
 /**
  * A server that forgets its sessions, and says so in the way of a row. If the row does not say that a request was
@@ -33,15 +44,14 @@ export async function startForgetfulServer(row: ForgottenAnswer) {
     known.clear();
   };
 
+  const refuse = (response: ServerResponse, message: Message = {}) => {
+    const { status, type, text } = forgottenAnswer(row, message);
+    return response.writeHead(status, { "content-type": type }).end(text);
+  };
   const work = ({ params, result }: Message) => {
     const item = params?.arguments.item ?? result?.content.item;
     if (item !== undefined) ledger.push(item);
   };
-  const send = (response: ServerResponse, id: unknown, result: object, headers = {}) =>
-    response
-      .writeHead(200, { "content-type": "application/json", ...headers })
-      .end(JSON.stringify({ jsonrpc: "2.0", id, result }));
-
   const asked: ServerResponse[] = [];
   const ask = (response: ServerResponse, item: string) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -67,7 +77,7 @@ export async function startForgetfulServer(row: ForgottenAnswer) {
     const sessionId = String(request.headers["mcp-session-id"]);
     if (request.method !== "POST") {
       const isGone = request.method === "DELETE" && forgotten.has(sessionId);
-      return isGone ? sendForgotten(response, row) : response.writeHead(405).end();
+      return isGone ? refuse(response) : response.writeHead(405).end();
     }
     const message = (await json(request)) as Message;
     log.push(message.method ?? "answer");
@@ -75,17 +85,12 @@ export async function startForgetfulServer(row: ForgottenAnswer) {
       const isNamed = !row.isSessionless || forgotten.size === 0;
       const own = randomUUID();
       if (isNamed) known.add(own);
-      const result = {
-        protocolVersion: "2025-11-25",
-        capabilities: { tools: {} },
-        serverInfo: { name: "forgetful", version: "1" },
-      };
-      return send(response, message.id, result, isNamed ? { "mcp-session-id": own } : {});
+      return send(response, message.id, initializeResult, isNamed ? { "mcp-session-id": own } : {});
     }
     if (forgotten.has(sessionId)) {
       const isDone = row.call !== "again" && message.method !== "tools/list";
       if (isDone) work(message);
-      sendForgotten(response, row, message);
+      refuse(response, message);
       // The process that ran the calls has ended.
       for (const open of asked.splice(0)) open.destroy();
       return response;
@@ -95,12 +100,7 @@ export async function startForgetfulServer(row: ForgottenAnswer) {
   };
 
   const server = createServer((request, response) => void serve(request, response));
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     ledger,
@@ -109,4 +109,13 @@ export async function startForgetfulServer(row: ForgottenAnswer) {
     /** Forgets them when it has asked a question. */
     forgetWhenAsked: () => void (isForgettingWhenAsked = true),
   };
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
 }
