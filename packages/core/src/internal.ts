@@ -41,7 +41,7 @@ export { writeBatch } from "./stores/write-batch.ts";
 export { setBounded } from "./base/bounded-map.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
-export { classifyLoss, refusesUnprocessed } from "./session/lost-session.ts";
+export { classifyLoss, mayFollowWork, refusesUnprocessed } from "./session/lost-session.ts";
 export { saysUnknown } from "./session/session-errors.ts";
 export { refusingTasks } from "./session/task-answer.ts";
 export { isLost, isOutdated, readSessionSnapshot } from "./session/session-snapshot.ts";

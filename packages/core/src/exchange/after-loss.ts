@@ -44,7 +44,9 @@ export async function decideAfterRefusal(
   if (loss === "none") {
     const { body, status } = refusal;
     const refused = { method: message.method, status };
-    const isAsked = !attempts.isRecovered;
+    // Who only looks opens nothing.
+    const isLook = context.recovery.onLoss === "report" && message.method === "ping";
+    const isAsked = !attempts.isRecovered && !isLook;
     const isLost = isAsked && (await isLostInDoubt(context, session, request, refused));
     // A tool has answered. The next call goes on in the successor.
     const isResult = status < 300 && "result" in { ...parseMessage(body) };
