@@ -151,7 +151,7 @@ async function decideAfterLoss(
   if (attempts.isRecovered) throw notSentAgain(refused, loss);
   if (context.state.phase.name === "stateless" && isSaidUndone) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
-  await ensureSession(context, request, true).catch(() => undefined);
+  await ensureSession(context, request).catch(() => undefined);
   throw isCurrent(context.state, session) ? kept() : notSentAgain(refused, loss);
 }
 
