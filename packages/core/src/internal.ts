@@ -44,7 +44,12 @@ export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { classifyLoss, mayFollowWork, refusesUnprocessed } from "./session/lost-session.ts";
 export { saysUnknown } from "./session/session-errors.ts";
 export { refusingTasks } from "./session/task-answer.ts";
-export { isLost, isOutdated, readSessionSnapshot } from "./session/session-snapshot.ts";
+export {
+  isLost,
+  isOutdated,
+  LATEST_SESSION_VERSION,
+  readSessionSnapshot,
+} from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession, listedTools, withoutToolList } from "./tools/manage-slot.ts";
 export { compareTools } from "./tools/compare-tools.ts";
 export { inSlotKey } from "./tools/tool-list.ts";
@@ -58,13 +63,20 @@ export {
   describeFailure,
   mayHaveRun,
 } from "./wire/connection-failure.ts";
-export { isSafeQuestion } from "./waiting/input-request.ts";
+export { isSafeQuestion, urlsWanted } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
-export { mayMention, revisionIn } from "./wire/json-rpc.ts";
+export { mayMention, methodNotFoundAnswer, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export { innerFetch, lastFetch } from "./wire/last-fetch.ts";
-export { isEventStream, letGo, readRefusal, readText, rewriteRefusal } from "./wire/read-answer.ts";
-export { safeMethodIn, sendingSafeAgain } from "./wire/safe-requests.ts";
+export {
+  isEventStream,
+  letGo,
+  readAnswer,
+  readRefusal,
+  readText,
+  rewriteRefusal,
+} from "./wire/read-answer.ts";
+export { endNamed, safeMethodIn, sendingSafeAgain } from "./wire/safe-requests.ts";
 export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

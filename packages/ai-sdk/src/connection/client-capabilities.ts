@@ -1,5 +1,5 @@
-import { ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
-import { isRecord, isSafeQuestion, sameJson } from "@durable-mcp/core/internal";
+import { type ElicitationRequest, ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
+import { isRecord, isSafeQuestion, sameJson, urlsWanted } from "@durable-mcp/core/internal";
 import type { ConnectionClientInfo } from "./connection-options.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
@@ -57,6 +57,27 @@ export function answerElicitations(
     if (isSafeQuestion(request)) return await paused(() => onElicitation(request, context));
     throw new Error("The URL must begin with http: or https:, without a user name or password.");
   });
+}
+
+/**
+ * Has a definition's function answer a refusal that sends a person to a URL. Only consent to all of its URLs is a yes.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
+ */
+export function answerRefusals(
+  { onElicitation }: ClientOptions,
+  context: ConnectionContext,
+  { paused }: PausableLimits,
+) {
+  return async (error: unknown): Promise<boolean> => {
+    const { requests = {} } = (onElicitation && urlsWanted(error)) ?? {};
+    for (const request of Object.values(requests)) {
+      const question = request as ElicitationRequest;
+      const { action } = await paused(() => onElicitation!(question, context));
+      if (action !== "accept") return false;
+    }
+    return Object.keys(requests).length > 0;
+  };
 }
 
 /** Whether the server may send requests of its own. They need an open stream. */

@@ -13,16 +13,29 @@ interface FailedRequest {
 
 export type RestoreError = (error: unknown, request?: FailedRequest) => unknown;
 
-/** The client with the errors that `restore` makes of its own, those of its tools among them. */
-export function withSessionErrors(client: MCPClient, restore: RestoreError): MCPClient {
+/** Has a person do what a refusal asks for. @returns whether the refused request goes out once more */
+type AnswerRefusal = (error: unknown) => Promise<boolean>;
+
+/**
+ * The client with the errors that `restore` makes of its own, those of its tools among them.
+ *
+ * @param answer asked once for each request, with the client's own error
+ */
+export function withSessionErrors(
+  client: MCPClient,
+  restore: RestoreError,
+  answer?: AnswerRefusal,
+): MCPClient {
   const restoring = async <T>(
     result: PromiseLike<T>,
     args: readonly unknown[],
     method?: FailedRequest["method"],
+    again?: () => PromiseLike<T>,
   ): Promise<T> => {
     try {
       return await result;
     } catch (error) {
+      if (again && (await answer?.(error))) return await restoring(again(), args, method);
       throw restore(error, { method, isAborted: args.some(isAborted), isBegun: true });
     }
   };
@@ -32,7 +45,7 @@ export function withSessionErrors(client: MCPClient, restore: RestoreError): MCP
       const { execute: call } = tool as { execute?: (...args: unknown[]) => PromiseLike<unknown> };
       if (call === undefined) return [name, tool] as const;
       const execute = async (...args: unknown[]) =>
-        await restoring(Promise.resolve(call(...args)), args, "tools/call");
+        await restoring(call(...args), args, "tools/call", () => call(...args));
       return [name, { ...tool, execute }] as const;
     });
     return Object.fromEntries(entries) as ToolSet;
@@ -47,7 +60,8 @@ export function withSessionErrors(client: MCPClient, restore: RestoreError): MCP
         if (key === "toolsFromDefinitions") return restoreTools(result as ToolSet);
         if (!(result instanceof Promise)) return result;
         const method = key === "callTool" ? "tools/call" : undefined;
-        const restored = restoring(result, args, method);
+        const again = () => value.apply(target, args) as Promise<unknown>;
+        const restored = restoring(result, args, method, again);
         return key === "tools"
           ? restored.then((tools) => restoreTools(tools as ToolSet))
           : restored;

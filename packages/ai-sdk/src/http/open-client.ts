@@ -1,7 +1,11 @@
 import { createMCPClient, type MCPClient, type MCPClientConfig } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { combineSignals, isLost, isRecord } from "@durable-mcp/core/internal";
-import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
+import {
+  answerElicitations,
+  answerRefusals,
+  clientDescription,
+} from "../connection/client-capabilities.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import { isStateful } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
@@ -117,7 +121,11 @@ export async function connectClient(
         return old;
       },
     );
-    return withSessionErrors(client, parts.restoreError);
+    return withSessionErrors(
+      client,
+      parts.restoreError,
+      answerRefusals(definition.options, context, parts.callLimits),
+    );
   } catch (error) {
     throw parts.unavailable(error);
   }

@@ -1,7 +1,11 @@
 import { createMCPClient, type MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
-import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
+import {
+  answerElicitations,
+  answerRefusals,
+  clientDescription,
+} from "../connection/client-capabilities.ts";
 import type { ConnectionStart } from "../connection/connection-options.ts";
 import { withSessionErrors } from "../events/client-errors.ts";
 import { connectionUnavailable } from "../events/connection-error.ts";
@@ -57,14 +61,19 @@ async function openServer(parts: StdioParts): Promise<OpenServer> {
   await closeServers(servers);
   context.abortSignal.throwIfAborted();
   const { server, client: raw } = await connectServer(parts);
-  const client: MCPClient = withSessionErrors(raw, (error) => {
+  const restore = (error: unknown) => {
     const own = restoreStdioError(parts, error);
     if (McpSessionError.isInstance(own) || server.end === undefined) return own;
     return errors.lost(
       `${describeEnd(server.end)}. This client ended with it. Ask the run for client(${JSON.stringify(connection)}) again.`,
       { cause: error },
     );
-  });
+  };
+  const client = withSessionErrors(
+    raw,
+    restore,
+    answerRefusals(parts.options, context, parts.callLimits),
+  );
   const opened = { server, client };
   const reason = life.isInPlace() ? "recovered" : "started";
   try {

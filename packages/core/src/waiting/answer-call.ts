@@ -4,7 +4,7 @@ import { answerHeld } from "./held-call.ts";
 import { checkInputResponses } from "./check-input-responses.ts";
 import { sendClaimed, type Sent } from "./claim.ts";
 import { readCall } from "./current-call.ts";
-import type { InputResponses } from "./input-request.ts";
+import { type InputResponses, urlElicitationRequired } from "./input-request.ts";
 import { type LegOptions, sendLeg } from "./send-leg.ts";
 import { askedElsewhere, notAsked, notWaiting } from "./waiting-failure.ts";
 import type { WaitingContext } from "./waiting-context.ts";
@@ -96,6 +96,12 @@ function wantsRequest({ kind, state, requests }: WaitingRecord): boolean {
   return takesAnswers && state === "waiting" && Object.keys(requests).length === 0;
 }
 
+const declined = {
+  code: urlElicitationRequired,
+  message:
+    "The person did not agree to open what the server asks for. The call was not carried out.",
+};
+
 /** @param responses `undefined` to start the call over */
 async function answerClaimed(
   context: WaitingContext,
@@ -109,6 +115,9 @@ async function answerClaimed(
   const own = before.held ? { ...stored, call: kept } : stored;
   return await sendClaimed(context, own, async ({ call }) => {
     if (call.held) return await answerHeld(context, call, responses ?? {}, leg);
+    // Its server knows nothing of the question, so a refusal ends the call here.
+    const isDeclined = Object.values(responses ?? {}).some(({ action }) => action !== "accept");
+    if (call.isRefused && isDeclined) return { type: "settles", answer: { error: declined } };
     const outcome = await sendLeg(call, responses, leg);
     const isOver = outcome.type === "expired" && responses !== undefined;
     return isOver && context.limits.onExpired === "ask-again"

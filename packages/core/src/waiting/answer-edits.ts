@@ -14,6 +14,8 @@ export interface TakeAnswer {
   readonly stop?: (() => void) | undefined;
   /** Whether complete answers are taken, too. */
   readonly isKept?: boolean | undefined;
+  /** Whether the call may wait for a person. */
+  readonly isAsked: boolean;
   /** Gets an error of which the client only gets the words. */
   readonly fail?: ((error: unknown) => void) | undefined;
 }
@@ -36,7 +38,9 @@ export function answerWithPlaceholder(
     const own = withoutMarks(result);
     const isUntyped = taking !== undefined && own?.["resultType"] === undefined;
     const whole = (isUntyped && completeResult(own)) || own;
-    const outcome = taking && (openOutcome(result) ?? (taking.isKept && complete(message, whole)));
+    const outcome =
+      taking &&
+      (openOutcome(message, taking.isAsked) ?? (taking.isKept && complete(message, whole)));
     if (outcome) return await textFor(id, () => taking.take(outcome), taking.fail);
     return whole === result ? text : print(id, { result: whole });
   });

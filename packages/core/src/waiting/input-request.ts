@@ -116,3 +116,29 @@ export function isSafeQuestion({ params }: { readonly params?: unknown }): boole
   const isUrl = typeof url === "string" && URL.canParse(url);
   return isUrl && /^https?:\/\/[^/@]+\//.test(new URL(url).href);
 }
+
+/** The code of a server's refusal of a call until a person has been at a URL. */
+export const urlElicitationRequired = -32_042;
+
+/**
+ * The URLs to which a server sends a person before it carries a request out; `undefined` for any other error.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
+ */
+export function urlsWanted(error: unknown) {
+  const { code, data } = (error ?? {}) as { readonly code?: unknown; readonly data?: unknown };
+  const { elicitations } = isRecord(data) ? data : {};
+  if (code !== urlElicitationRequired || !Array.isArray(elicitations)) return undefined;
+  const asked = elicitations.filter(isUrlQuestion);
+  if (asked.length === 0 || asked.length < elicitations.length) return undefined;
+  const requests = asked.map((params, place): [string, ElicitationRequest] => {
+    const { elicitationId } = params as { readonly elicitationId?: string };
+    return [elicitationId ?? String(place), { method: "elicitation/create", params }];
+  });
+  return { requests: Object.fromEntries(requests), isRefused: true } as const;
+}
+
+function isUrlQuestion(params: unknown): params is UrlQuestion {
+  const isUrl = isRecord(params) && params["mode"] === "url";
+  return isUrl && typeof params["message"] === "string" && isSafeQuestion({ params });
+}

@@ -13,7 +13,7 @@ import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 import { mayHaveRun } from "../wire/connection-failure.ts";
 import { answerIn, letGo, readAnswer, readRefusal, rewriteRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
-import { type InputResponses, isSafeQuestion } from "./input-request.ts";
+import { type InputResponses, isSafeQuestion, urlsWanted } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import { taskIn, unusableTask } from "./task-result.ts";
@@ -60,17 +60,18 @@ export interface LegOptions {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 export async function sendLeg(
-  { url: endpoint, request: { method, params, headers }, requestState }: WaitingRecord,
+  { url: endpoint, request: { method, params, headers }, requestState, isRefused }: WaitingRecord,
   responses: InputResponses | undefined,
   { fetch, signal }: LegOptions,
 ): Promise<LegOutcome> {
   const url = new URL(endpoint);
   // The answer must name it, so that no other request's is taken for it.
   const id = randomToken();
-  const leg = responses && {
-    ...(Object.keys(responses).length > 0 && { inputResponses: responses }),
-    ...(requestState !== undefined && { requestState }),
-  };
+  const leg = responses &&
+    !isRefused && {
+      ...(Object.keys(responses).length > 0 && { inputResponses: responses }),
+      ...(requestState !== undefined && { requestState }),
+    };
   const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, ...leg } });
   if (signal?.aborted) return { type: "not-sent", error: signal.reason };
   let response: Response | undefined;
@@ -87,6 +88,8 @@ export async function sendLeg(
     const answer = ok ? await abortable(readAnswer(response, id), signal) : answerIn(text, id);
     const outcome = answer && !isOfGate ? outcomeOf(answer) : undefined;
     if (outcome !== undefined) return outcome;
+    // The session is gone on which it was refused. On another it would be another call.
+    if (isRefused && isOfGate && !gateStatuses.has(status)) return { type: "expired" };
     const isUndone = !ok && isRefusal(response, text, refused);
     return isUndone
       ? { type: "not-sent", error: legRefused(refused, text) }
@@ -141,7 +144,10 @@ export async function readFate(answer: Response, request: { readonly method: str
 }
 
 /** `undefined` for what is neither a question nor a complete result nor an error. */
-function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
+function outcomeOf(answer: JsonRpcResponse): LegOutcome | undefined {
+  const open = openOutcome(answer);
+  if (open !== undefined) return open;
+  const { result, error } = answer;
   if (isRecord(error)) {
     const { code, message, data } = error;
     if (typeof code !== "number") return undefined;
@@ -149,20 +155,25 @@ function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
     if (reason === "invalid_request_state") return { type: "expired" };
     return { type: "settles", answer: { error: { ...error, message: message ?? "" } } };
   }
-  const open = openOutcome(result);
-  if (open !== undefined) return open;
   const complete = completeResult(result);
   return complete && { type: "settles", answer: { result: withoutMarks(complete) } };
 }
 
-/** What a server's result says of a call that is not over; `undefined` for any other result. */
-export function openOutcome(result: unknown): LegOutcome | undefined {
-  const question = questionOf(result);
+/**
+ * What a server's answer says of a call that is not over; `undefined` for any other answer.
+ *
+ * @param isAsked whether the call may wait for a person whom its server refuses to go on without
+ */
+export function openOutcome(
+  { result, error }: Pick<JsonRpcResponse, "result" | "error">,
+  isAsked = true,
+): LegOutcome | undefined {
+  const question = questionOf(result) ?? (isAsked ? urlsWanted(error) : undefined);
   if (question !== undefined) return { type: "asks", question };
   const task = taskIn(result);
   if (task) return { type: "goes-on", held: task, pollMs: task.intervalMs };
-  const error = unusableTask(result);
-  return error && { type: "unknown", error };
+  const failure = unusableTask(result);
+  return failure && { type: "unknown", error: failure };
 }
 
 /**

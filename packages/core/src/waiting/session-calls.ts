@@ -100,7 +100,7 @@ export function createSessionCalls(context: WaitingContext) {
     for (const answer of messages) {
       if ("method" in answer || answer.id !== each.message.id) continue;
       finish(each);
-      const own = openOutcome(answer.result);
+      const own = openOutcome(answer, isFor(context, "person"));
       return (
         own ?? (each.call.isRecorded ? complete(answer, withoutMarks(answer.result)) : undefined)
       );
@@ -221,6 +221,7 @@ export function createSessionCalls(context: WaitingContext) {
         const isKept = call.isRecorded;
         return answerWithPlaceholder(response, id, {
           ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept },
+          isAsked: isFor(context, "person"),
           fail: how.fail,
         });
       } catch (error) {

@@ -65,6 +65,7 @@ export function createWaitingFetch(
       stop,
       take: call.take,
       isKept: call.isRecorded,
+      isAsked: isFor(context, "person"),
       fail: notes.onFailure,
     });
   };

@@ -30,6 +30,8 @@ const maxSettledLength = 950_000;
 export interface Question {
   readonly requests: Readonly<Record<string, InputRequest>>;
   readonly requestState?: string | undefined;
+  /** Whether the call was refused until a person has been at a URL, and takes no answers. @default false */
+  readonly isRefused?: true | undefined;
   /** What the server keeps of the call that asks. @default nothing: the call is sent again with the answers */
   readonly held?: Held | undefined;
   /** Answers to others that may be lost. @default none */
@@ -42,14 +44,14 @@ export interface Question {
  */
 export function asks(
   before: WaitingRecord,
-  { requests, requestState, held, unsure }: Question,
+  { requests, requestState, isRefused, held, unsure }: Question,
   {
     now,
     maxAgeMs,
     maxBytes,
   }: { readonly now: number; readonly maxAgeMs: number; readonly maxBytes?: number | undefined },
 ): WaitingRecord {
-  const { claim: _claim, requestState: _state, ...others } = before;
+  const { claim: _claim, requestState: _state, isRefused: _isRefused, ...others } = before;
   const { pollAfter: _pollAfter, unsure: _unsure, ...call } = others;
   const asked: WaitingRecord = {
     ...call,
@@ -59,6 +61,7 @@ export function asks(
     leg: randomToken(),
     requests,
     ...(requestState !== undefined && { requestState }),
+    ...(isRefused && { isRefused }),
     ...(held !== undefined && { version: newestVersion, held }),
     ...((held ?? call.due) !== undefined && { due: otherEntry(call) }),
     ...(unsure !== undefined && { unsure }),

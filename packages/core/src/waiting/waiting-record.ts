@@ -96,7 +96,7 @@ const fields = {
     params: record,
     /**
      * The headers that describe the request: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`; and
-     * `Mcp-Session-Id` of a call that its server keeps.
+     * `Mcp-Session-Id` of a call on a session.
      */
     headers: z.record(z.string(), z.string()),
   }),
@@ -105,6 +105,8 @@ const fields = {
   leg: z.string(),
   requests: z.custom<Requests>(areRequests),
   requestState: z.optional(z.string()),
+  /** Whether the server has refused the call until a person has been at a URL: then it goes out as it was. */
+  isRefused: yes,
   held: z.optional(z.union([task, stream])),
   /** Answers that are on their way to a server that keeps the call, or may be lost. */
   unsure: z.optional(record),

@@ -2,7 +2,7 @@ import { abortable, startLimit, within } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type ByteParts, createPartCollector, partsText, utf8 } from "./byte-parts.ts";
 import { createEventSplitter, eventText } from "./event-splitter.ts";
-import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
+import { type JsonRpcId, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`. Parameters do not matter. */
 export function hasContentType(response: Response, type: string): boolean {
@@ -21,7 +21,7 @@ export function isEventStream(
 /** The response to a request that the fetch itself sent, from a JSON or an SSE answer. */
 export async function readAnswer(
   response: Response,
-  id: string,
+  id: JsonRpcId,
 ): Promise<JsonRpcResponse | undefined> {
   if (!hasContentType(response, "text/event-stream")) {
     return asAnswer(await readText(response, MAX_MESSAGE_BYTES), id);
@@ -40,7 +40,7 @@ export async function readAnswer(
   }
 }
 
-function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
+function asAnswer(text: string, id: JsonRpcId): JsonRpcResponse | undefined {
   const message = parseMessage(text);
   if (message === undefined || "method" in message) return undefined;
   const isUnnamedError = message.error !== undefined && message.id == null;

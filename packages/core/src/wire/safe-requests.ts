@@ -29,7 +29,7 @@ const maxPauseMs = 60_000;
 const endTimeoutMs = 5_000;
 
 /**
- * The fetch, which sends safe requests once more: after a reset each of them, and `initialize` and `tools/list` too if
+ * The fetch, which sends safe requests once more: after a reset each of them, and handshakes and `tools/list` too if
  * the server has no time for them (429, 503). `Retry-After` is heeded, if that leaves time for an answer.
  *
  * @param own @default the global one of the time
@@ -85,8 +85,10 @@ function pauseAfter(outcome: Outcome, method: string): number | undefined {
     return connectionFailure(outcome.error)?.reason === "reset" ? 0 : undefined;
   }
   const { status, headers } = outcome.response;
-  const isBegin = method === "initialize" || method === "tools/list";
-  if (!isBegin || (status !== 429 && status !== 503)) return undefined;
+  const isBegin = handshakeMethods.has(method) || method === "tools/list";
+  // No era is learned from a gateway.
+  const isOfGateway = method === "server/discover" && (status === 502 || status === 504);
+  if (!isOfGateway && !(isBegin && (status === 429 || status === 503))) return undefined;
   const value = headers.get("retry-after");
   if (value === null) return 0;
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
@@ -94,7 +96,7 @@ function pauseAfter(outcome: Outcome, method: string): number | undefined {
 }
 
 /** Ends the session that a refusal of `initialize` names. Best effort. */
-function endNamed(outcome: Outcome, send: (end: RequestInit) => Promise<Response>) {
+export function endNamed(outcome: Outcome, send: (end: RequestInit) => Promise<Response>) {
   const id = "response" in outcome ? outcome.response.headers.get("mcp-session-id") : null;
   if (id === null) return;
   const end = { method: "DELETE", headers: { "mcp-session-id": id }, body: null };
