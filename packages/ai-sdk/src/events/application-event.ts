@@ -15,7 +15,15 @@ const applicationTypes = [
 type WarningReason = Extract<
   ConnectionEvent["type"],
   | ("tools-unmatched" | "tools-need-tasks" | "tools-collide" | "capabilities-missing")
-  | ("ids-vary" | "cannot-wait" | "cannot-ask" | "session-unused" | "used-after-run")
+  | (
+      | "ids-vary"
+      | "era-unknown"
+      | "stream-taken"
+      | "cannot-wait"
+      | "cannot-ask"
+      | "session-unused"
+      | "used-after-run"
+    )
 >;
 
 /**
@@ -61,12 +69,16 @@ function warningOf(event: ConnectionEvent): string | undefined {
   switch (event.type) {
     case "ids-vary":
       return "the server names another session with each answer, so a lost session would not be noticed. If it runs in replicas that do not share sessions, send all requests of a session to one replica.";
+    case "stream-taken":
+      return "another step listens on the same session, and the server takes one listener: this step hears no notification, and no question but on the stream of its own call. Let such steps follow one another, or give one a session of its own.";
     case "cannot-wait":
       return event.reason === "no-task"
         ? "a call takes longer than its step waits, and its server only lets tasks wait: the call ends with its process. Have the server make a task of it."
-        : "a call takes longer than its step waits, and its server gives no event ids, so no other process can have the answer: the call ends with its process. Have the server make a task of it, or give its streams event ids.";
+        : 'a call takes longer than its step waits, and its server gives no event ids, so no other process can have the answer: the call ends with its process. Have the server make a task of it, or give its streams event ids. If it asks a person, leave "person" out of waiting.for, and answer within the step with onElicitation.';
     case "cannot-ask":
       return cannotAsk;
+    case "era-unknown":
+      return "the server, or what stands before it, twice had no answer to which revisions it speaks, so this step does without 2026-07-28: its questions and tasks fail. The next step asks again.";
     case "session-unused":
       return 'the server gives session ids, and this connection keeps none: add session: "stateful", or "stateless" if each step may begin anew.';
     case "used-after-run":

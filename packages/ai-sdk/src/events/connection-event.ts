@@ -72,6 +72,8 @@ export type OperationEvent = {
  *   The call goes on to its time limit, and ends with its process.
  * - `cannot-ask`: the server asks a person something, and the connection has neither `waiting: true` nor
  *   `onElicitation`. The call fails, and was not carried out.
+ * - `era-unknown`: `server/discover` met an outage twice, so the step goes on with a revision with sessions. Nothing is
+ *   kept of that: the next step asks again.
  * - `session-unused`: the server gives session ids, and the connection, whose definition has no `session`, keeps
  *   none. Once a process and connection.
  * - `used-after-run`: a tool was called after its run was over.
@@ -156,7 +158,7 @@ export type ConnectionEvent = {
     }
   | { readonly type: "ended"; readonly reason: "idle" }
   | WaitingEvent
-  | { readonly type: "cannot-ask" | "session-unused" | "used-after-run" }
+  | { readonly type: "cannot-ask" | "era-unknown" | "session-unused" | "used-after-run" }
   | {
       readonly type: "line-dropped";
       readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";

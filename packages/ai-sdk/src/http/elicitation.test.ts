@@ -114,6 +114,24 @@ describe("onElicitation", () => {
     });
   });
 
+  test("is not asked in a step beside another that listens on the session, which is told", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const application = startApplication({ hello: define(server.url, { onElicitation: decline }) });
+    const listens = () => vi.waitFor(() => expect(server.log).toContain("GET"));
+    const begun = await application.step({}, async (registry) => await registry.tools());
+    server.requests.length = 0;
+    await application.step(begun, async (first) => {
+      await first.client("hello");
+      await listens();
+      await application.step(begun, async (second) => {
+        await second.client("hello");
+        const told = { type: "stream-taken", connection: "hello" };
+        await vi.waitFor(() => expect(application.events).toContainEqual(told));
+      });
+    });
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
   test("is told on whose behalf it answers", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
     const contexts: ConnectionContext[] = [];

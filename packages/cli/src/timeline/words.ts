@@ -113,6 +113,8 @@ const problemEvents = new Map([
   ["authorization-required", "the user has to sign in"],
   ["start-failed", "start of the session failed"],
   ["ids-vary", "the server varies its session ids"],
+  ["stream-taken", "another step listens on the session"],
+  ["era-unknown", "the server did not say which revisions it speaks"],
   ["discarded", "saved session not used"],
   ["conflict", "another process saved first"],
   ["store-failed", "store failed"],

@@ -170,9 +170,11 @@ describe("with listen", () => {
   });
 
   test("waits for the stream of the step before to close, and then gives up", async () => {
-    const { fetch, server, streams } = await startStreamingStep({ listening: true });
+    const { client, events, ...step } = await startStreamingStep({ listening: true });
+    const { fetch, server, streams } = step;
     let conflicts = 2;
-    server.use((_, response) => {
+    server.use(({ method }, response, next) => {
+      if (method !== "GET") return next();
       if (conflicts-- > 0) return sendText(response, 409, "Conflict");
       streams.push(response);
       startEvents(response);
@@ -180,8 +182,13 @@ describe("with listen", () => {
     const response = await fetch(server.url, get);
     expect([response.status, server.log.length]).toEqual([200, 3]);
     await response.body?.cancel();
+    expect(events).toEqual([]);
     conflicts = Number.POSITIVE_INFINITY;
     expect((await fetch(server.url, get)).status).toBe(405);
+    expect(events.at(-1)).toEqual({ type: "stream-taken" });
+    const subscribed = await client.request("resources/subscribe", { uri: "file:///a" });
+    expect(subscribed.error?.message).toContain("another step listens on this session");
+    expect(server.log).not.toContain("POST resources/subscribe");
   });
 
   test("holds requests until the stream is open, or refused", async () => {

@@ -93,7 +93,12 @@ function createListeningStream(
     if (eventId !== undefined) headers.set("last-event-id", eventId);
     const on = session;
     const get = () => sendOn(context, on, { ...request, headers, signal: both });
-    const opening = withoutConflict(get, both);
+    const opening = withoutConflict(get, both).then((response) => {
+      const takenOn = response.status === 409 ? on : undefined;
+      if (takenOn && !state.stream.takenOn) context.emit({ type: "stream-taken" });
+      state.stream.takenOn = takenOn;
+      return response;
+    });
     // Requests wait for the stream, so that the server can ask back from the first call on.
     state.stream.opening = within(maxHoldMs, opening).catch(() => undefined);
     return opening;

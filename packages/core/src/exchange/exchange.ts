@@ -31,6 +31,7 @@ import {
 import { namedSession, nameSession } from "../session/session-headers.ts";
 import { liveSession, lostSession } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
+import { refuseUnheard } from "../session/standing-requests.ts";
 import {
   isRequest,
   type JsonRpcMessage,
@@ -44,15 +45,14 @@ import { exchangeOneWay } from "./one-way.ts";
 import { followNamed } from "./other-session.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
-export function exchange(
+export async function exchange(
   context: SessionContext,
   message: JsonRpcMessage,
   request: OutgoingRequest,
 ): Promise<Response> {
   announceResumption(context);
-  return isRequest(message)
-    ? exchangeRequest(context, message, request)
-    : exchangeOneWay(context, message, request);
+  if (!isRequest(message)) return await exchangeOneWay(context, message, request);
+  return refuseUnheard(context, message) ?? (await exchangeRequest(context, message, request));
 }
 
 /**

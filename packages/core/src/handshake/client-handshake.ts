@@ -1,7 +1,13 @@
 import { isAuthOrOutage, toResponse, toResponseFor } from "../session/buffered-answer.ts";
-import { announceResumption, discard, type SessionContext } from "../session/session-context.ts";
+import {
+  announceResumption,
+  discard,
+  sendOn,
+  type SessionContext,
+} from "../session/session-context.ts";
 import { eraUnsupported, sessionRefused } from "../session/session-errors.ts";
 import {
+  enterStateless,
   liveSession,
   lostSession,
   noteClientTold,
@@ -13,10 +19,14 @@ import {
   type JsonRpcRequest,
   methodNotFoundAnswer,
   resultAnswer,
+  revisionIn,
 } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isRecord } from "../base/json-values.ts";
 import { initializeResultOf } from "../session/session-snapshot.ts";
+import type { LiveSession } from "../session/slot-state.ts";
+import { letGo, readAnswer } from "../wire/read-answer.ts";
+import { unsure } from "./confirm-session.ts";
 import { endLost } from "./end-session.ts";
 import { ensureOpened, ensureSession } from "./handshake.ts";
 import { toClientParams } from "./open-session.ts";
@@ -27,10 +37,11 @@ import { toClientParams } from "./open-session.ts";
 /** Answers like a server of the session era; `undefined` if the server itself should see the probe. */
 export async function answerProbe(
   context: SessionContext,
-  { id, params }: JsonRpcRequest,
+  message: JsonRpcRequest,
   request: OutgoingRequest,
 ): Promise<Response | undefined> {
   const { state } = context;
+  const { id, params } = message;
   const meta = params?.["_meta"];
   const fields = isRecord(meta) ? meta : {};
   const description = toClientParams({
@@ -43,9 +54,35 @@ export async function answerProbe(
   // Only calls without a session can wait.
   if (context.waiting) return undefined;
   const opening = await ensureOpened(context, request);
-  if ("opened" in opening) return methodNotFoundAnswer(id);
+  if ("opened" in opening) {
+    const { opened } = opening;
+    const isKept = opened.kind === "session" || !context.statelessIfUnnamed;
+    return isKept
+      ? methodNotFoundAnswer(id)
+      : await probeUnnamed(context, opened, message, request);
+  }
   // A refused login or an outage tells nothing about the server's revisions. Other refusals may.
   return isAuthOrOutage(opening.refused) ? toResponseFor(id, opening.refused) : undefined;
+}
+
+/** Asks a server that has named no session, and goes over to the era of the probe, if the server speaks it. */
+async function probeUnnamed(
+  context: SessionContext,
+  opened: LiveSession,
+  message: JsonRpcRequest,
+  request: OutgoingRequest,
+): Promise<Response> {
+  const { id, method } = message;
+  const response = await sendOn(context, undefined, request, method);
+  if (isAuthOrOutage(response)) unsure.add(opened);
+  if (!response.ok) letGo(response);
+  const answer = response.ok ? await readAnswer(response, id) : undefined;
+  const versions = answer?.result?.["supportedVersions"];
+  if (!Array.isArray(versions) || !versions.includes(revisionIn(message)))
+    return methodNotFoundAnswer(id);
+  enterStateless(context.state, context.url, context.now());
+  context.emit({ type: "stateless" });
+  return Response.json(answer);
 }
 
 /** Answers from the session's `initialize`. */

@@ -29,6 +29,9 @@ import type { SessionStart } from "../session/session-fetch-options.ts";
 import { createSessionSlot, slotState } from "../session/session-slot.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
 
+/** Handshakes without a session of servers that could not say whether they speak another era. They are not kept. */
+export const unsure = new WeakSet<LiveSession>();
+
 /**
  * Finishes the handshake of the opened session: acknowledges it and puts it into use.
  *
@@ -85,7 +88,7 @@ export async function useOpened(
       const own = { ...snapshot, ...(kept && { kept }) };
       const { initializeResult } = opened;
       const whole = { ...own, initializeResult, keptAt: context.now() };
-      saveSnapshot(state, isKeepable(whole) ? whole : own);
+      saveSnapshot(state, isKeepable(whole) && !unsure.has(opened) ? whole : own);
     }
     enterLive(state, saved, replacesLost);
   } catch (error) {

@@ -71,7 +71,7 @@ export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
 }
 
 /** Whether the client or the application handles it. Such an answer never means a loss. */
-export function isAuthOrOutage({ status }: BufferedAnswer): boolean {
+export function isAuthOrOutage({ status }: { readonly status: number }): boolean {
   return status === 401 || status === 403 || status === 429 || status >= 500;
 }
 

@@ -12,6 +12,8 @@
  * - `recovered`: a new session took the place of a lost one. The lost session's contents are gone.
  *   `changed` is `true` if it negotiated another version or other capabilities.
  * - `start-failed`: `onStart` threw or took too long; the new session was ended.
+ * - `stream-taken`: another step listens on the session, so this one hears nothing that the server says beside its
+ *   calls' answers.
  * - `sessionless`: the server initialized without naming a session, in this step or an earlier one.
  * - `stateless`: the server only speaks revisions without sessions; traffic passes through.
  * - `discarded`: a snapshot was not used, with the reason. `refused`: the server refused a request that was
@@ -27,7 +29,7 @@ export type SessionEvent =
   | { readonly type: "resumed"; readonly protocolVersion: string }
   | { readonly type: "lost"; readonly method: string; readonly status: number }
   | { readonly type: "restored" }
-  | { readonly type: "ids-vary" }
+  | { readonly type: "ids-vary" | "stream-taken" }
   | { readonly type: "recovered"; readonly protocolVersion: string; readonly changed: boolean }
   | { readonly type: "start-failed"; readonly reason: "started" | "recovered" }
   | { readonly type: "sessionless"; readonly protocolVersion: string }

@@ -34,6 +34,11 @@ export interface SessionFetchOptions {
    */
   listening?: boolean | undefined;
   /**
+   * Whether a client that probes (`server/discover`) uses a server that names no session in revision 2026-07-28, if it
+   * speaks that: its questions and tasks can wait there. @default false
+   */
+  statelessIfUnnamed?: boolean | undefined;
+  /**
    * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`, best
    * effort). A function is called at each abort. @default false
    */
@@ -216,6 +221,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   slot: checkedLater,
   fetch: checkFunction,
   listening: flag,
+  statelessIfUnnamed: flag,
   cancelOnAbort: orFunction(flag),
   recovery: group({
     onLoss: oneOf("replace", "retry", "report"),

@@ -93,6 +93,8 @@ export interface SlotState {
   /** The stream of server messages. There is never a second one. */
   readonly stream: {
     isOpen: boolean;
+    /** The session whose stream another step has, so that this one hears nothing. */
+    takenOn?: LiveSession | undefined;
     /** Settles when the stream under way is open or refused. */
     opening: Promise<unknown> | undefined;
   };

@@ -15,7 +15,7 @@ const onNewSession = ({ requests }: TestMcpServer) =>
 /** A step with two subscriptions, one of them ended, and a log level; then the session is lost. */
 async function startStanding() {
   const server = await startMcpServer();
-  const first = startStep(server);
+  const first = startStep(server, { listening: true });
   await first.client.handshake();
   await first.client.request("resources/subscribe", { uri: "file:///a" });
   await first.client.request("resources/subscribe", { uri: "file:///b" });
@@ -67,9 +67,24 @@ describe("subscriptions and the log level", () => {
           })
         : next(),
     );
-    const { client, slot } = startStep(server, { snapshot });
+    const { client, slot } = startStep(server, { snapshot, listening: true });
     await client.request("resources/subscribe", { uri: "file:///c" });
     expect(await client.request("tools/call")).toHaveProperty("result");
     expect(slot.snapshot).toMatchObject({ subscriptions: ["file:///a"] });
   });
+});
+
+test("a subscription is refused where nobody listens, and is not sent", async () => {
+  const server = await startMcpServer();
+  const { client, slot } = startStep(server);
+  await client.handshake();
+  const answer = await client.request("resources/subscribe", { uri: "file:///a" });
+  expect(answer).toMatchObject({
+    error: { code: -32_601, message: expect.stringContaining("nobody listens here") },
+  });
+  expect(server.log).not.toContain("POST resources/subscribe");
+  expect(slot.snapshot).not.toHaveProperty("subscriptions");
+  expect(await client.request("resources/unsubscribe", { uri: "file:///a" })).toHaveProperty(
+    "result",
+  );
 });

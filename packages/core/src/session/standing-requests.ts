@@ -3,8 +3,8 @@ import type { JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { answerOrReason } from "../wire/server-endpoint.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "./session-context.ts";
-import { saveSnapshot } from "./session-life.ts";
-import type { LiveSession, SlotState } from "./slot-state.ts";
+import { liveSession, saveSnapshot } from "./session-life.ts";
+import { type LiveSession, sameSession, type SlotState } from "./slot-state.ts";
 import { isKeepable, type SessionSnapshot, type StandingRequests } from "./session-snapshot.ts";
 
 /** More are not kept, because each of them is a request in a recovery. */
@@ -37,6 +37,24 @@ export function observeStandingRequests(
     next = left.length === 0 ? others : { ...others, subscriptions: left };
   }
   if (next !== undefined && isKeepable(next)) saveSnapshot(state, next);
+}
+
+const noListener =
+  "nobody listens here, so no notification would arrive. Set listening: true of createSessionFetch; a connection listens that has onElicitation.";
+const otherListener =
+  "another step listens on this session, and gets its notifications. Subscribe there, or in a session of its own.";
+
+/** The answer to a subscription of which the client would hear nothing; `undefined` for any other request. */
+export function refuseUnheard(
+  { listening, state }: SessionContext,
+  { id, method }: JsonRpcRequest,
+): Response | undefined {
+  const { takenOn } = state.stream;
+  const live = liveSession(state);
+  const isTaken = takenOn !== undefined && live !== undefined && sameSession(takenOn, live);
+  if (method !== "resources/subscribe" || (listening && !isTaken)) return undefined;
+  const message = `${method} was not sent: ${listening ? otherListener : noListener}`;
+  return Response.json({ jsonrpc: "2.0", id, error: { code: -32_601, message } });
 }
 
 /** Makes the standing requests of a lost session again, on the one in its place. Best effort. */
