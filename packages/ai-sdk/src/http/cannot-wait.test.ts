@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { createMemoryStore } from "@durable-mcp/core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
@@ -34,4 +34,31 @@ test("a slow call whose stream has no event ids says that it cannot be left, and
   const told = { type: "cannot-wait", connection: "notes", tool: "wait", reason: "no-event-id" };
   expect(events.filter(({ type }) => type === "cannot-wait")).toEqual([told]);
   expect(await sessions.waiting("chat", { principal: alice })).toEqual([]);
+});
+
+test("a question beside the call's stream hangs nothing and parks nothing, and the console says what helps", async () => {
+  const { url, requests } = await startNotebookServer({
+    setUp: (mcp) =>
+      mcp.registerTool("greet", {}, async () => {
+        const requestedSchema = { type: "object", properties: {} } as const;
+        await mcp.server.elicitInput({ message: "Sure?", requestedSchema });
+        return { content: [] };
+      }),
+  });
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  onTestFinished(() => warn.mockRestore());
+  const notes = defineMcpClientConnection({
+    ...{ url, description: "Notes.", session: "stateful" },
+    ...{ waiting: { afterMs: 50 }, timeouts: { callMs: 500 } },
+  });
+  const sessions = createDurableSessions({ connections: { notes }, store: createMemoryStore() });
+  const use = { principal: alice };
+  const greet = () => sessions.run("chat", use, (run) => run.call("notes", "greet"));
+  for (const call of [greet, greet])
+    await expect(call()).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  expect(await sessions.waiting("chat", use)).toEqual([]);
+  // Nothing listens: some servers end the session with such a stream.
+  expect(requests.filter(({ method }) => method === "GET")).toEqual([]);
+  const said = warn.mock.calls.map(([text]) => String(text));
+  expect(said).toEqual([expect.stringContaining("answer within the step with onElicitation")]);
 });

@@ -17,7 +17,7 @@ import {
   sendingSafeAgain,
 } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
-import { needsListening } from "../connection/client-capabilities.ts";
+import { answerRefusals, needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionResend, StatefulSessionOptions } from "../connection/connection-options.ts";
 import {
   connectTimeoutMs,
@@ -27,6 +27,7 @@ import {
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { withSessionErrors } from "../events/client-errors.ts";
+import { discoveringEra } from "./discover-era.ts";
 import type { HttpParts, TakeFetch } from "./http-parts.ts";
 import { openClient } from "./open-client.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
@@ -49,7 +50,12 @@ export function createFetchSource(
   };
   const createOwn = (memoryOf?: typeof CreateServerMemory): typeof globalThis.fetch => {
     const { fetch } = connectionFetch;
-    const own = innerFetch(openingEnvelopes(pausing?.wrap(fetch) ?? fetch, parts.toolNow));
+    const discovering = discoveringEra(fetch, {
+      ...{ connectMs: connectTimeoutMs(definition), paused: parts.paused },
+      onUnsure: () => parts.emit({ type: "era-unknown", connection: parts.context.connection }),
+    });
+    const beneath = pausing?.wrap(discovering) ?? discovering;
+    const own = innerFetch(openingEnvelopes(beneath, parts.toolNow));
     if (slot === undefined) {
       const sending = sendingSafeAgain(own, connectTimeoutMs(definition));
       return refusingTasks(sending, new URL(url), parts.deliverySlot, true);
@@ -106,6 +112,7 @@ function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetch
     // A new session and its tools are one write of the store then.
     toolList: { maxLength: maxListLength, ...toolList, beforeSave: parts.listsTools },
     listening: needsListening(definition.options),
+    statelessIfUnnamed: definition.options.waiting !== undefined,
     cancelOnAbort: parts.isActive,
     recovery: {
       ...{ onLoss, classifyLoss },
@@ -155,7 +162,9 @@ async function prepare(
   const context = { ...parts.context, abortSignal };
   const client = await openClient(parts, "http", { context, fetch });
   try {
-    const start = { ...context, reason, client: withSessionErrors(client, parts.restoreError) };
+    const answer = answerRefusals(parts.definition.options, context, parts.callLimits);
+    const own = withSessionErrors(client, parts.restoreError, answer);
+    const start = { ...context, reason, client: own };
     // Some hooks ignore their signal, and nobody would save their work after the step.
     await abortable(Promise.resolve(onStart(start)), abortSignal);
   } finally {
