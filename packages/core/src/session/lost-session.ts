@@ -1,5 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
 import { isUsable, type JsonRpcMessage, parseMessages, safeMethods } from "../wire/json-rpc.ts";
+import { saysUnknown } from "./session-errors.ts";
 
 /**
  * Whether an answer means that the request's session is lost.
@@ -130,6 +131,8 @@ export function isDoubtfulInside(message: JsonRpcMessage | undefined): boolean {
   const { error, result } = message;
   if (error !== undefined) {
     const { code, message: said } = error;
+    // Who says what became of the call knows its session.
+    if (saysUnknown(error)) return false;
     return !hasOtherMeaning(JSON.stringify({ jsonrpc: "2.0", error: { code, message: said } }));
   }
   const [content] = Array.isArray(result?.["content"]) ? result["content"] : [];
