@@ -28,7 +28,7 @@ describe.each(slowKinds)("a %s", (kind) => {
   test("is left before its time limit is over", async () => {
     const { newSessions, list } = await startLab(kind, {
       waiting: { afterMs: 60_000 },
-      connection: { timeouts: { callMs: 800 } },
+      connection: { timeouts: { callMs: 3_000 } },
     });
     await newSessions().run("chat", use, (run) => run.call("lab", "research", about));
     expect(await list()).toMatchObject([{ type, state: "waiting" }]);
