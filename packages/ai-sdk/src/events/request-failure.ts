@@ -79,8 +79,7 @@ function refusal(status: number, body: string): RequestFailure {
   if (status === 401) return { reason: "authorization-required", mayHaveRun: false, status, said };
   if (status < 300) return { reason: "not-mcp", mayHaveRun: true, status };
   // Clients forget the headers.
-  const isUnknown =
-    mayHaveRun(status) || mayFollowWork({ status, body }, { method: "tools/call" });
+  const isUnknown = mayHaveRun(status) || mayFollowWork({ status, body }, { method: "tools/call" });
   return { reason: "refused", mayHaveRun: isUnknown, status, said };
 }
 
