@@ -41,8 +41,12 @@ export { writeBatch } from "./stores/write-batch.ts";
 export { setBounded } from "./base/bounded-map.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
-export { classifyLoss, mayFollowWork, refusesUnprocessed } from "./session/lost-session.ts";
-export { saysUnknown } from "./session/session-errors.ts";
+export {
+  classifyLoss,
+  mayFollowWork,
+  refusesUnprocessed,
+  saysUnknown,
+} from "./session/lost-session.ts";
 export { refusingTasks } from "./session/task-answer.ts";
 export {
   isLost,

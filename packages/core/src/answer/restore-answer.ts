@@ -1,7 +1,8 @@
 import { isRecord } from "../base/json-values.ts";
 import { noteProof, refusesInside } from "../session/buffered-answer.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
-import { lostOnServer, saysUnknown } from "../session/session-errors.ts";
+import { saysUnknown } from "../session/lost-session.ts";
+import { lostOnServer } from "../session/session-errors.ts";
 import { isCurrent } from "../session/session-life.ts";
 import { deliverFailure, isDelivered } from "../session/session-slot.ts";
 import { observeStandingRequests } from "../session/standing-requests.ts";

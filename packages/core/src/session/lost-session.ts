@@ -1,6 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
 import { isUsable, type JsonRpcMessage, parseMessages, safeMethods } from "../wire/json-rpc.ts";
-import { saysUnknown } from "./session-errors.ts";
 
 /**
  * Whether an answer means that the request's session is lost.
@@ -123,6 +122,12 @@ export function isDoubtful({ status, headers, body }: RefusedAnswer): boolean {
   const isLogin = status === 401 || (status === 403 && headers.has("www-authenticate"));
   const isForNow = status === 408 || status === 429 || headers.has("retry-after");
   return status >= 400 && !isLogin && !isForNow && !hasOtherMeaning(body);
+}
+
+/** Whether a server says in its answer, as ours do, that nobody knows what became of the request. */
+export function saysUnknown(error: unknown): boolean {
+  const data = isRecord(error) ? error["data"] : undefined;
+  return isRecord(data) && data["code"] === "OUTCOME_UNKNOWN";
 }
 
 /** Whether an answer with status 2xx refuses a request inside: an error, or a tool's error about a session. */

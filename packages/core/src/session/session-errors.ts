@@ -3,7 +3,6 @@ import {
   type McpSessionErrorCode,
   type UnavailableReason,
 } from "../base/mcp-session-error.ts";
-import { isRecord } from "../base/json-values.ts";
 import { connectionFailure, describeFailure } from "../wire/connection-failure.ts";
 import { safeMethods, UnusableAnswer } from "../wire/json-rpc.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
@@ -128,12 +127,6 @@ export function outcomeUnknown(request: Failed, silentMs: number | undefined): M
   else if (request.cause instanceof UnusableAnswer)
     what = "the answer is no valid JSON-RPC message";
   return failed("OUTCOME_UNKNOWN", request, `${what}. ${checkFirst}`);
-}
-
-/** Whether a server says in its answer, as ours do, that nobody knows what became of the request. */
-export function saysUnknown(error: unknown): boolean {
-  const data = isRecord(error) ? error["data"] : undefined;
-  return isRecord(data) && data["code"] === "OUTCOME_UNKNOWN";
 }
 
 /** The server lost its own answer, with a process of its own. */
