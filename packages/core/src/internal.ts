@@ -40,6 +40,7 @@ export { checkStore, isTooLong, maxBatch } from "./stores/store-arguments.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { setBounded } from "./base/bounded-map.ts";
 export { textDigest } from "./base/text-digest.ts";
+export { serverLimits } from "./base/server-limits.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export {
   classifyLoss,

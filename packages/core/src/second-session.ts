@@ -6,7 +6,10 @@ import { isCurrent, setClientParams } from "./session/session-life.ts";
 import { isRequest, type JsonRpcMessage, paramsOf } from "./wire/json-rpc.ts";
 
 /** Of the second session only the trouble is reported, because nobody knows it. */
-const reported = ["lost", "restored", "ids-vary", "recovered", "start-failed", "notification"];
+const reported = [
+  ...["lost", "restored", "ids-vary", "recovered", "start-failed"],
+  ...["list-cut", "notification"],
+];
 
 /** The session of the requests that `except` matches. */
 export function openSecondSession(

@@ -38,13 +38,14 @@ function listOnce(connection: LiveConnection): Promise<Tool[]> {
 
 async function listAll(
   client: ToolClient,
-  { name, origin }: LiveConnection,
+  { name, emit }: LiveConnection,
   signal: AbortSignal,
 ): Promise<Tool[]> {
   // The client's own time limit would count the time in which a store saves the session.
   const options = { signal, timeout: maxTimerMs };
-  const pages = await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) =>
-    client.listTools(cursor === undefined ? {} : { cursor }, options),
+  const pages = await listPages(
+    (cursor) => client.listTools(cursor === undefined ? {} : { cursor }, options),
+    () => emit({ type: "list-cut", connection: name, method: "tools/list" }),
   );
   return uniqueTools(pages.flatMap(({ tools }) => tools));
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@ai-sdk/mcp";
-import { compareTools, isRecord, randomToken } from "@durable-mcp/core/internal";
+import { compareTools, isRecord, randomToken, serverLimits } from "@durable-mcp/core/internal";
 import type { CallNotes, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { ObserveProgress } from "./call-progress.ts";
 
@@ -109,9 +109,6 @@ export function takeOut<MESSAGE extends object>(message: MESSAGE): MESSAGE {
   return { ...message, params: { ...params, arguments: input } };
 }
 
-/** In characters. */
-const maxMessageLength = 1_000;
-
 /**
  * Takes a notification of a server. Nothing of it is to be trusted.
  *
@@ -131,7 +128,7 @@ export function takeProgress(
   observers.get(progressToken)?.({
     progress: progress as number,
     ...(Number.isFinite(total) && { total: total as number }),
-    ...(typeof message === "string" && { message: scrub(message).slice(0, maxMessageLength) }),
+    ...(typeof message === "string" && { message: scrub(message).slice(0, serverLimits.message) }),
   });
   return true;
 }

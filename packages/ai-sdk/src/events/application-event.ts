@@ -16,6 +16,7 @@ type WarningReason = Extract<
   ConnectionEvent["type"],
   | ("tools-unmatched" | "tools-need-tasks" | "tools-collide" | "capabilities-missing")
   | (
+      | "list-cut"
       | "ids-vary"
       | "era-unknown"
       | "stream-taken"
@@ -71,6 +72,8 @@ function warningOf(event: ConnectionEvent): string | undefined {
       return "the server names another session with each answer, so a lost session would not be noticed. If it runs in replicas that do not share sessions, send all requests of a session to one replica.";
     case "stream-taken":
       return "another step listens on the same session, and the server takes one listener: this step hears no notification, and no question but on the stream of its own call. Let such steps follow one another, or give one a session of its own.";
+    case "list-cut":
+      return `the answers to ${event.method} do not end: there are 100 pages, or one names the nextCursor of another. What came is used. The server has to be fixed: the last page must not have a nextCursor.`;
     case "cannot-wait":
       return event.reason === "no-task"
         ? "a call takes longer than its step waits, and its server only lets tasks wait: the call ends with its process. Have the server make a task of it."

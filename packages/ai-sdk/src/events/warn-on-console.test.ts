@@ -44,6 +44,27 @@ test("a wrong URL is said once, with the connection, where it is, and why", asyn
   expect(warnings()).toHaveLength(1);
 });
 
+test.each(["stateful", "stateless"] as const)(
+  "a list that does not end is said once, and its tools are there: %s",
+  async (session) => {
+    const server = await startNotebookServer();
+    server.intercept(({ message }, response) => {
+      if (message?.method !== "tools/list") return "next";
+      const tools = [{ name: "add", inputSchema: { type: "object" } }];
+      const answer = { jsonrpc: "2.0", id: message.id, result: { tools, nextCursor: "again" } };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+      return undefined;
+    });
+    const connections = { notes: define(server.url, { session }) };
+    const sessions = createDurableSessions({ connections, store: createMemoryStore() });
+    const step = () =>
+      sessions.run("chat", { principal: alice }, async (run) => Object.keys(await run.tools()));
+    expect([await step(), await step()]).toEqual([["notes__add"], ["notes__add"]]);
+    const text = expect.stringMatching(/^Connection notes: the answers to tools\/list do not end/);
+    expect(warnings().filter((each) => !each.includes("keeps none"))).toEqual([text]);
+  },
+);
+
 test("a sign-in that is missing is said once for what it is to grant", async () => {
   const server = await startNotebookServer();
   let scopes = ["notes:read"];

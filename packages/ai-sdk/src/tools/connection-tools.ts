@@ -190,17 +190,20 @@ function createReplay(
 /** All tools of the server: those in the connection's slot, if it has listed them, so that nobody parses them again. */
 async function listAllTools(
   client: MCPClient,
-  { name, origin, listedTools }: LiveConnection,
+  { name, listedTools, emit }: LiveConnection,
   signal: AbortSignal,
 ): Promise<Definitions> {
   const list = async (mark?: { readonly _meta: Record<string, unknown> }) =>
-    await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) => {
-      const params = { ...mark, ...(cursor !== undefined && { cursor }) };
-      return client.listTools({
-        ...((mark ?? cursor) !== undefined && { params }),
-        options: { signal },
-      });
-    });
+    await listPages(
+      (cursor) => {
+        const params = { ...mark, ...(cursor !== undefined && { cursor }) };
+        return client.listTools({
+          ...((mark ?? cursor) !== undefined && { params }),
+          options: { signal },
+        });
+      },
+      () => emit({ type: "list-cut", connection: name, method: "tools/list" }),
+    );
   const pages = await list(listedTools?.() && { _meta: { [inSlotKey]: true } });
   const left = pages.filter(({ _meta }) => _meta?.[inSlotKey] === true);
   const inSlot = left.length === pages.length ? listedTools?.()?.tools : undefined;

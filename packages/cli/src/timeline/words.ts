@@ -115,6 +115,7 @@ const problemEvents = new Map([
   ["ids-vary", "the server varies its session ids"],
   ["stream-taken", "another step listens on the session"],
   ["era-unknown", "the server did not say which revisions it speaks"],
+  ["list-cut", "a list of the server does not end"],
   ["discarded", "saved session not used"],
   ["conflict", "another process saved first"],
   ["store-failed", "store failed"],

@@ -1,4 +1,5 @@
 import { abortable, anySignal, wait } from "../base/bounded-wait.ts";
+import { isUsableId } from "../base/server-limits.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { headersForClient, headersForMessage } from "../session/session-headers.ts";
@@ -122,9 +123,6 @@ export function createResumption(
   };
 }
 
-/** Latin-1 without control characters. HTTP would drop white space at the ends, and servers refuse long headers. */
-const carriable = /^(?! )[\x20-\x7E\xA0-\xFF]{1,4096}(?<! )$/;
-
 /**
  * The value of the `Last-Event-ID` header: one character for each byte of the id in UTF-8, because a
  * fetch sends each character of a header as one byte. `undefined` for an id that no header can carry. The
@@ -133,5 +131,5 @@ const carriable = /^(?! )[\x20-\x7E\xA0-\xFF]{1,4096}(?<! )$/;
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header
  */
 export function lastEventIdHeader(id: string): string | undefined {
-  return carriable.test(id) ? String.fromCharCode(...utf8(id)) : undefined;
+  return isUsableId(id) ? String.fromCharCode(...utf8(id)) : undefined;
 }

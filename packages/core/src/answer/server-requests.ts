@@ -1,4 +1,5 @@
 import { setBounded } from "../base/bounded-map.ts";
+import { serverLimits } from "../base/server-limits.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import { type LiveSession, sameSession } from "../session/slot-state.ts";
 import {
@@ -14,9 +15,6 @@ import {
 // under the same id.
 
 type Questions = Pick<SessionContext, "questions">;
-
-/** A server has fewer open questions than this. The oldest one is dropped. */
-const maxOpen = 1_000;
 
 /**
  * A message of a session in its form for the client. The requests of the first session keep their ids.
@@ -37,7 +35,12 @@ export function receiveMessage(
     const { id } = message;
     const idForClient = isFirst ? id : ids.next();
     const asksPerson = message.method === "elicitation/create" && canAsk(session);
-    setBounded(open, JSON.stringify(idForClient), { session, id, asksPerson }, maxOpen);
+    setBounded(
+      open,
+      JSON.stringify(idForClient),
+      { session, id, asksPerson },
+      serverLimits.questions,
+    );
     return isFirst ? message : { ...message, id: idForClient };
   }
   const params = paramsOf(message);

@@ -41,7 +41,7 @@ export function createAfterRefusal(
     const { supportedVersions } = await askAgain(by, "server/discover");
     return Array.isArray(supportedVersions) ? supportedVersions : [];
   });
-  const toolLists = createRenewal(way, listToolsAgain);
+  const toolLists = createRenewal(way, (by) => listToolsAgain(by, context));
   const basis = (client: string, knowsTools: boolean) => ({
     ...{ client, knowsTools, revisions: revisions.count, toolLists: toolLists.count },
   });
@@ -136,8 +136,12 @@ interface AskAgain {
 }
 
 /** All tools, in the order of their pages. */
-async function listToolsAgain(by: AskAgain): Promise<ToolDefinition[]> {
-  const pages = await listPages("tools/list", (cursor) => askAgain(by, "tools/list", cursor));
+async function listToolsAgain(by: AskAgain, { emit }: MemoryContext): Promise<ToolDefinition[]> {
+  const method = "tools/list";
+  const pages = await listPages(
+    (cursor) => askAgain(by, method, cursor),
+    () => emit({ type: "list-cut", method }),
+  );
   return pages.flatMap(({ tools }: { tools?: unknown }) =>
     Array.isArray(tools) ? (tools.filter(isRecord) as ToolDefinition[]) : [],
   );

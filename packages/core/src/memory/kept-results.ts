@@ -1,4 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
+import { serverLimits } from "../base/server-limits.ts";
 import type { MemoryContext } from "../session/session-context.ts";
 import { saveSnapshot } from "../session/session-life.ts";
 import {
@@ -39,9 +40,6 @@ export function keyOf(message: JsonRpcRequest, client: string): ResultKey | unde
 
 /** The results of its server that a slot keeps. They are in its snapshot, so stores and state carry them. */
 export type KeptResults = ReturnType<typeof createKeptResults>;
-
-/** A longer lifetime means the same, in milliseconds (1,000 days). */
-const maxLifetimeMs = 86_400_000_000;
 
 export function createKeptResults(context: MemoryContext) {
   const { state, now, emit, toolList } = context;
@@ -85,7 +83,7 @@ export function createKeptResults(context: MemoryContext) {
         (isNewList && hasKey({ ...other, cursor }, entry) && !isFresh(other));
       const others = before.filter((other) => !isOver(other));
       const receivedAt = now();
-      const until = receivedAt + Math.min(forMs, maxLifetimeMs);
+      const until = receivedAt + Math.min(forMs, serverLimits.keptMs);
       const kept = [...others, { ...entry, receivedAt, until }];
       const next = withKept(context, kept);
       const isShort = length <= maxLength && next !== undefined && isKeepable(next);

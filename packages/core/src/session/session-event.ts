@@ -21,6 +21,7 @@
  * - `not-kept`: the result of a request is too large to be kept, so it is asked for again in the next step.
  * - `tools-changed`: the kept tool list is no longer valid, with the reason. For a list that differs from
  *   the one before: which tools.
+ * - `list-cut`: a list does not end: a page names its own cursor again, or there are 100. It ends there.
  * - `notification`: the server sent a notification, which many clients drop. `params` are the server's,
  *   scrubbed of the session id.
  */
@@ -35,7 +36,7 @@ export type SessionEvent =
   | { readonly type: "sessionless"; readonly protocolVersion: string }
   | { readonly type: "stateless" }
   | { readonly type: "discarded"; readonly reason: "url" | "protocol-version" | "refused" }
-  | { readonly type: "not-kept"; readonly method: string }
+  | { readonly type: "not-kept" | "list-cut"; readonly method: string }
   | {
       readonly type: "tools-changed";
       readonly reason: "list-changed" | "unknown-tool";

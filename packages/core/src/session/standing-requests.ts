@@ -1,4 +1,5 @@
 import { timeLimited } from "../base/bounded-wait.ts";
+import { serverLimits } from "../base/server-limits.ts";
 import type { JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { answerOrReason } from "../wire/server-endpoint.ts";
@@ -7,8 +8,6 @@ import { liveSession, saveSnapshot } from "./session-life.ts";
 import { type LiveSession, sameSession, type SlotState } from "./slot-state.ts";
 import { isKeepable, type SessionSnapshot, type StandingRequests } from "./session-snapshot.ts";
 
-/** More are not kept, because each of them is a request in a recovery. */
-const maxSubscriptions = 1_000;
 const timeoutMs = 10_000;
 
 /**
@@ -30,7 +29,7 @@ export function observeStandingRequests(
   if (method === "logging/setLevel" && typeof level === "string") {
     next = { ...snapshot, logLevel: level };
   } else if (method === "resources/subscribe" && typeof uri === "string") {
-    if (subscriptions.includes(uri) || subscriptions.length >= maxSubscriptions) return;
+    if (subscriptions.includes(uri) || subscriptions.length >= serverLimits.subscriptions) return;
     next = { ...snapshot, subscriptions: [...subscriptions, uri] };
   } else if (method === "resources/unsubscribe" && subscriptions.includes(uri as string)) {
     const left = subscriptions.filter((each) => each !== uri);

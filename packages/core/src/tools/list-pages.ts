@@ -1,36 +1,34 @@
 import { setBounded } from "../base/bounded-map.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
+import { serverLimits } from "../base/server-limits.ts";
 import type { SessionContext } from "../session/session-context.ts";
-import { deliverFailure } from "../session/session-slot.ts";
 import type { JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 
-/** A list of more pages does not end. */
-const maxPages = 100;
 /** This many cursors are remembered in a session fetch. */
 const maxCursors = 1_000;
 
 /**
  * All pages of a list. It ends without a cursor, and when an empty cursor comes again: some servers name it
- * after their last page, although it is a cursor like any other.
+ * after their last page, although it is a cursor like any other. Servers that never end get no further requests.
  *
- * @param where names the list in an error, for example its connection and server
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` after 100 pages, or if another cursor comes again
+ * @param onCut called if the list ends with page 100, or because another cursor comes again
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination
  */
 export async function listPages<PAGE extends { nextCursor?: string | null | undefined }>(
-  where: string,
   list: (cursor: string | undefined) => Promise<PAGE>,
+  onCut: () => void,
 ): Promise<PAGE[]> {
   const pages: PAGE[] = [];
   const cursors = new Set<string>();
   let cursor: string | undefined;
   for (;;) {
-    if (pages.length === maxPages) throw endlessList(where);
     const page = await list(cursor);
     pages.push(page);
     cursor = page.nextCursor ?? undefined;
     if (cursor === undefined || (cursor === "" && cursors.has(cursor))) return pages;
-    if (cursors.has(cursor)) throw endlessList(where);
+    if (cursors.has(cursor) || pages.length === serverLimits.pages) {
+      onCut();
+      return pages;
+    }
     cursors.add(cursor);
   }
 }
@@ -41,26 +39,25 @@ export function uniqueTools<TOOL extends { readonly name: string }>(tools: TOOL[
 }
 
 /**
- * A page for a client, which follows cursors for as long as there are any. A page that names its own
- * cursor again is the last one if that is empty, and otherwise an error, as it is after 100 pages.
+ * A page for a client, which follows cursors for as long as there are any. A page that names its own cursor again is
+ * the last one, as page 100 is.
  */
 export function boundPage(
-  { pagesBefore, state, url }: SessionContext,
+  { pagesBefore, emit }: SessionContext,
   message: JsonRpcResponse,
   request: JsonRpcRequest,
 ): JsonRpcResponse {
   if (!isLaterPage(request)) return message;
   const { nextCursor, ...page } = message.result ?? {};
   if (nextCursor == null) return message;
-  const { id, method, params } = request;
+  const { method, params } = request;
   const cursor = params?.["cursor"];
   const isAgain = nextCursor === cursor;
-  if (isAgain && cursor === "") return { ...message, result: page };
   const before = (pagesBefore.get(keyOf(method, cursor)) ?? 1) + 1;
   setBounded(pagesBefore, keyOf(method, nextCursor), before, maxCursors);
-  if (before < maxPages && !isAgain) return message;
-  const failure = endlessList(`${method} at ${url.origin}`, { method, origin: url.origin });
-  return JSON.parse(deliverFailure(state, id, failure)) as JsonRpcResponse;
+  if (before < serverLimits.pages && !isAgain) return message;
+  if (!isAgain || cursor !== "") emit({ type: "list-cut", method });
+  return { ...message, result: page };
 }
 
 /** Whether an answer may need `boundPage`. */
@@ -69,10 +66,3 @@ function isLaterPage({ method, params }: JsonRpcRequest): boolean {
 }
 
 const keyOf = (...parts: unknown[]) => JSON.stringify(parts);
-
-function endlessList(where: string, data: McpSessionError["data"] = {}): McpSessionError {
-  const why = `the list does not end: it has ${maxPages} pages, or one names the nextCursor of another. The server has to be fixed: the last page must not have a nextCursor.`;
-  return new McpSessionError("CONNECTION_UNAVAILABLE", `${where}: ${why}`, {
-    data: { ...data, reason: "not-mcp" },
-  });
-}

@@ -109,12 +109,14 @@ async function askForTools(
       throw new Error("The server did not list its tools.");
     }
     const page = boundPage(context, answer, message);
-    if (page.result === undefined) throw new Error("The list does not end.");
     onPage?.(page, message);
     return page.result as { readonly tools: ToolDefinition[]; readonly nextCursor?: string };
   };
   const pages = await timeLimited(listTimeoutMs, request.signal, (signal) =>
-    listPages("tools/list", (cursor) => list(cursor, signal)),
+    listPages(
+      (cursor) => list(cursor, signal),
+      () => context.emit({ type: "list-cut", method: "tools/list" }),
+    ),
   );
   return uniqueTools(pages.flatMap(({ tools }) => tools));
 }

@@ -1,6 +1,7 @@
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
+import { isTooDeep, isUsableId } from "../base/server-limits.ts";
 import { refusesUnprocessed } from "../session/lost-session.ts";
 import { connectionBroke, type Failed, outcomeUnknown } from "../session/session-errors.ts";
 import { mayHaveRun } from "../wire/connection-failure.ts";
@@ -136,6 +137,7 @@ export async function askAbout(
   const answer = await timeLimited(limitMs, leg.signal, (signal) =>
     abortable(readAnswer(sent.response, id), signal),
   ).catch(() => undefined);
+  if (isTooDeep(answer)) return { outcome: fateUnknown(call) };
   if (answer !== undefined) return { answer };
   return { outcome: { ...fateUnknown(call), type: "unsure" } };
 }
@@ -186,7 +188,8 @@ export async function hear<T>(
       for (const event of events) {
         if (event === undefined || found !== undefined) break;
         found = find(eventText(event), done);
-        if (!event.id || event.id === eventId) continue;
+        // From another nobody could go on.
+        if (!event.id || event.id === eventId || !isUsableId(event.id)) continue;
         eventId = event.id;
         if (found === undefined) await onEvent?.(eventId);
       }

@@ -1,6 +1,7 @@
 /** A call whose answer comes on a stream that any process can resume. */
 
 import { isRecord } from "../base/json-values.ts";
+import { isTooDeep } from "../base/server-limits.ts";
 import { lastEventIdHeader } from "../answer/resume-stream.ts";
 import type { JsonRpcMessage } from "../wire/json-rpc.ts";
 import { letGo } from "../wire/read-answer.ts";
@@ -54,7 +55,8 @@ async function look(call: WaitingRecord, held: HeldStream, leg: LegOptions): Pro
   const closed = new Set<string | undefined>();
   const take = (message: JsonRpcMessage) => {
     closed.add(keyClosedBy(message));
-    return outcomeIn(message, held);
+    const outcome = outcomeIn(message, held);
+    return outcome?.type === "settles" && isTooDeep(message) ? fateUnknown(call) : outcome;
   };
   const heard = await hear(sent.response, listenMs, take, { signal: leg.signal });
   const next = { ...held, eventId: heard.eventId ?? held.eventId };

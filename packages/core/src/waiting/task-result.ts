@@ -1,7 +1,7 @@
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { scrubText } from "../base/scrub-text.ts";
-import { lastEventIdHeader } from "../answer/resume-stream.ts";
+import { isUsableId, serverLimits, pauseOf } from "../base/server-limits.ts";
 import type { HeldTask } from "./waiting-record.ts";
 
 /** The extension of 2026-07-28, as capabilities name it. */
@@ -9,16 +9,11 @@ export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 /** After what time a task is looked at again, if the server does not say so, in milliseconds. */
 const defaultIntervalMs = 2_000;
-/** A server that asks for less is asked no more often, in milliseconds. */
-const leastIntervalMs = 100;
-/** In characters. */
-const maxMessageLength = 1_000;
-const maxStatusLength = 100;
 
 /** The task in a result of `tools/call`; `undefined` for any other result, and for a task that nobody can follow. */
 export function taskIn(result: unknown): HeldTask | undefined {
   const task = readTask(madeOf(result) ?? {});
-  return task && canFollow(task) ? task : undefined;
+  return task && isUsableId(task.taskId) ? task : undefined;
 }
 
 /** What a server has made of a call; `undefined` if it is no task. */
@@ -28,13 +23,10 @@ function madeOf(result: unknown): Readonly<Record<string, unknown>> | undefined 
   return isRecord(result["task"]) ? result["task"] : undefined;
 }
 
-/** Whether a record can keep the id of a task, and a header carry it. */
-const canFollow = ({ taskId }: HeldTask) => lastEventIdHeader(taskId) !== undefined;
-
 /** The error of a call whose task has an id that is too long, or no text for a header; `undefined` for any other. */
 export function unusableTask(result: unknown): McpSessionError | undefined {
   const task = readTask(madeOf(result) ?? {});
-  if (task === undefined || canFollow(task)) return undefined;
+  if (task === undefined || isUsableId(task.taskId)) return undefined;
   return new McpSessionError(
     "OUTCOME_UNKNOWN",
     "The server made a task of the call, with an id that is too long to be kept or cannot be sent. The work may go on there; look at the server before you make the call again.",
@@ -49,18 +41,19 @@ export function readTask(
   const { taskId, status, statusMessage, createdAt } = value;
   const { pollIntervalMs = value["pollInterval"], ttlMs = value["ttl"] } = value;
   if (typeof taskId !== "string" || typeof status !== "string") return undefined;
-  const interval = Number.isFinite(pollIntervalMs) ? (pollIntervalMs as number) : undefined;
+  const interval = pauseOf(pollIntervalMs) ?? before?.intervalMs ?? defaultIntervalMs;
   const begun = typeof createdAt === "string" ? Date.parse(createdAt) : Number.NaN;
-  const endsAt = Number.isFinite(ttlMs) ? begun + (ttlMs as number) : Number.NaN;
+  // Some say -1 for a task without an end.
+  const endsAt = typeof ttlMs === "number" && ttlMs >= 0 ? begun + ttlMs : Number.NaN;
   const { statusMessage: _, ...known } = before ?? {};
   return {
     ...known,
-    ...{ type: "task", taskId, status: status.slice(0, maxStatusLength) },
+    ...{ type: "task", taskId, status: status.slice(0, serverLimits.status) },
     ...(typeof statusMessage === "string" && {
       // It is shown, and the id is a secret.
-      statusMessage: scrubText(statusMessage, [taskId], "[id]").slice(0, maxMessageLength),
+      statusMessage: scrubText(statusMessage, [taskId], "[id]").slice(0, serverLimits.message),
     }),
-    intervalMs: Math.max(leastIntervalMs, interval ?? before?.intervalMs ?? defaultIntervalMs),
+    intervalMs: Math.max(serverLimits.leastPauseMs, interval),
     ...(Number.isFinite(endsAt) && { endsAt }),
   };
 }

@@ -1,5 +1,6 @@
 /** A call of which its server has made a task, of 2025-11-25 or of 2026-07-28. */
 
+import { lastEventIdHeader } from "../answer/resume-stream.ts";
 import { within } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
@@ -197,7 +198,8 @@ async function findQuestion(
   held: HeldTask,
   leg: LegOptions,
 ): Promise<LegOutcome> {
-  const { taskId, eventId } = held;
+  const { taskId } = held;
+  const eventId = lastEventIdHeader(held.eventId ?? "");
   const { signal } = leg;
   const result = { id: randomToken(), method: "tasks/result", params: { taskId } };
   const ofResult = eventId
@@ -224,7 +226,7 @@ async function findQuestion(
     return await hear(sent.response, listenMs, take, { signal, onEvent });
   });
   const [ofSession, heard] = await Promise.all(both);
-  const next = { ...held, eventId: heard?.eventId ?? eventId };
+  const next = { ...held, eventId: heard?.eventId ?? held.eventId };
   const question = heard?.found ?? ofSession?.found;
   const unsure = await answerAgain(call, (key) => !closed.has(key), leg);
   return question

@@ -1,5 +1,6 @@
 import { isPrintable } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
+import { serverLimits } from "../base/server-limits.ts";
 import { hasBytes } from "../stores/store-arguments.ts";
 import type { InputRequest } from "./input-request.ts";
 import { fateOf } from "./waiting-call.ts";
@@ -75,9 +76,6 @@ export function asks(
   return settles(before, { error: { code: -32_603, message } });
 }
 
-/** A call is looked at once in this time at least, in milliseconds (1 day), whatever its server says. */
-const longestPauseMs = 86_400_000;
-
 /** The server keeps the call, and goes on with it. The questions so far have their answers, but for those that may be lost. */
 export function goesOn(
   before: WaitingRecord,
@@ -92,7 +90,7 @@ export function goesOn(
   return {
     ...call,
     ...{ version: newestVersion, kind: held.type, state: "waiting", leg: randomToken() },
-    ...{ requests: {}, held, pollAfter: now + Math.ceil(Math.min(pollMs, longestPauseMs)) },
+    ...{ requests: {}, held, pollAfter: now + Math.ceil(Math.min(pollMs, serverLimits.pauseMs)) },
     // A look finds its call later than the look before.
     due: call.pollAfter === undefined ? otherEntry(call) : (call.due ?? randomToken()),
     ...(unsure !== undefined && { unsure }),

@@ -1,3 +1,4 @@
+import { pauseOf } from "../base/server-limits.ts";
 import {
   type ByteParts,
   createPartCollector,
@@ -84,7 +85,7 @@ export function createEventSplitter() {
     const [, name, value = ""] = /^(id|event|retry)(?:: ?(.*))?$/s.exec(text) ?? [];
     if (name === "event") type = value;
     else if (name === "id" && !value.includes("\0")) eventId = value;
-    else if (name === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
+    else if (name === "retry" && /^\d+$/.test(value)) retryMs = pauseOf(Number(value));
   };
 
   const take = (last: Uint8Array): EventBytes => {

@@ -1,5 +1,6 @@
 import { abortable, startLimit, within } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import { serverLimits } from "../base/server-limits.ts";
 import { type ByteParts, createPartCollector, partsText, utf8 } from "./byte-parts.ts";
 import { createEventSplitter, eventText } from "./event-splitter.ts";
 import { type JsonRpcId, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
@@ -53,8 +54,7 @@ export function answerIn(text: string, id: string): JsonRpcResponse | undefined 
   return answer?.id === id ? answer : undefined;
 }
 
-/** The largest message that is held, in bytes (64 MiB). No well-meaning server sends a larger one. */
-export const MAX_MESSAGE_BYTES = 67_108_864;
+export const MAX_MESSAGE_BYTES = serverLimits.messageBytes;
 
 /**
  * The text of a body, up to `maxBytes` bytes after decompression, and as far as it came within `ms`
@@ -82,12 +82,10 @@ export async function readText({ body }: Response, maxBytes: number, ms?: number
   return text;
 }
 
-/** Refusals are shorter than this, in bytes, and whole within this time, in milliseconds. */
-const maxRefusal = { bytes: 1_048_576, ms: 5_000 };
-
 /** The text of an answer that is not 2xx: as far as it came within 5 seconds, up to 1 MiB. */
 export function readRefusal(response: Response): Promise<string> {
-  return readText(response, maxRefusal.bytes, maxRefusal.ms);
+  const { bytes, ms } = serverLimits.refusal;
+  return readText(response, bytes, ms);
 }
 
 /** The text of a short body that comes with its headers, which stays to be read; `undefined` for any other. */
@@ -140,7 +138,7 @@ export function editAnswer(
   const held = createPartCollector();
   type Controller = TransformStreamDefaultController<Uint8Array>;
   const pass = async (parts: ByteParts, text: string, controller: Controller) => {
-    const own = await edit(text);
+    const own = await Promise.resolve(text).then(edit).catch(notTooDeep);
     if (own === text) for (const part of parts) controller.enqueue(part);
     else controller.enqueue(utf8(splitter ? `data: ${own}\n\n` : own));
   };
@@ -149,7 +147,8 @@ export function editAnswer(
       if (splitter === undefined) held.add(chunk);
       for (const event of splitter?.push(chunk) ?? [])
         await pass(event.parts, eventText(event), controller);
-      if ((splitter?.pendingBytes ?? held.length) > maxBytes) throw tooLarge(maxBytes);
+      if ((splitter?.pendingBytes ?? held.length) > maxBytes)
+        throw unread(`of more than ${maxBytes} bytes`);
     },
     async flush(controller) {
       const last = splitter?.finish();
@@ -160,10 +159,15 @@ export function editAnswer(
   return new Response(response.body.pipeThrough(messages), { status, statusText, headers });
 }
 
-function tooLarge(maxBytes: number): McpSessionError {
+/** A message that is nested deeper than the stack cannot be edited. */
+function notTooDeep(error: unknown): never {
+  throw error instanceof RangeError ? unread("that is nested too deep") : error;
+}
+
+function unread(what: string): McpSessionError {
   return new McpSessionError(
     "OUTCOME_UNKNOWN",
-    `The answer has a message of more than ${maxBytes} bytes, and was not read to its end. Whether the request was carried out is unknown; check before you send it again.`,
+    `The answer has a message ${what}, and was not read to its end. Whether the request was carried out is unknown; check before you send it again.`,
     { data: { reason: "not-mcp" } },
   );
 }

@@ -1,5 +1,6 @@
 import { abortable, timeLimited, wait } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
+import { serverLimits } from "../base/server-limits.ts";
 import { connectionFailure } from "./connection-failure.ts";
 import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
 import { parseMessage, safeMethods } from "./json-rpc.ts";
@@ -28,8 +29,6 @@ export function safeMethodIn(body: unknown): string | undefined {
 
 /** The pause before the second attempt, in milliseconds, up to twice as long by chance. */
 const pauseMs = 100;
-/** A server that asks for a longer pause, in milliseconds, is not asked again: a step is too short. */
-const maxPauseMs = 60_000;
 /** For the end of a session that the first attempt made, in milliseconds. */
 const endTimeoutMs = 5_000;
 
@@ -73,7 +72,8 @@ export function sendingSafeAgain(own: Fetch | undefined, limitMs: number): Fetch
     // The server is back.
     if (!isFailed) spent.delete(method);
     const asked = pauseAfter(first, method);
-    if (asked === undefined || asked > maxPauseMs || spent.has(method)) return outcomeOf(first);
+    if (asked === undefined || asked > serverLimits.retryAfterMs || spent.has(method))
+      return outcomeOf(first);
     const pause = asked + pauseMs * (1 + Math.random());
     if (performance.now() + pause >= endsAt) return outcomeOf(first);
     if ("response" in first) letGo(first.response);

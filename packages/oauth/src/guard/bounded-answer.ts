@@ -1,8 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, isRedirect, letGo } from "@durable-mcp/core/internal";
-
-/** The largest answer that is read, in bytes after decompression (1 MiB). Metadata and tokens are far smaller. */
-const maxAnswerBytes = 1_048_576;
+import { abortable, isRedirect, letGo, serverLimits } from "@durable-mcp/core/internal";
 
 /** Headers that say something about the bytes on the wire, and cookies, which nobody keeps here. */
 const droppedHeaders = ["content-encoding", "content-length", "set-cookie", "transfer-encoding"];
@@ -53,7 +50,7 @@ async function readBytes(
       const { done, value } = await abortable(reader.read(), signal);
       if (done) break;
       length += value.length;
-      if (length > maxAnswerBytes) return undefined;
+      if (length > serverLimits.authorizationBytes) return undefined;
       parts.push(value);
     }
   } finally {

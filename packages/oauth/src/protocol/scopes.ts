@@ -1,3 +1,4 @@
+import { serverLimits } from "@durable-mcp/core/internal";
 import type { AuthorizationServer } from "./authorization-server.ts";
 
 /** What says which scopes a sign-in is for. */
@@ -35,17 +36,15 @@ export function scopesToAsk({
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-3.3 */
 const scopeToken = /^[!#-[\]-~]{1,256}$/;
 
-/** No sign-in is for more. Servers may ask for others each time, and all of them go into one URL. */
-const maxScopes = 100;
-const maxLength = 4_096;
-
 /**
  * The scopes of a list, or of a text with spaces between them, from wherever it comes. They are kept, listed, told in
  * events, and sent to another server: what is no scope is left out, and so is what is too much.
  */
 export function readScopes(given: string | readonly string[]): string[] {
   const words = typeof given === "string" ? given.split(/[ \t\r\n]+/) : given;
-  const scopes = [...new Set(words)].filter((word) => scopeToken.test(word)).slice(0, maxScopes);
-  while (scopes.join(" ").length > maxLength) scopes.pop();
+  const scopes = [...new Set(words)]
+    .filter((word) => scopeToken.test(word))
+    .slice(0, serverLimits.scopes.count);
+  while (scopes.join(" ").length > serverLimits.scopes.length) scopes.pop();
   return scopes;
 }

@@ -1,4 +1,5 @@
 import * as oauth from "oauth4webapi";
+import { serverLimits } from "@durable-mcp/core/internal";
 import { asServer, type AuthorizationServer } from "./authorization-server.ts";
 import { type Client, clientOf } from "./client.ts";
 import { readScopes } from "./scopes.ts";
@@ -23,7 +24,7 @@ const sendable = /^[ -~]{1,65536}$/;
 /** Seconds, up to thirty years. */
 function isLifetime(value: unknown): boolean {
   const seconds = typeof value === "string" ? Number(value) : value;
-  return typeof seconds === "number" && seconds >= 0 && seconds <= 1_000_000_000;
+  return typeof seconds === "number" && seconds >= 0 && seconds <= serverLimits.tokenSeconds;
 }
 
 /**
