@@ -19,6 +19,8 @@ export {
 } from "./base/check-options.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
+export { secretsOfUrl } from "./connection/connection-secrets.ts";
+export { secretScrubber } from "./events/scrub-secrets.ts";
 export { secretValues } from "./stdio/server-environment.ts";
 export { someStore } from "./sessions/option-schemas.ts";
 export { connectionUnavailable, pathHint } from "./events/connection-error.ts";
@@ -36,7 +38,7 @@ export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";
 export { findDeclared, hasSession, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
-export { answerWithoutSecrets, withoutProvided } from "./tools/provided-arguments.ts";
+export { withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
 export { standInFor, standInName } from "./tools/stand-in-tool.ts";
 export { toolName } from "./tools/tool-name.ts";

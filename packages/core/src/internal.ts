@@ -84,4 +84,5 @@ export {
   rewriteRefusal,
 } from "./wire/read-answer.ts";
 export { endNamed, safeMethodIn, sendingSafeAgain } from "./wire/safe-requests.ts";
-export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";
+export { scrubSessionId } from "./wire/scrub-session-id.ts";
+export { isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

@@ -1,6 +1,5 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import {
-  answerWithoutSecrets,
   boundedCall,
   isParked,
   type LiveConnection,
@@ -127,7 +126,7 @@ async function goOn(
     if (state === "answering") {
       await wait(lookMs, signal);
     } else if (state !== "waiting") {
-      return settled(call, record);
+      return settled(record);
     } else if (isParked(record)) {
       const looked = await lookForSignIn(call, context, record).catch((error: unknown) => {
         if (signal?.aborted || !McpSessionError.isInstance(error)) throw error;
@@ -187,8 +186,8 @@ async function lookForSignIn(
 }
 
 /** The result of a call that is over. */
-function settled({ graph }: PausingCall, record: WaitingRecord): CallToolResult {
-  const answer = answerWithoutSecrets(record, graph.input);
+function settled(record: WaitingRecord): CallToolResult {
+  const { answer } = record;
   if (answer === undefined) throw waitingFailure(record);
   if (answer.error !== undefined) throw new Error(answer.error.message);
   return CallToolResultSchema.parse(answer.result);

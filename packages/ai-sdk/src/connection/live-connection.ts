@@ -4,6 +4,7 @@ import type { WaitingResult } from "@durable-mcp/core/waiting";
 import { type listedTools, within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
+import type { ConnectionSecrets } from "./connection-secrets.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
 import type { JudgedTool } from "./call-envelope.ts";
 import type { ConnectionContext } from "./connection-context.ts";
@@ -36,16 +37,14 @@ export interface ConnectionStep {
   /** Counts an HTTP request to the connection's server. */
   readonly countRequest: (connection: string) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
+  readonly secrets?: ConnectionSecrets | undefined;
 }
 
 /** The process of a stdio server. One runs at a time. */
 export interface LiveProcess {
   /** `undefined` before the first start, and after `end("end")`. */
   status(): ProcessStatus | undefined;
-  /**
-   * Ends the process. Calls under way fail, and the next use starts another. After `restart` the model is
-   * told that the earlier one's state is lost.
-   */
+  /** Ends the process. Calls under way fail; the next use starts another. After `restart` the model is told so. */
   end(mode: "restart" | "end"): Promise<void>;
 }
 
@@ -200,8 +199,7 @@ export interface LiveConnection {
    * server's own JSON-RPC error, an abort or a misuse of the client.
    */
   readonly restoreError: RestoreError;
-  /** The tokens and session ids that it sends, which no failed result may repeat. */
-  readonly credentials: () => readonly string[];
+  readonly secrets: ConnectionSecrets;
   /** Emits `unavailable`, once, for an error that says that the connection cannot be used. */
   readonly tell: (error: unknown) => void;
   /** Notes that another run uses the connection. An event tells whether it found a live client. */

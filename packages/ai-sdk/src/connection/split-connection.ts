@@ -35,7 +35,6 @@ export function splitConnection(
       (tool && tools.includes(tool.name) ? aside : main).withRecovery(tool, attempt),
     restoreError: (error, request) =>
       aside.restoreError(main.restoreError(error, request), request),
-    credentials: () => both.flatMap((each) => each.credentials()),
     get openings() {
       return new Set([...main.openings, ...aside.openings]);
     },

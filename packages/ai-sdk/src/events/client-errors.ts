@@ -19,11 +19,13 @@ type AnswerRefusal = (error: unknown) => Promise<boolean>;
 /**
  * The client with the errors that `restore` makes of its own, those of its tools among them.
  *
+ * @param secrets are in no result of a tool that failed
  * @param answer asked once for each request, with the client's own error
  */
 export function withSessionErrors(
   client: MCPClient,
   restore: RestoreError,
+  secrets?: { readonly scrubResult: <RESULT>(result: RESULT) => RESULT },
   answer?: AnswerRefusal,
 ): MCPClient {
   const restoring = async <T>(
@@ -33,7 +35,8 @@ export function withSessionErrors(
     again?: () => PromiseLike<T>,
   ): Promise<T> => {
     try {
-      return await result;
+      const given = await result;
+      return secrets && method ? secrets.scrubResult(given) : given;
     } catch (error) {
       if (again && (await answer?.(error))) return await restoring(again(), args, method);
       throw restore(error, { method, isAborted: args.some(isAborted), isBegun: true });

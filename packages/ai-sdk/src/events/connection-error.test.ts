@@ -109,7 +109,7 @@ describe("connectionUnavailable", () => {
 });
 
 describe("requestError", () => {
-  const use = { connection: "notes", origin, endpoint: `${origin}/mcp` };
+  const use = { connection: "notes", origin };
   const call = { ...use, method: "tools/call" };
   const reset = new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
 

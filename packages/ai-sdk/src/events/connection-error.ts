@@ -33,12 +33,11 @@ export function connectionUnavailable(
   error: unknown,
   connection: string,
   origin: string,
-  endpoint = origin,
 ): McpSessionError {
   const own = ownError(error);
   if (own !== undefined) return withConnection(own, connection);
   const failure = requestFailure(error) ?? answerAsRefusal(error);
-  return failedRequest(failure, { connection, origin, endpoint, cause: error });
+  return failedRequest(failure, { connection, origin, cause: error });
 }
 
 /**
@@ -74,8 +73,6 @@ function nobodyToAsk(cause: unknown, { connection, origin, method }: FailedUse):
 interface FailedUse {
   readonly connection: string;
   readonly origin: string;
-  /** The origin and the path of the connection's URL. */
-  readonly endpoint: string;
   /** The JSON-RPC method, if it is known. */
   readonly method?: string | undefined;
   /** Says where the server's path may be, if its URL answers no handshake. */
@@ -115,14 +112,14 @@ function failedRequest(
   failure: RequestFailure,
   use: FailedUse & { readonly cause: unknown },
 ): McpSessionError {
-  const { connection, origin, endpoint, method, cause } = use;
+  const { connection, origin, method, cause } = use;
   const { reason, status } = failure;
   const isUnknown = method === "tools/call" && failure.mayHaveRun;
   const next = isUnknown ? checkFirst : tryAgain(reason, use.pathHint);
   return new McpSessionError(
     // An answer that is no result is a refusal, whatever the server did before.
     isUnknown && failure.connection ? "OUTCOME_UNKNOWN" : "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: ${inWords(failure, endpoint)} ${next}`,
+    `Connection ${connection}: ${inWords(failure, origin)} ${next}`,
     { data: { connection, origin, method, status, reason }, cause },
   );
 }
@@ -137,9 +134,9 @@ function tryAgain(reason: UnavailableReason, hint: string | undefined): string {
   return "The connection is tried again when it is next used.";
 }
 
-function inWords({ reason, connection, status, said }: RequestFailure, endpoint: string): string {
-  if (connection) return `no answer from ${endpoint}: ${describeFailure(connection)}`;
-  const server = `the server at ${endpoint}`;
+function inWords({ reason, connection, status, said }: RequestFailure, origin: string): string {
+  if (connection) return `no answer from ${origin}: ${describeFailure(connection)}`;
+  const server = `the server at ${origin}`;
   const words = said === undefined ? "" : `, and says ${JSON.stringify(said)}`;
   const withStatus = status === undefined ? "" : ` (HTTP ${status})`;
   if (reason === "authorization-required")

@@ -2,9 +2,9 @@ import { inspect } from "node:util";
 import { MCPClientError } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { scrubError, scrubSecrets } from "./scrub-secrets.ts";
+import { scrubError, secretScrubber } from "./scrub-secrets.ts";
 
-describe("scrubSecrets", () => {
+describe("secretScrubber", () => {
   test.each([
     [
       "a token",
@@ -31,19 +31,20 @@ describe("scrubSecrets", () => {
     ["no short values", "tenant 1 of 1", ["1", ""], "tenant 1 of 1"],
     ["no short words", "the door is open", ["open the"], "the door is open"],
   ])("takes out %s", (_, text, values, expected) => {
-    expect(scrubSecrets(text, values)).toBe(expected);
+    expect(secretScrubber(values)(text)).toBe(expected);
   });
 });
 
 const secret = "canary-token";
+const scrub = secretScrubber([secret]);
 const printed = (error: unknown) => inspect(error, { depth: Infinity, showHidden: true });
 
 describe("scrubError", () => {
   test("leaves an error without secrets as it is", () => {
     const error = new Error("no", { cause: new TypeError("fetch failed", { cause: { code: 1 } }) });
-    expect(scrubError(error, [secret])).toBe(error);
+    expect(scrubError(error, scrub)).toBe(error);
     for (const thrown of [undefined, null, 1, { code: 1, data: { a: ["b"] } }]) {
-      expect(scrubError(thrown, [secret])).toBe(thrown);
+      expect(scrubError(thrown, scrub)).toBe(thrown);
     }
   });
 
@@ -54,7 +55,7 @@ describe("scrubError", () => {
     const data = { [secret]: [secret, { deep: secret }] };
     const error = new MCPClientError({ message: `bad ${secret}`, code: -32000, data, cause });
     expect(printed(error)).toContain(secret);
-    const scrubbed = scrubError(error, [secret]);
+    const scrubbed = scrubError(error, scrub);
     expect(printed(scrubbed)).not.toContain(secret);
     expect(printed(error)).toContain(secret);
     expect(MCPClientError.isInstance(scrubbed)).toBe(true);
@@ -70,7 +71,7 @@ describe("scrubError", () => {
 
   test("keeps the class of an error of ours", () => {
     const error = new McpSessionError("SESSION_LOST", "gone", { cause: new Error(secret) });
-    const scrubbed = scrubError(error, [secret]);
+    const scrubbed = scrubError(error, scrub);
     expect(McpSessionError.isInstance(scrubbed)).toBe(true);
     expect(scrubbed).toMatchObject({ code: "SESSION_LOST", cause: { message: "[redacted]" } });
   });
@@ -81,7 +82,7 @@ describe("scrubError", () => {
     const cause = JSON.parse(`${'{"a":'.repeat(depth)}"${secret}"${"}".repeat(depth)}`) as unknown;
     const { data: list, cause: object } = scrubError(
       new MCPClientError({ message: "deep", data: { data }, cause }),
-      [secret],
+      scrub,
     ) as any;
     let [inList, inObject] = [list.data, object];
     while (Array.isArray(inList)) inList = inList[0];
@@ -93,12 +94,12 @@ describe("scrubError", () => {
     const cause: { self?: unknown } = {};
     cause.self = cause;
     const error = new Error("x", { cause });
-    expect(scrubError(error, [secret])).toBe(error);
+    expect(scrubError(error, scrub)).toBe(error);
   });
 
   test("ends at causes that go round in a circle", () => {
     const error = new Error(secret);
     error.cause = error;
-    expect(scrubError(error, [secret])).toMatchObject({ message: "[redacted]" });
+    expect(scrubError(error, scrub)).toMatchObject({ message: "[redacted]" });
   });
 });

@@ -1,26 +1,22 @@
 import { createScrubber, isRecord, sameJson, scrubJson } from "@durable-mcp/core/internal";
 
 /** Shorter values are no secrets, and without them other words would be torn apart. */
-const minLength = 6;
+export const minLength = 6;
 
 /** Schemes of `Authorization` after which the secret begins. */
 const scheme = /^(?:Basic|Bearer|Digest|DPoP|Negotiate|Token|ApiKey) +/i;
 
 /**
- * Takes secrets out of a text that a server sent, or that quotes a server.
+ * Makes a function that takes secrets out of the texts that a server sent, or that quote a server.
  *
  * @param values of request headers, of a URL's query or of `env`. Of `Bearer x` the secret is `x`. A value
  *   of several words is a secret as a whole, and without its first word
  */
-export function scrubSecrets(text: string, values: readonly string[]): string {
-  return scrubberOf(values)(text);
+export function secretScrubber(values: readonly string[], placeholder = "[redacted]"): Scrub {
+  return createScrubber(values.flatMap(secretsIn), placeholder);
 }
 
 type Scrub = (text: string) => string;
-
-function scrubberOf(values: readonly string[]): Scrub {
-  return createScrubber(values.flatMap(secretsIn), "[redacted]");
-}
 
 function secretsIn(value: string): string[] {
   const trimmed = value.trim();
@@ -49,14 +45,8 @@ const maxCauses = 10;
  * The error, or a copy of it without the secrets: in its message, its stack, its other properties and its
  * causes. The copy has the same class.
  */
-export function scrubError(error: unknown, values: readonly string[]): unknown {
-  return values.length === 0 ? error : scrubValueOf(error, scrubberOf(values), maxCauses);
-}
-
-/** The result of a failed tool without the secrets that its server repeats. */
-export function scrubResult<RESULT>(result: RESULT, values: readonly string[]): RESULT {
-  const isScrubbed = values.length > 0 && isRecord(result);
-  return isScrubbed ? (scrubPlain(result, scrubberOf(values)) as RESULT) : result;
+export function scrubError(error: unknown, scrub: Scrub): unknown {
+  return scrubValueOf(error, scrub, maxCauses);
 }
 
 function scrubValueOf(error: unknown, scrub: Scrub, depth: number): unknown {
@@ -95,9 +85,9 @@ function scrubValueOf(error: unknown, scrub: Scrub, depth: number): unknown {
 }
 
 /** The same for a plain object, in any depth. What a server sent is JSON. */
-function scrubPlain(value: object, scrub: Scrub): unknown {
+export function scrubPlain<VALUE extends object>(value: VALUE, scrub: Scrub): VALUE {
   const copy = isCircular(value) ? value : scrubJson(value, scrub);
-  return sameJson(value, copy) ? value : copy;
+  return sameJson(value, copy) ? value : (copy as VALUE);
 }
 
 function isCircular(value: object): boolean {

@@ -71,7 +71,7 @@ export function createFetchSource(
   };
   const create = () =>
     readingEnvelopes(memory === undefined ? createOwn() : onceLoaded(createOwn), {
-      scrub: connectionFetch.scrub,
+      scrub: parts.secrets.scrub,
       reads: (isFollowed) => isFollowed && isPassed(),
     });
   // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
@@ -163,7 +163,7 @@ async function prepare(
   const client = await openClient(parts, "http", { context, fetch });
   try {
     const answer = answerRefusals(parts.definition.options, context, parts.callLimits);
-    const own = withSessionErrors(client, parts.restoreError, answer);
+    const own = withSessionErrors(client, parts.restoreError, parts.secrets, answer);
     const start = { ...context, reason, client: own };
     // Some hooks ignore their signal, and nobody would save their work after the step.
     await abortable(Promise.resolve(onStart(start)), abortSignal);

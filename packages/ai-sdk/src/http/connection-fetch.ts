@@ -7,6 +7,7 @@ import {
   refusalMode,
   rewriteRefusal,
   safeMethodIn,
+  scrubSessionId,
   sendWithToken,
 } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
@@ -19,9 +20,12 @@ import {
   silenceMs,
 } from "../connection/define-connection.ts";
 import type { PausableLimits } from "../connection/pausable-limits.ts";
-import { hiddenValues } from "../connection/hidden-values.ts";
+import {
+  type ConnectionSecrets,
+  createConnectionSecrets,
+  secretsOfUrl,
+} from "../connection/connection-secrets.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
-import { scrubError, scrubSecrets } from "../events/scrub-secrets.ts";
 import { ask, createCredentials, createOwnTime } from "./credentials.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -35,6 +39,8 @@ type Send = (
 
 interface FetchUse {
   readonly now: () => number;
+  /** Gets what is sent. */
+  readonly secrets?: ConnectionSecrets | undefined;
   readonly sessionId?: string | undefined;
   readonly paused?: PausableLimits["paused"];
   /** Called before each request to the connection's URL. */
@@ -51,7 +57,7 @@ interface FetchUse {
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  { now, sessionId, paused, onRequest, onSession }: FetchUse,
+  { now, secrets = createConnectionSecrets(), sessionId, paused, onRequest, onSession }: FetchUse,
 ) {
   const { connection } = context;
   const url = new URL(options.url);
@@ -65,17 +71,19 @@ export function createConnectionFetch(
   );
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   let initializeStatus: number | undefined;
-  /** What this connection has sent that a server may repeat, and what its URL's query says. */
-  const secrets = new Set(url.searchParams.values());
-  const credentialsSent = new Set<string>();
+  secrets.add(...secretsOfUrl(url));
+  const ownHeaders = once(async () => {
+    const headers = await credentials.headers();
+    secrets.add(...Object.values(headers));
+    return headers;
+  });
 
   const redirect = refusalMode(options.fetch);
 
   const send = lastFetch(options.fetch, silenceMs({ options }));
 
   const sendToServer: Send = async (input, init, headers) => {
-    const ownHeaders = await credentials.headers();
-    for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
+    for (const [name, value] of Object.entries(await ownHeaders())) headers.set(name, value);
     const attempt = async ({ token, dpop }: Awaited<ReturnType<typeof credentials.token>>) => {
       const request = input instanceof Request ? input : undefined;
       const method = init.method ?? request?.method ?? "GET";
@@ -87,10 +95,9 @@ export function createConnectionFetch(
       );
     };
     const sendOnce = async () => {
-      const authorization = headers.get("authorization") ?? "";
-      credentialsSent.add(authorization).add(headers.get("mcp-session-id") ?? "");
-      const proof = headers.get("dpop") ?? "";
-      for (const value of [authorization, proof, ...Object.values(ownHeaders)]) secrets.add(value);
+      const id = headers.get("mcp-session-id") ?? "";
+      secrets.add(headers.get("authorization") ?? "", id);
+      secrets.addProof(headers.get("dpop") ?? "");
       // `fetch` would send the definition's headers to another origin.
       const target = input instanceof Request ? input.clone() : input;
       let response;
@@ -106,7 +113,8 @@ export function createConnectionFetch(
         if (response.ok && response.headers.has("mcp-session-id")) onSession?.();
       }
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
-      return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
+      // The session fetch reads of a loss where the id stood.
+      return await rewriteRefusal(response, (text) => secrets.scrub(scrubSessionId(text, id)));
     };
     const sent = await credentials.token();
     const response = await attempt(sent);
@@ -142,8 +150,7 @@ export function createConnectionFetch(
       return await (isForServer(target) ? sendSigned(input, init, headers) : send(input, init));
     };
 
-  const isSignedByHeaders = async () =>
-    new Headers(await credentials.headers()).has("authorization");
+  const isSignedByHeaders = async () => new Headers(await ownHeaders()).has("authorization");
   const tokensOfProvider = () =>
     ask("authProvider", context, async () => await (await authProvider())?.tokens());
   const sendWithTokens: Send = async (input, init, headers) => {
@@ -165,17 +172,7 @@ export function createConnectionFetch(
     // sets its tokens itself. Its OAuth requests may go to the same origin, and must have no token.
     fetchForOrigin: createFetch(() => true, sendToServer),
     /** The definition's headers, for a client that sets them itself. */
-    headers: () => credentials.headers(),
-    /**
-     * The error without what this connection has sent. The words and the page of a sign-in are the
-     * application's, and a part of its link would be missing. @see scrubError
-     */
-    scrubError: (error: unknown) =>
-      authorizationRequired(error) === error ? error : scrubError(error, [...secrets]),
-    /** The tokens and session ids that it has sent. */
-    credentials: () => [...credentialsSent],
-    /** The text without it, and without what calls under way send in secret. */
-    scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
+    headers: ownHeaders,
     /** Has asked for the token. */
     ready: async () => void (await credentials.token()),
     get initializeStatus() {

@@ -50,9 +50,7 @@ const faults: (readonly [
     const reason = status === 401 ? "authorization-required" : "refused";
     const words =
       status === 401 ? "requires authorization \\(HTTP 401\\)" : `refused with HTTP ${status}`;
-    const message = new RegExp(
-      `at http://127\\.0\\.0\\.1:\\d+/mcp ${words}, and says "Not now\\."`,
-    );
+    const message = new RegExp(`at http://127\\.0\\.0\\.1:\\d+ ${words}, and says "Not now\\."`);
     return [
       [`${status} in a text`, asText(status), { reason, status }, message],
       [`${status} in JSON-RPC`, asJsonRpc(status), { reason, status }, message],

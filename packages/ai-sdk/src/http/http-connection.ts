@@ -4,7 +4,7 @@ import {
   McpSessionError,
   type SessionEvent,
 } from "@durable-mcp/core";
-import { listedTools, scrubJson } from "@durable-mcp/core/internal";
+import { listedTools } from "@durable-mcp/core/internal";
 import { takeProgress } from "../connection/call-envelope.ts";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
@@ -22,7 +22,7 @@ import { createPausingCalls } from "./pausing-calls.ts";
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
 export function createHttpConnection(options: HttpConnectionOptions): LiveConnection {
   const parts = createHttpParts(options);
-  const { definition, context, slot, exceptSlot, connectionFetch, trace } = parts;
+  const { definition, context, slot, exceptSlot, trace } = parts;
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
@@ -37,7 +37,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const onEvent = (event: SessionEvent) => {
     if (isOtherServer(event, client.inspect())) client.replace();
     if (takesProgress(parts, event)) return;
-    parts.emit({ ...withoutSecrets(parts, event), connection: name });
+    parts.emit({ ...event, connection: name });
     capabilities.note(event);
   };
   const pausing = createPausingCalls(parts);
@@ -83,7 +83,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     probe: probeNow,
     ask: async (signal) => await (await import("./ask-server.ts")).ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
-    credentials: connectionFetch.credentials,
+    secrets: parts.secrets,
     tell,
     noteRun: client.noteRun,
     noteClosed: client.noteClosed,
@@ -138,18 +138,9 @@ async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: H
 }
 
 /** Whether an event was the progress of a call that somebody follows. */
-function takesProgress({ connectionFetch }: HttpParts, event: SessionEvent): boolean {
+function takesProgress({ secrets }: HttpParts, event: SessionEvent): boolean {
   if (event.type !== "notification") return false;
-  return takeProgress(event.method, event.params, connectionFetch.scrub);
-}
-
-/** The event without what the server repeats of the connection's secrets. */
-function withoutSecrets({ connectionFetch }: HttpParts, event: SessionEvent): SessionEvent {
-  if (event.type !== "notification") return event;
-  return {
-    ...event,
-    params: scrubJson(event.params, connectionFetch.scrub) as typeof event.params,
-  };
+  return takeProgress(event.method, event.params, secrets.scrub);
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   readyTimeoutMs,
   sessionOptions,
 } from "../connection/define-connection.ts";
+import { createConnectionSecrets } from "../connection/connection-secrets.ts";
 import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { RestoreError } from "../events/client-errors.ts";
@@ -36,15 +37,16 @@ export type TakeFetch = () => typeof globalThis.fetch;
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, onSession, listsTools, telemetry, now, sessionName } = options;
+  const { secrets = createConnectionSecrets() } = options;
+  const emit: ConnectionStep["emit"] = (event) => options.emit(secrets.scrubEvent(event));
   const { url, waiting, onElicitation } = definition.options;
   const { connection } = context;
   const { origin, pathname } = new URL(url);
-  const endpoint = `${origin}${pathname}`;
   const { paused, limited } = createPausableLimits();
   /** When the last request was sent, and how many. */
   const sent: { lastAt?: number; requests: number } = { requests: 0 };
   const connectionFetch = createConnectionFetch(definition.options, context, {
-    ...{ now, paused },
+    ...{ now, paused, secrets },
     onRequest() {
       sent.lastAt = now();
       sent.requests += 1;
@@ -54,7 +56,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
       const { session } = definition.options;
       // The definition says nothing of sessions.
       if (session === undefined && waiting === undefined)
-        options.emit({ type: "session-unused", connection });
+        emit({ type: "session-unused", connection });
     },
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
@@ -75,12 +77,13 @@ export function createHttpParts(options: HttpConnectionOptions) {
     const isOver = isAborted === true || context.abortSignal.aborted;
     const hint = pathHint(connectionFetch.initializeStatus, pathname);
     const isMute = waiting === undefined && onElicitation === undefined;
-    const use = { connection, origin, endpoint, method, pathHint: hint, isMute };
+    const use = { connection, origin, method, pathHint: hint, isMute };
     const called = closedCall(own, use, isBegun && isOver && !isAborted);
-    return connectionFetch.scrubError(isOver ? called : requestError(called, use));
+    return secrets.scrubError(isOver ? called : requestError(called, use));
   };
   return {
     ...options,
+    ...{ secrets, emit },
     onSession: dated(
       onSession && ((snapshot: ActiveSessionSnapshot) => paused(() => onSession(snapshot))),
       options,
@@ -88,7 +91,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     deliverySlot,
     ...{ paused, inConnectTime, inHandshakeTime },
     callLimits: createPausableLimits(),
-    ...{ url, origin, endpoint },
+    ...{ url, origin },
     connectionFetch,
     use: sent,
     toolNow:
@@ -102,9 +105,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     isAfterLoss: isLost(slot?.snapshot),
     restoreError,
     /** The error of a connection that cannot be used, whatever the reason. */
-    unavailable: (error: unknown) =>
-      connectionUnavailable(restoreError(error), connection, origin, endpoint),
-    trace: createOperationTracer(telemetry, options.emit, {
+    unavailable: (error: unknown) => connectionUnavailable(restoreError(error), connection, origin),
+    trace: createOperationTracer(telemetry, emit, {
       connection,
       sessionName,
       transport: "http",

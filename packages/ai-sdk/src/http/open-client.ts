@@ -85,7 +85,7 @@ export async function connectClient(
     readingEnvelopes(
       openingEnvelopes(withTraceContext(connectionFetch.fetchForOrigin, telemetry)),
       {
-        scrub: connectionFetch.scrub,
+        scrub: parts.secrets.scrub,
         reads: (isFollowed) => !isFollowed,
         answersInPlace: false,
       },
@@ -124,6 +124,7 @@ export async function connectClient(
     return withSessionErrors(
       client,
       parts.restoreError,
+      parts.secrets,
       answerRefusals(definition.options, context, parts.callLimits),
     );
   } catch (error) {

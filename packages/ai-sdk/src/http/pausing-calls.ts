@@ -5,6 +5,7 @@ import { once } from "../base/once.ts";
 import { callTimeoutMs, waitingLimits } from "../connection/define-connection.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
 import { createStoredCalls, type LoadedWaiting, loadWaiting } from "../waiting/stored-calls.ts";
+import { providedTexts } from "../tools/provided-arguments.ts";
 import { tellIfUnavailable } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import type { HttpParts } from "./http-parts.ts";
@@ -16,7 +17,7 @@ export type HttpPausingCalls = NonNullable<ReturnType<typeof createPausingCalls>
 
 /** `undefined` if the connection's calls do not wait. */
 export function createPausingCalls(parts: HttpParts) {
-  const { definition, waiting: source, connectionFetch, emit, trace, now } = parts;
+  const { definition, waiting: source, connectionFetch, secrets, emit, trace, now } = parts;
   const { connection, principal } = parts.context;
   const limits = waitingLimits(definition.options);
   if (limits === undefined || source === undefined) return undefined;
@@ -25,7 +26,9 @@ export function createPausingCalls(parts: HttpParts) {
   const fetch = withTraceContext(connectionFetch.fetch, parts.telemetry);
   const leaving = new Set<Promise<unknown>>();
   const stored = createStoredCalls({
-    ...{ source, principal, now, scrub: connectionFetch.scrub },
+    ...{ source, principal, now },
+    scrubFor: ({ request: { params } }) =>
+      secrets.scrubberWith(providedTexts(definition.options, params["arguments"])),
     limitsOf: () => limits,
     pausingOf: () => pausing,
     track: (work) => void leaving.add(work),

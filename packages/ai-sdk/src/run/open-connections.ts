@@ -43,6 +43,7 @@ function open(
   { events, telemetry, now, waiting }: ConnectionParts,
   use: OwnUse,
   slot: StepSlot | undefined,
+  secrets?: LiveConnection["secrets"],
 ): LiveConnection {
   const { definition, principal, step, successor } = use;
   const { connection } = use.slot;
@@ -59,7 +60,7 @@ function open(
       events.emit({ ...event, ...use.slot });
     },
     countRequest: events.countRequest,
-    telemetry,
+    ...{ telemetry, secrets },
   };
   const opened =
     definition.type === "mcp-stdio"
@@ -92,7 +93,7 @@ function split(parts: ConnectionParts, use: OwnUse, main: LiveConnection): LiveC
   const { except, lossNotice } = definition.options.session ?? {};
   if (except === undefined) return main;
   const slot = { connection: use.slot.connection };
-  const aside = open(parts, { ...use, slot, successor: undefined }, undefined);
+  const aside = open(parts, { ...use, slot, successor: undefined }, undefined, main.secrets);
   return splitConnection(main, aside, except, lossNotice);
 }
 

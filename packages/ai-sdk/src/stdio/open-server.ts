@@ -9,7 +9,6 @@ import {
 import type { ConnectionStart } from "../connection/connection-options.ts";
 import { withSessionErrors } from "../events/client-errors.ts";
 import { connectionUnavailable } from "../events/connection-error.ts";
-import { scrubError } from "../events/scrub-secrets.ts";
 import { describeEnd, stdioOrigin } from "./stdio-errors.ts";
 import {
   closeServers,
@@ -55,7 +54,7 @@ export async function openNext(parts: StdioParts): Promise<OpenServer> {
 }
 
 async function openServer(parts: StdioParts): Promise<OpenServer> {
-  const { context, errors, life, servers, emit } = parts;
+  const { context, errors, life, servers, secrets, emit } = parts;
   const { connection } = context;
   // A process of the server before may still hold a port, or the lock of a browser's profile.
   await closeServers(servers);
@@ -72,6 +71,7 @@ async function openServer(parts: StdioParts): Promise<OpenServer> {
   const client = withSessionErrors(
     raw,
     restore,
+    secrets,
     answerRefusals(parts.options, context, parts.callLimits),
   );
   const opened = { server, client };
@@ -137,7 +137,7 @@ async function connectServer(parts: StdioParts): Promise<OpenServer> {
 }
 
 async function connectClient(
-  { options, context, errors, connectMs, callLimits, failures }: StdioParts,
+  { options, context, errors, connectMs, callLimits, failures, secrets }: StdioParts,
   server: StdioServer,
   discover: boolean,
 ): Promise<MCPClient> {
@@ -160,7 +160,7 @@ async function connectClient(
     if (end && failures.get(data ?? {})?.met === "end")
       throw errors.endedEarly(end, server.output());
     if (signal.aborted) throw errors.silent(connectMs, server.output(), error);
-    const cause = scrubError(error, server.secrets) as Error;
+    const cause = secrets.scrubError(error) as Error;
     throw errors.refused(cause.message, server.output(), cause);
   }
 }
@@ -171,9 +171,12 @@ function isUnsupportedVersion(error: unknown): boolean {
 
 /** The error of a request that met the server's end, or whose answer is of no use. */
 export function restoreStdioError(
-  { failures }: Pick<StdioParts, "failures">,
+  { failures, secrets }: Pick<StdioParts, "failures" | "secrets">,
   error: unknown,
 ): unknown {
   const data: unknown = (error as { data?: unknown } | null | undefined)?.data;
-  return (typeof data === "object" && data !== null && failures.get(data)?.error) || error;
+  return (
+    (typeof data === "object" && data !== null && failures.get(data)?.error) ||
+    secrets.scrubError(error)
+  );
 }

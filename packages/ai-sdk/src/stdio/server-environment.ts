@@ -1,5 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import { secretName, secretsOfUrl } from "../connection/connection-secrets.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import type { StdioErrors } from "./stdio-errors.ts";
@@ -46,7 +47,6 @@ async function resolveAll(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-const secretName = /key|token|secret|passw|pwd|credential|auth|bearer|cookie|session/i;
 /** `--api-key=value`, `TOKEN=value`, `Authorization: value`. */
 const assignment = /^-{0,2}([\w.-]+)\s*[=:]\s*(.+)$/s;
 
@@ -60,7 +60,7 @@ export function secretValues(
 ): string[] {
   const secrets = [...Object.values(env), ...args.flatMap(secretArguments)];
   const parts = secrets.flatMap((secret) => secret.split(/\r?\n/));
-  return [...new Set([...secrets, ...parts, ...[...secrets, ...args].flatMap(secretsOfUrl)])];
+  return [...new Set([...secrets, ...parts, ...[...secrets, ...args].flatMap(secretsOfText)])];
 }
 
 function secretArguments(argument: string, index: number, all: readonly string[]): string[] {
@@ -70,17 +70,7 @@ function secretArguments(argument: string, index: number, all: readonly string[]
   return /^--?[\w.-]+$/.test(before) && secretName.test(before) ? [argument] : [];
 }
 
-function secretsOfUrl(text: string): string[] {
+function secretsOfText(text: string): string[] {
   if (!text.includes("://") || !URL.canParse(text)) return [];
-  const { password, searchParams } = new URL(text);
-  const fields = [...searchParams].filter(([name]) => secretName.test(name));
-  return [password, decoded(password), ...fields.map(([, value]) => value)].filter(Boolean);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return secretsOfUrl(new URL(text));
 }

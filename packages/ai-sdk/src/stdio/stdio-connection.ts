@@ -34,7 +34,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   const name = context.connection;
   const trace = createStdioTracer(step);
   const parts = createStdioParts(step);
-  const { life, servers, closing } = parts;
+  const { life, servers, closing, secrets, emit } = parts;
   const restoreError = (error: unknown) => restoreStdioError(parts, error);
   const client = createSharedClient(step, (gone) =>
     trace({ operation: life.isInPlace() ? "recover" : "connect" }, async (note) => {
@@ -61,7 +61,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     trace,
     inConnectTime: (signal, work) => createPausableLimits().limited(parts.connectMs, signal, work),
     startCallLimit: parts.callLimits.start,
-    emit: step.emit,
+    emit,
     lossNotices: createLossNotices([life], options.session?.lossNotice),
     createFetch: () => refuseFetch(name),
     async client() {
@@ -90,10 +90,10 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     // Nothing is kept, so every listing asks the process.
     ask: () => Promise.resolve(),
     restoreError,
-    tell: (error) => tellIfUnavailable(step.emit, name, error),
+    tell: (error) => tellIfUnavailable(emit, name, error),
     noteRun: client.noteRun,
     noteClosed: client.noteClosed,
-    ...{ credentials: () => [], keptAs: step.keptAs, takesEnvelopes: true },
+    ...{ secrets, keptAs: step.keptAs, takesEnvelopes: true },
     manage: server.management,
     openings: client.openings,
     async settle() {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scrubSecrets } from "../events/scrub-secrets.ts";
+import { secretScrubber } from "../events/scrub-secrets.ts";
 import { createOutputTail, describeDropped } from "./stdio-errors.ts";
 
 const as = (text: string) => text;
@@ -24,7 +24,7 @@ test("quotes the end of a line that has none", () => {
 
 test("quotes no secret, also one that came in pieces or lies across the edge", () => {
   const secret = "s3cr3t-".repeat(400);
-  const tail = createOutputTail((text) => scrubSecrets(text, [secret]));
+  const tail = createOutputTail(secretScrubber([secret]));
   tail.append(secret.slice(0, 100));
   tail.append(`${secret.slice(100)} was refused\n`);
   expect(tail.quote()).toBe("[redacted] was refused");

@@ -1,11 +1,10 @@
 import type { McpSessionError } from "@durable-mcp/core";
 import { isRecord, scrubJson } from "@durable-mcp/core/internal";
 import { askForProgress, takeOut, takeProgress } from "../connection/call-envelope.ts";
-import { hiddenValues } from "../connection/hidden-values.ts";
+import { createConnectionSecrets } from "../connection/connection-secrets.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { scrubSecrets } from "../events/scrub-secrets.ts";
 import { addTraceContext } from "../events/connection-telemetry.ts";
 import { resolveEnvironment, secretValues } from "./server-environment.ts";
 import type { DropReason } from "./server-message.ts";
@@ -31,11 +30,13 @@ export type StdioParts = ReturnType<typeof createStdioParts>;
 
 /** What the servers of one connection have in common. */
 export function createStdioParts(step: StdioStep) {
-  const { options, context } = step;
+  const { options, context, secrets = createConnectionSecrets() } = step;
   const closing = new AbortController();
   const abortSignal = AbortSignal.any([context.abortSignal, closing.signal]);
   return {
     ...step,
+    secrets,
+    emit: ((event) => step.emit(secrets.scrubEvent(event))) satisfies StdioStep["emit"],
     context: { ...context, abortSignal },
     closing,
     connectMs: options.timeouts?.connectMs ?? 30_000,
@@ -53,14 +54,14 @@ export type StdioServer = Awaited<ReturnType<typeof startStdioServer>>;
 
 /** Starts a server. It lives until all its processes have ended. */
 export async function startStdioServer(parts: StdioParts) {
-  const { options, context, errors, failures, telemetry, life, servers, emit } = parts;
+  const { options, context, errors, failures, telemetry, life, servers, secrets, emit } = parts;
   const { connection } = context;
   const env = await resolveEnvironment(parts);
   // The run may have ended meanwhile, and then nobody would end the server.
   context.abortSignal.throwIfAborted();
   const args = options.args ?? [];
-  const secrets = secretValues(env, args);
-  const scrub = (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]);
+  secrets.add(...secretValues(env, args));
+  const { scrub } = secrets;
   const process = startSupervisedProcess({
     command: options.command,
     args,
@@ -93,7 +94,7 @@ export async function startStdioServer(parts: StdioParts) {
     onAnswer: ({ method }) => {
       if (method !== "initialize" && method !== "server/discover") life.answered();
     },
-    onNotification: (method, params) => tellNotification(parts, method, scrubJson(params, scrub)),
+    onNotification: (method, params) => tellNotification(parts, method, params),
     onDropped(line, reason) {
       strays.append(describeDropped(line, reason));
       if (!reported.has(reason)) emit({ type: "line-dropped", connection, reason });
@@ -105,7 +106,6 @@ export async function startStdioServer(parts: StdioParts) {
 
   const server = {
     transport,
-    secrets,
     output,
     /** Settles when the server's own process has ended. */
     exited: process.exited,
@@ -126,11 +126,11 @@ export async function startStdioServer(parts: StdioParts) {
   return server;
 }
 
-/** Tells the application of a notification without secrets, and followed calls of their progress. */
+/** Tells the application of a notification, and followed calls of their progress. */
 function tellNotification(parts: StdioParts, method: string, said: unknown) {
-  const { context, emit } = parts;
+  const { context, secrets, emit } = parts;
   const from = { connection: context.connection };
-  if (takeProgress(method, said, (text) => text)) return;
+  if (takeProgress(method, said, secrets.scrub)) return;
   emit({ type: "notification", ...from, method, params: isRecord(said) ? said : undefined });
   if (method !== "notifications/tools/list_changed") return;
   emit({ type: "tools-changed", ...from, reason: "list-changed" });

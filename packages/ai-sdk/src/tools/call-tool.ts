@@ -21,7 +21,7 @@ import {
   reportProgress,
   type ToolProgress,
 } from "../connection/call-progress.ts";
-import { hiding } from "../connection/hidden-values.ts";
+import { isToolError } from "../connection/connection-secrets.ts";
 import type { ClientConnectionTimeouts } from "../connection/connection-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
@@ -29,7 +29,6 @@ import type { ConnectionOperationDetails } from "../events/connection-telemetry.
 import { withOwnMethods, withSessionErrors } from "../events/client-errors.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { callTimedOut } from "../events/cut-short.ts";
-import { scrubError, scrubResult } from "../events/scrub-secrets.ts";
 import { withProvided } from "./provided-arguments.ts";
 
 /**
@@ -141,12 +140,11 @@ export async function boundedCall<T>(
         const result = await connection.withRecovery(tool, async () =>
           ownResult(connection, own, args, (marked) => attempt(signal, marked)),
         );
-        const isFailed = isToolError(result);
-        note({ isToolError: isFailed, waiting: waitingOf(result) });
-        return isFailed ? scrubResult(result, [...secrets, ...connection.credentials()]) : result;
+        note({ isToolError: isToolError(result), waiting: waitingOf(result) });
+        return connection.secrets.scrubResult(result);
       } catch (error) {
         const failure = { method: "tools/call", isAborted: signal?.aborted } as const;
-        const restored = scrubError(connection.restoreError(error, failure), secrets);
+        const restored = connection.restoreError(error, failure);
         const isLate = signal?.aborted && !callers?.aborted;
         // An error of ours knows more about the fate of the call.
         if (!isLate || McpSessionError.isInstance(restored)) {
@@ -162,7 +160,7 @@ export async function boundedCall<T>(
       }
     };
     const { startCallLimit } = connection;
-    return await hiding(definition.options, secrets, async () =>
+    return await connection.secrets.during(secrets, async () =>
       callMs === undefined
         ? bounded(callers)
         : timeLimited(callMs, callers, bounded, undefined, startCallLimit),
@@ -194,13 +192,6 @@ export async function ownResult<T>(
 function waitingOf(result: unknown): ConnectionOperationDetails["waiting"] {
   const call = waitingCallOf(result);
   return call && { round: call.round, state: call.state };
-}
-
-/** Whether a tool's result says that the tool failed. */
-function isToolError(result: unknown): boolean {
-  // A tool with an output schema may have an `isError` of its own.
-  const { isError, content } = (result ?? {}) as { isError?: unknown; content?: unknown };
-  return isError === true && Array.isArray(content);
 }
 
 const clientsInUse = new WeakMap<MCPClient, MCPClient>();

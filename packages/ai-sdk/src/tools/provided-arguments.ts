@@ -1,12 +1,10 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { anySignal, isRecord } from "@durable-mcp/core/internal";
-import type { WaitingAnswer, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { FlexibleSchema, Tool } from "ai";
 import { isJson } from "../base/check-options.ts";
 import type { ToolOptions } from "../connection/tool-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { runOver } from "../events/connection-error.ts";
-import { scrubResult } from "../events/scrub-secrets.ts";
 
 type Provides = Pick<ToolOptions<any, any>, "providedArguments">;
 
@@ -61,25 +59,10 @@ function notProvided(
   return new McpSessionError(code, message, { data: { field, connection }, cause });
 }
 
-/** What an application has supplied of the arguments that were sent: the texts that nobody else may read. */
-function providedTexts(sent: unknown, input: unknown): string[] {
-  // The model may give an argument that the application supplies as well: names say nothing.
-  const own = new Set(textsIn(input));
-  return textsIn(sent).filter((text) => !own.has(text));
-}
-
-/**
- * The server's answer to a call that has waited. As for any call, one that says that the tool failed does not repeat
- * what the application has supplied.
- *
- * @param input as the model gave it
- */
-export function answerWithoutSecrets(
-  { answer, request: { params } }: WaitingRecord,
-  input: unknown,
-): WaitingAnswer | undefined {
-  const isFailed = answer?.error !== undefined || answer?.result["isError"] === true;
-  return isFailed ? scrubResult(answer, providedTexts(params["arguments"], input)) : answer;
+/** The texts in the arguments of a sent call that nobody else may read: those that the application supplies. */
+export function providedTexts({ providedArguments = {} }: Provides, sent: unknown): string[] {
+  const own = isRecord(sent) ? sent : {};
+  return Object.keys(providedArguments).flatMap((name) => textsIn(own[name]));
 }
 
 /** The texts and numbers of a JSON value. */

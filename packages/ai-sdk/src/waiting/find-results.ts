@@ -6,7 +6,6 @@ import { inParallel } from "../base/in-parallel.ts";
 import { ownField } from "../base/own-field.ts";
 import { isOpen, type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { agentNameOf } from "./sub-agents.ts";
-import { answerWithoutSecrets } from "../tools/provided-arguments.ts";
 import { replayOf } from "../tools/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
@@ -129,7 +128,7 @@ async function resultOf(
 ): Promise<FilledIn> {
   const { waitingFailure } = await loadWaiting();
   const { toolCallId, input } = place;
-  const answer = answerWithoutSecrets(call, input);
+  const { answer } = call;
   if (answer === undefined) return failedWith(waitingFailure(call));
   const tool = ownTool(tools, place.toolName);
   try {

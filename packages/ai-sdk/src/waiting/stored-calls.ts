@@ -19,8 +19,8 @@ export interface StoredCallsOptions {
   readonly pausingOf?: ((connection: string) => PausingCalls | undefined) | undefined;
   /** Has the end of the step wait for work that nobody else waits for. */
   readonly track?: ((work: Promise<unknown>) => void) | undefined;
-  /** Takes what a connection sends for itself out of a server's errors. @default nothing */
-  readonly scrub?: ((text: string) => string) | undefined;
+  /** @default nothing is taken out of a server's errors */
+  readonly scrubFor?: WaitingContext["scrubFor"];
   readonly now: () => number;
 }
 
@@ -28,7 +28,7 @@ export interface StoredCallsOptions {
 export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
 export function createStoredCalls(options: StoredCallsOptions) {
-  const { source, principal, limitsOf, emit, pausingOf, track, scrub, now } = options;
+  const { source, principal, limitsOf, emit, pausingOf, track, scrubFor, now } = options;
   const { store, agent, sessionId, isCarried, claimLeg, closeTimeoutMs, leaveAt } = source;
   const load = once(async () => {
     principalParts(principal);
@@ -38,7 +38,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
     const contextOf = ({ connection }: Pick<WaitingCall, "connection">) =>
       waiting.createWaitingContext(calls, {
         ...limitsOf(connection),
-        ...{ now, claimLeg, closeTimeoutMs, leaveAt, track, scrub },
+        ...{ now, claimLeg, closeTimeoutMs, leaveAt, track, scrubFor },
         fetch: pausingOf?.(connection)?.fetch,
         onEvent: (event) => emit(connection, event),
       });
@@ -68,8 +68,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
     },
     withdraw,
     /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
-    contextOf: async (of: Pick<WaitingCall, "connection">): Promise<WaitingContext> =>
-      (await load()).contextOf(of),
+    contextOf: async (of: Pick<WaitingCall, "connection">) => (await load()).contextOf(of),
     /**
      * The calls that wait or are being answered, those that were asked first are first. Not those of tools in which
      * agents run: what waits in them is there.
@@ -86,13 +85,14 @@ export function createStoredCalls(options: StoredCallsOptions) {
     /** The call as its server says that it is, if that keeps it or its result, and it is to be asked by now. */
     async look(found: StoredCall, signal?: AbortSignal): Promise<StoredCall> {
       const { answerOnServer, isDue, isOnServer } = await load();
+      const pausing = pausingOf?.(found.call.connection);
       if (isOnServer(found.call)) {
-        const { fetch } = pausingOf?.(found.call.connection) ?? {};
-        const answer = fetch && (await answerOnServer(found.call, { fetch, signal }));
+        const context = await pausing?.contextOf(found.call);
+        const answer = context && (await answerOnServer(context, found.call, signal));
         return answer ? { ...found, call: { ...found.call, answer } } : found;
       }
       if (!isDue(found.call, now())) return found;
-      return (await pausingOf?.(found.call.connection)?.look(found, signal)) ?? found;
+      return (await pausing?.look(found, signal)) ?? found;
     },
     /** The calls that are to be looked at by now. */
     async due(): Promise<StoredCall[]> {

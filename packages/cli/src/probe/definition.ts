@@ -1,7 +1,7 @@
-import { endpointName } from "@durable-mcp/core/internal";
 import { textsOf, variableIn } from "../configuration/mcp-json.ts";
 import { jsonText } from "../output/print.ts";
 import type { Verdict } from "./verdict.ts";
+import { shownUrl } from "./wire.ts";
 
 /** The definition of a connection, to paste. */
 export interface Definition {
@@ -42,7 +42,7 @@ export function defineForUrl(url: URL, input: DefinitionInput): Definition {
     if (token === undefined) headers.push(`    ${jsonText(header)}: ${value}`);
     else auth.push(`  auth: ${value}`);
   }
-  const shown = scrub(endpointName(url));
+  const shown = scrub(shownUrl(url));
   const isWhole = shown === url.href || variableIn(entry["url"]) !== undefined;
   const wantsSignIn = verdict.auth === "oauth" && auth.length === 0;
   const lines = [

@@ -1,5 +1,5 @@
 import { secretValues } from "@durable-mcp/ai-sdk/internal";
-import { createScrubber, endpointName, scrubJson } from "@durable-mcp/core/internal";
+import { createScrubber, scrubJson } from "@durable-mcp/core/internal";
 import {
   type DeclaredServer,
   references,
@@ -11,6 +11,7 @@ import { type Definition, defineForCommand, defineForUrl, secret } from "./defin
 import { probeCommand } from "./probe-command.ts";
 import { probeUrl } from "./probe-url.ts";
 import { judgeCommand, judgeServer, type Verdict } from "./verdict.ts";
+import { shownUrl } from "./wire.ts";
 
 /** What a probe has seen of a server. */
 export interface Seen {
@@ -63,7 +64,7 @@ async function probeConnection(
   const input = { name, entry, scrub, verdict, server: facts.server };
   const isThere = verdict.isUsable || (url && (facts.server ?? facts.authorization));
   const definition = url ? defineForUrl(url, input) : defineForCommand(words, input);
-  const target = url ? endpointName(url) : words.join(" ");
+  const target = url ? shownUrl(url) : words.join(" ");
   const unknown = unknownFields(server);
   const refused = note(`fromMcpServers refuses ${unknown.join(", ")}, unless \`ignore\` has it.`);
   const all = unknown.length > 0 ? [...rows, entryRow(refused)] : rows;

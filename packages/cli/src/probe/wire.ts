@@ -1,8 +1,8 @@
+import { secretScrubber, secretsOfUrl } from "@durable-mcp/ai-sdk/internal";
 import type { SessionLoss } from "@durable-mcp/core";
 import {
   connectionFailure,
   describeFailure,
-  endpointName,
   isRecord,
   isRedirect,
   letGo,
@@ -222,10 +222,15 @@ function wordsOf(body: string): string {
   }
 }
 
+/** A URL without its query, and without what may be a key in its path. */
+export function shownUrl(url: URL): string {
+  return secretScrubber(secretsOfUrl(url), "<secret>")(url.origin + url.pathname);
+}
+
 function redirected(answer: Response, url: URL): string {
   const location = answer.headers.get("location") ?? "";
   const target = URL.canParse(location, url) ? new URL(location, url) : undefined;
-  const where = target === undefined ? "" : ` to ${endpointName(target)}`;
+  const where = target === undefined ? "" : ` to ${shownUrl(target)}`;
   return `It answers ${answer.status}, a redirect${where}, which is not followed: it could carry credentials elsewhere. Probe that URL if you trust it.`;
 }
 

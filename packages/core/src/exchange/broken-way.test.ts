@@ -28,7 +28,7 @@ test("a 404 for the session and for a new one is no loss: the session is kept", 
     // A gateway may have passed the call on.
     code: "OUTCOME_UNKNOWN",
     data: { status: 404, method: "tools/call" },
-    message: expect.stringMatching(/\/mcp \(HTTP 404\): .*session is kept.*unknown/),
+    message: expect.stringMatching(/:\d+ \(HTTP 404\): .*session is kept.*unknown/),
   });
   expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
   expect(slot.snapshot).toMatchObject({ kind: "session", sessionId: "secret-session-2" });

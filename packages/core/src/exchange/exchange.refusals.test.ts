@@ -33,7 +33,7 @@ describe("a failed recovery", () => {
       refuseInitialize(server, status);
       const lost = {
         code: "SESSION_LOST",
-        message: expect.stringContaining(` at ${server.url} (HTTP ${status}): `),
+        message: expect.stringContaining(` at ${server.origin} (HTTP ${status}): `),
         data: { status },
       };
       await expect(client.post(call())).rejects.toMatchObject(lost);

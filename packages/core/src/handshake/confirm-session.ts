@@ -27,7 +27,6 @@ import { inTime } from "./open-session.ts";
 import { abortable, startLimit } from "../base/bounded-wait.ts";
 import type { SessionStart } from "../session/session-fetch-options.ts";
 import { createSessionSlot, slotState } from "../session/session-slot.ts";
-import { endpointName } from "../wire/server-endpoint.ts";
 
 /** Handshakes without a session of servers that could not say whether they speak another era. They are not kept. */
 export const unsure = new WeakSet<LiveSession>();
@@ -189,7 +188,7 @@ async function runStartHook(
     const why = abortSignal.reason === late ? ` did not end within ${startMs} ms` : " failed";
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
-      `onStart at ${endpointName(url)}${why}; see the cause. The session was ended, and the next request starts another.`,
+      `onStart at ${url.origin}${why}; see the cause. The session was ended, and the next request starts another.`,
       { data: { field: "onStart", origin: url.origin }, cause },
     );
   } finally {

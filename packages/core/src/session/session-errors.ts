@@ -5,7 +5,6 @@ import {
 } from "../base/mcp-session-error.ts";
 import { connectionFailure, describeFailure } from "../wire/connection-failure.ts";
 import { safeMethods, UnusableAnswer } from "../wire/json-rpc.ts";
-import { endpointName } from "../wire/server-endpoint.ts";
 import { liveSession, lostSession } from "./session-life.ts";
 import type { SlotState } from "./slot-state.ts";
 
@@ -26,7 +25,7 @@ export function failed(
 ) {
   const data = { method, origin: url.origin, status, ...(reason && { reason }) };
   const refusal = status !== undefined && status >= 400 ? ` (HTTP ${status})` : "";
-  const message = `${method} at ${endpointName(url)}${refusal}: ${why}`;
+  const message = `${method} at ${url.origin}${refusal}: ${why}`;
   return new McpSessionError(code, message, { data, cause });
 }
 

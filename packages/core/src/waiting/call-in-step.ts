@@ -20,7 +20,7 @@ import { placeholderResult } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { asks, claims, goesOn, isHeld, over } from "./waiting-life.ts";
-import { scrubAnswer } from "./scrub-answer.ts";
+import { scrubAnswer, scrubOutcome } from "./scrub-answer.ts";
 import {
   describeWaiting,
   type Held,
@@ -98,7 +98,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     const call = before ?? (await begin());
     return answerOf(await keepAs(goesOn(call, { held, pollMs }, now())), notes);
   };
-  const take = async (outcome: LegOutcome, before?: WaitingRecord): Promise<WaitingAnswer> => {
+  const take = async (given: LegOutcome, before?: WaitingRecord): Promise<WaitingAnswer> => {
+    const outcome = scrubOutcome(context, before ?? { request }, given);
     switch (outcome.type) {
       case "asks": {
         const call = before ?? (await begin());
@@ -110,7 +111,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
         stopSigns?.();
         // Its caller has the answer, whatever becomes of the record.
         if (first) await keepAnswer(context, first, outcome.answer).catch(() => undefined);
-        return before ? scrubAnswer(outcome.answer, before, context.scrub) : outcome.answer;
+        return before ? scrubAnswer(outcome.answer, before, context.scrubFor) : outcome.answer;
       case "goes-on": {
         await noteHeld(outcome.held);
         const begun = goesOn(before ?? (await begin()), outcome, now());

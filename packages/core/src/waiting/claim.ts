@@ -3,6 +3,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import { mayRunTwice, readCall } from "./current-call.ts";
 import { keep, keepAnswer } from "./keep-call.ts";
+import { scrubOutcome } from "./scrub-answer.ts";
 import type { LegOutcome } from "./send-leg.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
@@ -115,9 +116,10 @@ export const tooLongToWait =
 async function note(
   context: WaitingContext,
   claimed: StoredCall,
-  outcome: ClaimedOutcome,
+  given: ClaimedOutcome,
 ): Promise<Sent> {
   const { call } = claimed;
+  const outcome = scrubOutcome(context, call, given);
   // Its server keeps what the store has not taken, and is asked again.
   const fate = call.held ? "held" : "sent";
   const end = async (next: WaitingRecord) => ({

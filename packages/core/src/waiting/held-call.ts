@@ -3,6 +3,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { pauseAfterFailureMs, sendClaimed, type Sent } from "./claim.ts";
 import { upToDate } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
+import { scrubAnswer, scrubOutcome } from "./scrub-answer.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import type { HeldWay } from "./held-request.ts";
 import { streamWay } from "./stream.ts";
@@ -89,11 +90,13 @@ export async function lookAt(
 
 /** The answer to a settled call that only its server has; `undefined` if it cannot be had now. Never rejects. */
 export async function answerOnServer(
+  { fetch, scrubFor }: Pick<WaitingContext, "fetch" | "scrubFor">,
   call: WaitingRecord,
-  leg: LegOptions,
+  signal: AbortSignal | undefined,
 ): Promise<WaitingAnswer | undefined> {
-  const outcome = await look(call, leg);
-  return outcome.type === "settles" ? outcome.answer : undefined;
+  if (fetch === undefined) return undefined;
+  const outcome = await look(call, { fetch, signal });
+  return outcome.type === "settles" ? scrubAnswer(outcome.answer, call, scrubFor) : undefined;
 }
 
 /**
@@ -103,11 +106,12 @@ export async function answerOnServer(
  * @returns the call as it is then, and what the server has said; no outcome if the time is up
  */
 export async function follow(
-  { now }: Pick<WaitingContext, "now">,
+  context: Pick<WaitingContext, "now" | "scrubFor">,
   first: WaitingRecord,
   until: number,
   leg: LegOptions,
 ): Promise<{ readonly call: WaitingRecord; readonly outcome?: LegOutcome }> {
+  const { now } = context;
   let call = first;
   for (;;) {
     const pauseMs = Math.max(0, (call.pollAfter ?? 0) - now());
@@ -118,7 +122,7 @@ export async function follow(
       () => true,
     );
     if (isLeft) return { call };
-    const outcome = await look(call, leg);
+    const outcome = scrubOutcome(context, call, await look(call, leg));
     // The end of the step interrupts a look, and says nothing of the call.
     if (leg.signal?.aborted) return { call };
     if (outcome.type === "not-sent") {

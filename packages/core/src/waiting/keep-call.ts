@@ -178,7 +178,7 @@ export async function keepAnswer(
   given: WaitingAnswer,
   fate?: CallFate,
 ): Promise<WaitingRecord> {
-  const answer = scrubAnswer(given, claimed.call, context.scrub);
+  const answer = scrubAnswer(given, claimed.call, context.scrubFor);
   const shorter = settlesLost(claimed.call, answer);
   return await keep(context, claimed, settles(claimed.call, answer), { shorter, fate });
 }

@@ -9,6 +9,9 @@ export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 /** After what time a task is looked at again, if the server does not say so, in milliseconds. */
 const defaultIntervalMs = 2_000;
+/** In characters. What is shown of it is shorter. */
+const maxMessageLength = 16_384;
+const statuses = ["working", "input_required", "completed", "failed", "cancelled"];
 
 /** The task in a result of `tools/call`; `undefined` for any other result, and for a task that nobody can follow. */
 export function taskIn(result: unknown): HeldTask | undefined {
@@ -48,10 +51,10 @@ export function readTask(
   const { statusMessage: _, ...known } = before ?? {};
   return {
     ...known,
-    ...{ type: "task", taskId, status: status.slice(0, serverLimits.status) },
+    ...{ type: "task", taskId, status: statuses.includes(status) ? status : "working" },
     ...(typeof statusMessage === "string" && {
       // It is shown, and the id is a secret.
-      statusMessage: scrubText(statusMessage, [taskId], "[id]").slice(0, serverLimits.message),
+      statusMessage: scrubText(statusMessage, [taskId], "[id]").slice(0, maxMessageLength),
     }),
     intervalMs: Math.max(serverLimits.leastPauseMs, interval),
     ...(Number.isFinite(endsAt) && { endsAt }),

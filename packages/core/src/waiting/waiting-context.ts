@@ -156,10 +156,13 @@ export interface WaitingContext {
   readonly leaveAt?: number | undefined;
   /** Has the end of the step wait for work that nobody else waits for. */
   readonly track?: ((work: Promise<unknown>) => void) | undefined;
-  /** Takes what a connection sends for itself, such as its token, out of a server's errors. */
-  readonly scrub?: ((text: string) => string) | undefined;
+  /** What takes out of a server's errors what a connection sends for itself with a call, such as its token. */
+  readonly scrubFor?: ScrubFor | undefined;
   readonly now: () => number;
 }
+
+/** Makes the function that takes secrets out of what a server says of a call. */
+export type ScrubFor = (call: Pick<WaitingRecord, "request">) => (text: string) => string;
 
 /** Whether the calls of a connection may wait for this. */
 export function isFor({ limits }: WaitingContext, what: WaitsFor): boolean {
@@ -175,14 +178,14 @@ export function createWaitingContext(
     claimLeg,
     claimMs = defaultClaimMs,
     closeTimeoutMs = 10_000,
-    scrub,
+    scrubFor,
     fetch,
     leaveAt,
     track,
     maxAgeMs = 604_800_000,
     ...limits
   }: WaitingLimits &
-    Pick<WaitingContext, "now" | "claimLeg" | "scrub" | "fetch" | "leaveAt" | "track"> & {
+    Pick<WaitingContext, "now" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track"> & {
       readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
       readonly claimMs?: number | undefined;
       readonly closeTimeoutMs?: number | undefined;
@@ -196,7 +199,7 @@ export function createWaitingContext(
     claimMs,
     closeTimeoutMs,
     emit: guarded(onEvent),
-    ...{ scrub, fetch, leaveAt, track, now },
+    ...{ scrubFor, fetch, leaveAt, track, now },
   };
 }
 

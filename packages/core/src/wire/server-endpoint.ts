@@ -169,7 +169,7 @@ export function isRedirectError(error: unknown): boolean {
 function redirectRefused(method: string, url: URL, status?: number): McpSessionError {
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
+    `${method} ${url.origin} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
     {
       data: {
         reason: "redirect",
@@ -179,14 +179,6 @@ function redirectRefused(method: string, url: URL, status?: number): McpSessionE
       },
     },
   );
-}
-
-/**
- * A URL in a message: without its query. A long segment of the path with a digit in it may be a token, and
- * is left out.
- */
-export function endpointName({ origin, pathname }: URL): string {
-  return origin + pathname.replaceAll(/[^/]{32,}|(?=[^/]*\d)[^/]{16,}/g, "…");
 }
 
 /**

@@ -65,8 +65,9 @@ test("the challenge's URL is asked for the resource's metadata, and no other", a
     find(server.origin, { resourceMetadata: `${server.origin}/gone` }),
   ).rejects.toMatchObject({
     code: "CONNECTION_UNAVAILABLE",
-    message: expect.stringMatching(/gone/),
+    message: expect.stringContaining(`GET at ${server.origin}: `),
   });
+  expect(server.paths().slice(2)).toEqual(["/gone"]);
 });
 
 test.each([

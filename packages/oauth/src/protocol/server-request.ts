@@ -2,7 +2,6 @@ import { McpSessionError, type McpSessionErrorData } from "@durable-mcp/core";
 import {
   connectionFailure,
   describeFailure,
-  endpointName,
   isRecord,
   mayHaveRun,
 } from "@durable-mcp/core/internal";
@@ -106,7 +105,7 @@ export function requestError(
   const withStatus = status === undefined ? "" : ` (HTTP ${status})`;
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `${method} at ${endpointName(url)}${withStatus}: ${why}`,
+    `${method} at ${url.origin}${withStatus}: ${why}`,
     { data: { method, origin: url.origin, ...data } },
   );
 }

@@ -46,7 +46,7 @@ test("an attempt that fails leaves no session behind at the servers that were th
   const connections = ["notes", "also", "down"];
   const run = await app.beginScripted({ connections, state, onUnavailable: "throw" });
   await expect(run.returnValue).rejects.toThrow(
-    "initialize at http://127.0.0.1:1/mcp: no connection could be made",
+    "initialize at http://127.0.0.1:1: no connection could be made",
   );
   // Nor is the session ended that was there before.
   expect(server.sessionIds.length).toBeGreaterThan(2);
