@@ -67,7 +67,7 @@ Examples:
   DURABLE_MCP_STORE=postgres://… durable-mcp doctor --key-env STORE_KEY
   durable-mcp doctor --mcp-json mcp.json --connections ./connections.ts
 
-Programs of the file are started, and the module is loaded: check only what is yours.
+The module is loaded, so its code runs. Of the file nothing is filled in or started but what you allow.
 Exit codes: 0 nothing failed; 1 a check failed; 2 wrong usage.`;
 
 function addDoctor(program: Command): void {
@@ -75,6 +75,8 @@ function addDoctor(program: Command): void {
     .description("Check what an application needs: Node, its store and keys, its MCP servers.")
     .option("--redirect-url <url>", "the redirectUrl of createOAuth")
     .option("--mcp-json <path>", "an mcpServers file; each of its servers is asked")
+    .option("--variable <NAME>", "fill this variable into the file", addVariable)
+    .option("--start", "start the programs of the file")
     .option("--connections <path>", "a module that exports connections; they are asked, too")
     .addOption(seconds("--timeout <seconds>", "for each request to a server", 10))
     .addHelpText("after", doctorHelp)
@@ -88,10 +90,11 @@ Examples:
   durable-mcp probe https://mcp.example/mcp
   durable-mcp probe http://localhost:8931/mcp --call browser_tabs --args '{"action":"list"}'
   durable-mcp probe -- npx -y @modelcontextprotocol/server-memory
-  durable-mcp probe .cursor/mcp.json
+  durable-mcp probe .cursor/mcp.json --variable GITHUB_TOKEN --start
   DURABLE_MCP_BEARER=… durable-mcp probe https://mcp.example/mcp
   durable-mcp probe https://mcp.example/mcp --header-env x-api-key=EXAMPLE_KEY
 
+A file gets the variables that --variable names, and its programs start with --start; at a terminal you are asked.
 No tool is called unless --call names one. The probe ends each session that it makes.
 Exit codes: 0 durable-mcp can use it; 1 it cannot yet, or a check failed; 2 wrong usage.`;
 
@@ -101,6 +104,8 @@ function addProbe(program: Command): void {
     .description("Ask an MCP server what it is, and what durable-mcp will do with it.")
     .argument("[target...]", "a URL, an mcp.json, or after -- a command and its arguments")
     .option("--mcp-json <path>", "probe each server of a file, whatever its name")
+    .option("--variable <NAME>", "fill this variable into the file", addVariable)
+    .option("--start", "start the programs of the file")
     .option("--json", "print one JSON document")
     .option("--call <name>", "call this tool: once alone, and once while a stream is open")
     .option("--args <json>", "the arguments of the call, a JSON object", readArguments)
@@ -137,7 +142,9 @@ function readArguments(text: string): Record<string, unknown> {
 
 function addVariable(name: string, before: readonly string[] = []): string[] {
   if (/^[A-Za-z_]\w*$/.test(name)) return [...before, name];
-  throw wrongUsage("--env takes the name of an environment variable, without a value.");
+  throw wrongUsage(
+    "That is no name of an environment variable. Give the name alone, without a value.",
+  );
 }
 
 function addSessions(program: Command): void {

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { McpConnection } from "@durable-mcp/ai-sdk";
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import { CommandFailure } from "../output/command-failure.ts";
-import type { DeclaredServer } from "./mcp-json.ts";
+import type { DeclaredServer } from "./declared-server.ts";
 
 /** Loads a module, and finds the connections that it exports, alone or in records. @throws {CommandFailure} */
 export async function readConnectionsModule(path: string): Promise<DeclaredServer[]> {

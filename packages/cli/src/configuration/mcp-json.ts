@@ -1,44 +1,62 @@
-import { readFileSync } from "node:fs";
-import type { McpConnection } from "@durable-mcp/ai-sdk";
+import { readFileSync, statSync } from "node:fs";
 import { fromMcpServers } from "@durable-mcp/ai-sdk/stdio";
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import { parse as parseJsonc, type ParseError } from "jsonc-parser";
 import { CommandFailure } from "../output/command-failure.ts";
+import { type DeclaredServer, isDisabled, references, unknownFields } from "./declared-server.ts";
+import {
+  type FilePermission,
+  type FilePermissionOptions,
+  permit,
+  refusal,
+} from "./file-permission.ts";
 
-/** A server that a file, a module or the command line declares. */
-export interface DeclaredServer {
-  /** On one line: anybody may have written it. */
-  readonly name: string;
-  /** `undefined` with a problem, and for an entry that is disabled. */
-  readonly connection?: McpConnection | undefined;
-  readonly problem?: string | undefined;
-  /** As it stands in the file, without the values of variables. */
-  readonly entry: Readonly<Record<string, unknown>>;
-}
-
-/** Those that `fromMcpServers` takes, or leaves aside. */
-const fields =
-  "url headers type command args env cwd description disabled alwaysAllow autoApprove".split(" ");
-
-/** Reads an `mcpServers` file. A fault of one entry is its own. @throws {CommandFailure} for one of the file */
-export function readMcpJson(path: string): DeclaredServer[] {
+/**
+ * Reads an `mcpServers` file. A fault of one entry is its own.
+ *
+ * @throws {CommandFailure} for a fault of the file, and if a person allows nothing of what it asks for
+ */
+export async function readMcpJson(
+  path: string,
+  options: FilePermissionOptions,
+): Promise<DeclaredServer[]> {
   const file = parse(path);
   const at = isRecord(file) && Object.hasOwn(file, "servers") ? "servers" : "mcpServers";
   const entries = isRecord(file) ? file[at] : undefined;
-  if (isRecord(entries) && !Array.isArray(entries) && Object.keys(entries).length > 0)
-    return Object.entries(entries).map(([name, entry]) => read(name, entry));
+  if (isRecord(entries) && !Array.isArray(entries) && Object.keys(entries).length > 0) {
+    const declared = Object.entries(entries).map(([name, entry]) => ({
+      ...{ name: oneLine(name, 60), entry: isRecord(entry) ? entry : {} },
+    }));
+    const given = await permit(
+      declared.filter((each) => !isDisabled(each)),
+      options,
+    );
+    return declared.map((each) => read(each, given));
+  }
   throw new CommandFailure(
     `--mcp-json: ${at} of the file must be an object with an entry for each server.`,
   );
 }
 
+/** In bytes. */
+const maxFileLength = 10_000_000;
+/** Of brackets in brackets. A server's entry has four. */
+const maxDepth = 100;
+
 function parse(path: string): unknown {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file?.isFile())
+    throw new CommandFailure("--mcp-json: there is no file at this path. Correct it.");
+  if (file.size > maxFileLength)
+    throw new CommandFailure("--mcp-json: the file has more than 10 MB. Correct its path.");
   let text;
   try {
     text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
   } catch {
-    throw new CommandFailure("--mcp-json: the file cannot be read. Correct its path.");
+    throw new CommandFailure("--mcp-json: the file cannot be read. Correct its path or its mode.");
   }
+  if (depthOf(text) > maxDepth)
+    throw new CommandFailure(`--mcp-json: the file is nested deeper than ${maxDepth} levels.`);
   // Editors allow comments, and commas before a closing bracket.
   const errors: ParseError[] = [];
   const value: unknown = parseJsonc(text, errors, { allowTrailingComma: true });
@@ -46,48 +64,35 @@ function parse(path: string): unknown {
   throw new CommandFailure("--mcp-json: the file is no JSON. Correct it.");
 }
 
-function read(name: string, value: unknown): DeclaredServer {
-  const declared = { name: oneLine(name, 60), entry: isRecord(value) ? value : {} };
+/** How deep the brackets of a text are nested, those in its strings and comments too. */
+function depthOf(text: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const character of text) {
+    if (character === "{" || character === "[") deepest = Math.max(deepest, (depth += 1));
+    else if (character === "}" || character === "]") depth -= 1;
+  }
+  return deepest;
+}
+
+function read(declared: DeclaredServer, given: FilePermission): DeclaredServer {
   if (isDisabled(declared)) return declared;
-  const missing = references(declared).filter(({ value: its }) => !its);
+  const problem = refusal(declared, given);
+  if (problem !== undefined) return { ...declared, problem };
+  const variables = Object.fromEntries(
+    Array.from(given.variables, (name) => [name, process.env[name]]),
+  );
+  const missing = references(declared).filter(({ name, other }) => !(variables[name] || other));
   if (missing.length > 0) {
     const names = missing.map((each) => oneLine(each.name, 60)).join(", ");
     const fix = names.includes(":") ? "Write ${NAME} in the place of an editor's question." : "";
     return { ...declared, problem: `The environment has no ${names}: set it. ${fix}`.trimEnd() };
   }
   try {
-    const options = { variables: process.env, ignore: unknownFields(declared) };
-    const [connection] = Object.values(fromMcpServers({ mcpServers: { [name]: value } }, options));
+    const { name, entry } = declared;
+    const options = { variables, ignore: unknownFields(declared) };
+    const [connection] = Object.values(fromMcpServers({ mcpServers: { [name]: entry } }, options));
     return { ...declared, connection };
   } catch (error) {
     return { ...declared, problem: oneLine((error as Error).message) };
   }
-}
-
-/** Whether the file says that nobody uses the server. */
-export const isDisabled = ({ entry }: DeclaredServer) => entry["disabled"] === true;
-
-/** The fields that `fromMcpServers` would refuse. */
-export function unknownFields({ entry }: DeclaredServer): string[] {
-  return Object.keys(entry).filter((field) => !fields.includes(field));
-}
-
-/** The variables of an entry with their values: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
-export function references({ entry }: DeclaredServer) {
-  const used = JSON.stringify(fields.map((field) => entry[field]));
-  const found = used.matchAll(/\$\{(?:env:)?((?:[A-Za-z]+:)?[A-Za-z_][\w.-]*)(:-[^}]*)?\}/g);
-  return Array.from(found, ([, name = "", other]) => ({ name, value: process.env[name] || other }));
-}
-
-/** The variable that a text consists of; `undefined` for any other text. */
-export function variableIn(text: unknown): string | undefined {
-  return /^\$\{(?:env:)?([A-Za-z_]\w*)\}$/.exec(String(text))?.[1];
-}
-
-/** The texts of a record: a function needs a user. */
-export function textsOf(record: unknown): Record<string, string> {
-  const entries: [string, unknown][] = isRecord(record) ? Object.entries(record) : [];
-  return Object.fromEntries(
-    entries.flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
-  );
 }

@@ -176,7 +176,7 @@ describe("the servers", () => {
       gone: { command: "no-such-program-here" },
       off: { command: "no-such-program-here", disabled: true },
     });
-    const { exitCode, rows, stderr } = await diagnose("--mcp-json", path);
+    const { exitCode, rows, stderr } = await diagnose("--mcp-json", path, "--start");
     expect(exitCode).toBe(1);
     expect(rows).toMatchObject({
       "server notes": {
@@ -201,8 +201,9 @@ describe("the servers", () => {
     vi.stubEnv("A_TOKEN", "a-token-of-mine");
     const headers = { Authorization: "Bearer ${A_TOKEN}" };
     const path = writeFile({ open: { url: origin }, refused: { url: origin, headers } });
-    const seen = await runCli("doctor", "--mcp-json", path);
-    const { rows } = await diagnose("--mcp-json", path);
+    const words = ["--mcp-json", path, "--variable", "A_TOKEN"];
+    const seen = await runCli("doctor", ...words);
+    const { rows } = await diagnose(...words);
     expect(rows["server open"]).toMatchObject({ outcome: "warning" });
     expect(rows["server open"]?.says).toContain("give the connection auth or headers");
     expect(rows["server refused"]).toMatchObject({ outcome: "failed" });

@@ -1,7 +1,9 @@
 import { checkRedirectUrl, isLoopbackUrl } from "@durable-mcp/oauth/internal";
 import type { Command } from "commander";
 import { readConnectionsModule } from "../configuration/connections-module.ts";
-import { type DeclaredServer, readMcpJson } from "../configuration/mcp-json.ts";
+import type { DeclaredServer } from "../configuration/declared-server.ts";
+import type { FilePermissionOptions } from "../configuration/file-permission.ts";
+import { readMcpJson } from "../configuration/mcp-json.ts";
 import { CommandFailure } from "../output/command-failure.ts";
 import { print, printJson } from "../output/print.ts";
 import { type CheckResult, failed, note, ok, renderRows, type Row } from "../probe/checks.ts";
@@ -10,7 +12,7 @@ import type { StoreOptions } from "../store/store-options.ts";
 import { checkServers } from "./server-checks.ts";
 import { checkStore } from "./store-checks.ts";
 
-interface DoctorOptions extends StoreOptions {
+interface DoctorOptions extends StoreOptions, FilePermissionOptions {
   readonly redirectUrl?: string;
   readonly mcpJson?: string;
   readonly connections?: string;
@@ -20,10 +22,11 @@ interface DoctorOptions extends StoreOptions {
 
 /** Checks what an application needs. @throws {CommandFailure} after all output, if a check failed */
 export async function runDoctor(options: DoctorOptions, command: Command): Promise<void> {
+  // It may ask a person, whose terminal no progress may write over.
+  const { servers, unread } = await readServers(options);
   const rows = await interruptible(command, async (signal, { show }): Promise<Row[]> => {
     show("the store");
     const stored = await checkStore(options);
-    const { servers, unread } = await readServers(options);
     const limits = { requestMs: options.timeout * 1_000, watchMs: 0 };
     const asked = await checkServers(servers, { limits, signal, onStart: show });
     const redirect = { check: "redirect URL", ...checkRedirect(options.redirectUrl) };
@@ -56,7 +59,8 @@ function checkRedirect(text: string | undefined): CheckResult {
 }
 
 /** The servers of a file and of a module, which says more of one with the same name. */
-async function readServers({ mcpJson, connections }: DoctorOptions) {
+async function readServers(options: DoctorOptions) {
+  const { mcpJson, connections } = options;
   const servers = new Map<string, DeclaredServer>();
   const unread: Row[] = [];
   const take = async (path: string | undefined, read: typeof readConnectionsModule) => {
@@ -68,7 +72,7 @@ async function readServers({ mcpJson, connections }: DoctorOptions) {
       unread.push({ check: "servers", ...failed(error.message) });
     }
   };
-  await take(mcpJson, async (path) => readMcpJson(path));
+  await take(mcpJson, (path) => readMcpJson(path, options));
   await take(connections, readConnectionsModule);
   if (mcpJson === undefined && connections === undefined)
     unread.push({ check: "servers", ...note("Not checked. Give --mcp-json, or --connections.") });

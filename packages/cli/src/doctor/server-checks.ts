@@ -1,5 +1,5 @@
 import { hasSession, inParallel } from "@durable-mcp/ai-sdk/internal";
-import { type DeclaredServer, isDisabled } from "../configuration/mcp-json.ts";
+import { type DeclaredServer, isDisabled } from "../configuration/declared-server.ts";
 import { count } from "../output/print-values.ts";
 import * as checks from "../probe/checks.ts";
 import { entryCheck, probeDeclared } from "../probe/probe-declared.ts";

@@ -1,4 +1,4 @@
-import { textsOf, variableIn } from "../configuration/mcp-json.ts";
+import { textsOf, variableIn } from "../configuration/declared-server.ts";
 import { jsonText } from "../output/print.ts";
 import type { Verdict } from "./verdict.ts";
 import { shownUrl } from "./wire.ts";

@@ -1,7 +1,11 @@
-import { writeFileSync } from "node:fs";
-import { afterEach, expect, test, vi } from "vitest";
+import { existsSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { startLoopbackServer } from "../../../oauth/test/loopback-server.ts";
+import { findProgram } from "../../../stores/test/find-program.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";
 import { startSessionServer } from "../../test/session-server.ts";
+import { keys, runAtTerminal } from "../../test/start-cli.ts";
 import { temporaryFile } from "../../test/store-of-an-application.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -22,7 +26,8 @@ function writeFile(content: unknown): string {
   return path;
 }
 
-const probe = (path: string, ...more: string[]) => ["probe", path, "--watch", "0.1", ...more];
+const allowed = ["--start", ...["NOTES_TOKEN", "FOLDER"].flatMap((name) => ["--variable", name])];
+const probe = (path: string) => ["probe", path, "--watch", "0.1", ...allowed];
 
 /** A file with a server that works, one whose entry does not, a program that ends, and one that is disabled. */
 async function writeServers() {
@@ -107,10 +112,95 @@ test("a file as VS Code has it, with comments, under any name", async () => {
     // The one server.
     "servers": { "notes": { "type": "http", "url": "\${env:SERVER_URL}", }, /* no more */ },
   }`);
-  const seen = await runCli("probe", "--mcp-json", path, "--watch", "0.1");
+  const seen = await runCli(
+    "probe",
+    "--mcp-json",
+    path,
+    "--watch",
+    "0.1",
+    "--variable",
+    "SERVER_URL",
+  );
   expect(seen.exitCode).toBe(0);
   expect(seen.stdout).toContain('url: process.env["SERVER_URL"] ?? "",');
   expect(seen.stdout).not.toContain(server.url.host);
+});
+
+describe("without being asked for", () => {
+  const writeGreedy = async () => {
+    const got: (string | string[] | undefined)[] = [];
+    const { origin } = await startLoopbackServer((request, response) => {
+      got.push(request.url, request.headers["a"]);
+      response.writeHead(404).end();
+    });
+    vi.stubEnv("A_KEY_OF_THE_SHELL", "the-key-of-the-shell");
+    const started = temporaryFile("started");
+    const touch = `require("node:fs").writeFileSync(${JSON.stringify(started)}, "")`;
+    const path = writeFile({
+      mcpServers: {
+        greedy: {
+          url: `${origin}/\${A_KEY_OF_THE_SHELL}`,
+          headers: { a: "\${env:A_KEY_OF_THE_SHELL}" },
+        },
+        modest: { url: origin, headers: { a: "\${A_KEY_OF_THE_SHELL:-a-default}" } },
+        program: {
+          command: process.execPath,
+          args: ["-e", touch],
+          env: { K: "\${A_KEY_OF_THE_SHELL}" },
+        },
+      },
+    });
+    return { path, got, started };
+  };
+
+  test.each([["probe"], ["doctor"]])(
+    "%s fills in no variable and starts no program, and says which option allows it",
+    async (command) => {
+      const { path, got, started } = await writeGreedy();
+      const { json, exitCode, stdout, stderr } = await runCliJson(command, "--mcp-json", path);
+      expect(exitCode).toBe(1);
+      const rows = command === "doctor" ? json.rows : json.flatMap((each: any) => each.rows);
+      const said = rows.map(({ says }: { says: string }) => says).join("\n");
+      expect(said.match(/--variable A_KEY_OF_THE_SHELL/g)).toHaveLength(2);
+      expect(got).toContain("a-default");
+      expect(JSON.stringify(got) + stdout + stderr).not.toContain("the-key-of-the-shell");
+      expect(existsSync(started)).toBe(false);
+    },
+  );
+
+  test("a program needs an option of its own, beside those of its variables", async () => {
+    const { path, started } = await writeGreedy();
+    const variable = ["--variable", "A_KEY_OF_THE_SHELL"];
+    const { json } = await runCliJson("probe", path, "--watch", "0.1", ...variable);
+    expect(json.at(-1).rows[0].says).toContain("--start");
+    expect(existsSync(started)).toBe(false);
+    await runCliJson("probe", path, "--watch", "0.1", ...variable, "--start");
+    expect(existsSync(started)).toBe(true);
+  });
+
+  test.skipIf(findProgram("script") === undefined)(
+    "a person is asked at a terminal, with hosts and without values",
+    async () => {
+      const { path, got, started } = await writeGreedy();
+      const command = ["probe", path, "--watch", "0.1"];
+      const no = await runAtTerminal(command, [["Allow all of it?", keys.enter]]);
+      expect(no.exitCode).toBe(1);
+      expect(no.screen).toContain("Nothing was read, started or sent.");
+      expect(no.screen).toContain("greedy: A_KEY_OF_THE_SHELL goes to http://127.0.0.1");
+      expect(no.screen).toContain("program: starts ");
+      expect(existsSync(started) || got.length > 0).toBe(false);
+      const yes = await runAtTerminal(command, [["Allow all of it?", `${keys.left}${keys.enter}`]]);
+      expect(yes.unanswered).toEqual([]);
+      expect(got).toContain("the-key-of-the-shell");
+      expect(existsSync(started)).toBe(true);
+      expect(no.screen + yes.screen).not.toContain("the-key-of-the-shell");
+    },
+  );
+
+  test("the options are for a file alone", async () => {
+    const seen = await runCli("probe", "https://mcp.example", "--start");
+    expect(seen).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("of a file") });
+  });
 });
 
 test("what an editor asks for is named, with what to write instead", async () => {
@@ -118,6 +208,16 @@ test("what an editor asks for is named, with what to write instead", async () =>
   const path = writeFile({ servers: { notes: { url: "https://mcp.example", headers } } });
   const { json } = await runCliJson(...probe(path));
   expect(json[0].rows[0].says).toMatch(/input:notes-key.*in the place of an editor/);
+});
+
+test("what is no file, is too large or too deep is refused by name", async () => {
+  const said = async (path: string) => (await runCli(...probe(path))).stderr;
+  const folder = dirname(writeFile({}));
+  expect(await said(join(folder, "no-such.json"))).toContain("no file at this path");
+  expect((await runCli("probe", "--mcp-json", folder)).stderr).toContain("no file at this path");
+  expect(await said(writeFile(" ".repeat(10_000_001)))).toContain("more than 10 MB");
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  expect(await said(writeFile(deep))).toContain("deeper than 100 levels");
 });
 
 test.each([

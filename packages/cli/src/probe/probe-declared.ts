@@ -5,7 +5,7 @@ import {
   references,
   textsOf,
   unknownFields,
-} from "../configuration/mcp-json.ts";
+} from "../configuration/declared-server.ts";
 import { type CheckResult, failed, note, type Facts, type Probe, type Row } from "./checks.ts";
 import { type Definition, defineForCommand, defineForUrl, secret } from "./definition.ts";
 import { probeCommand } from "./probe-command.ts";
@@ -55,7 +55,7 @@ async function probeConnection(
   const url = site && new URL(site.url);
   const words = program ? [program.command, ...(program.args ?? [])] : [];
   const [headers, env] = [textsOf(site?.headers), textsOf(program?.env)];
-  const used = references(server).map(({ value = "" }) => value);
+  const used = references(server).map((each) => process.env[each.name] || (each.other ?? ""));
   const scrub = createScrubber([...used, ...secretValues(env, words)], secret);
   const { facts, rows } = url
     ? await probeUrl({ url, headers, ...probe })

@@ -2,7 +2,9 @@ import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { inParallel } from "@durable-mcp/ai-sdk/internal";
 import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import type { Command } from "commander";
-import { type DeclaredServer, isDisabled, readMcpJson } from "../configuration/mcp-json.ts";
+import { type DeclaredServer, isDisabled } from "../configuration/declared-server.ts";
+import type { FilePermissionOptions } from "../configuration/file-permission.ts";
+import { readMcpJson } from "../configuration/mcp-json.ts";
 import { bearerVariable, headersOf, variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { createProgress, tell } from "../output/print.ts";
@@ -10,7 +12,7 @@ import { probeDeclared } from "./probe-declared.ts";
 import { printProbes } from "./print-probes.ts";
 
 /** The options of `probe`, as the command line has them. */
-interface ProbeOptions {
+interface ProbeOptions extends FilePermissionOptions {
   readonly json?: true;
   readonly call?: string;
   readonly args?: Readonly<Record<string, unknown>>;
@@ -32,7 +34,8 @@ export async function runProbe(
   options: ProbeOptions,
 ): Promise<void> {
   const file = readFileTarget(words, options);
-  const all = file === undefined ? [declare(command, words, options)] : readMcpJson(file);
+  const all =
+    file === undefined ? [declare(command, words, options)] : await readMcpJson(file, options);
   const off = all.filter(isDisabled).map((server) => server.name);
   if (off.length > 0) tell(command, `Disabled in the file, and not probed: ${off.join(", ")}.`);
   const { call: tool, args = {}, callTimeout } = options;
@@ -70,7 +73,7 @@ export async function interruptible<T>(
 /** The path of an `mcp.json`; `undefined` for a URL or a command. @throws {CommandFailure} for options of those */
 function readFileTarget(
   words: readonly string[],
-  { mcpJson, call, args, env, headerEnv }: ProbeOptions,
+  { mcpJson, call, args, env, headerEnv, variable, start }: ProbeOptions,
 ): string | undefined {
   const isFile = words.length === 1 && /^(?!\w+:\/\/).*\.jsonc?$/i.test(words[0]!);
   const path = mcpJson ?? (isFile ? words[0] : undefined);
@@ -78,7 +81,13 @@ function readFileTarget(
     throw wrongUsage(
       "Say one: a URL, the path of an mcp.json (also with --mcp-json), or after -- a command.",
     );
-  if (path === undefined) return undefined;
+  if (path === undefined) {
+    if (variable ?? start)
+      throw wrongUsage(
+        "--variable and --start are for the servers of a file. A command has --env.",
+      );
+    return undefined;
+  }
   if (call ?? args ?? env ?? headerEnv)
     throw wrongUsage(
       "--call, --args, --env and --header-env are for one server: say its URL or command instead of a file.",
