@@ -53,9 +53,16 @@ export {
   isLost,
   isOutdated,
   LATEST_SESSION_VERSION,
+  outdated,
   readSessionSnapshot,
 } from "./session/session-snapshot.ts";
-export { forgetTools, giveUpSession, listedTools, withoutToolList } from "./tools/manage-slot.ts";
+export {
+  forgetTools,
+  giveUpSession,
+  listedTools,
+  outdatedTools,
+  withoutToolList,
+} from "./tools/manage-slot.ts";
 export { compareTools } from "./tools/compare-tools.ts";
 export { inSlotKey } from "./tools/tool-list.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";

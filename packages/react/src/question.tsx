@@ -127,7 +127,7 @@ function QuestionForm({ children = renderQuestion, ...props }: Omit<QuestionProp
         questions: requests.map((request) => (
           <Request key={request.key} request={request} {...parts} />
         )),
-        problem: problem && !fields.some(({ name }) => name === problem.field) && (
+        problem: problem && !fields.some(({ path }) => path === problem.field) && (
           <p data-part="problem" role="alert">
             {problem.message}
           </p>
@@ -196,7 +196,7 @@ function Request({ request, problem, renderField, renderUrl }: RequestProps) {
       {request.mode === "url" && renderUrl(request.url)}
       {request.mode === "form" &&
         request.fields.map((field) => {
-          const own = problem?.field === field.name ? problem.message : undefined;
+          const own = problem?.field === field.path ? problem.message : undefined;
           return <Field key={field.name} field={field} problem={own} render={renderField} />;
         })}
     </fieldset>

@@ -9,8 +9,12 @@ export interface Choice {
 
 /** A field of a server's form. All texts are the server's. */
 export interface QuestionField {
-  /** The input's name in the form, such as `delivery.content.time`. Problems have it as their `field`. */
+  /** The input's name in the form. No other field of any question has it. */
   readonly name: string;
+  /** The field's own name, as the server has it. */
+  readonly key: string;
+  /** What problems have as their `field`, such as `delivery.content.time`. */
+  readonly path: string;
   /** @default the field's name */
   readonly title: string;
   readonly description: string | undefined;
@@ -54,7 +58,10 @@ export function readRequest(key: string, request: InputRequest): ReadRequest {
   const fields = Object.entries(recordOf(schema["properties"])).map(([name, property]) => {
     const field = recordOf(property) as unknown as FormField;
     return {
-      name: `${key}.content.${name}`,
+      // Keys and names are the server's, and may have dots.
+      name: JSON.stringify([key, name]),
+      key: name,
+      path: `${key}.content.${name}`,
       title: textOf(field.title) ?? name,
       description: textOf(field.description),
       isRequired: required.includes(name),
@@ -68,9 +75,8 @@ export function readRequest(key: string, request: InputRequest): ReadRequest {
 /** The answer of somebody who accepts. Consent to a URL has no content; optional fields that are empty are left out. */
 export function acceptRequest(request: ReadRequest, form: FormData): InputResponse {
   if (request.mode !== "form") return { action: "accept" };
-  const start = `${request.key}.content.`.length;
   const content = request.fields
-    .map((field) => [field.name.slice(start), readField(form, field)] as const)
+    .map((field) => [field.key, readField(form, field)] as const)
     .filter(([, value]) => value !== undefined);
   return { action: "accept", content: Object.fromEntries(content) };
 }

@@ -38,7 +38,9 @@ export async function endRecord(
     url?: string,
   ): Promise<boolean> => {
     const record = cell.record ?? { snapshot: undefined, savedAt: now() };
-    const snapshot = lostSnapshot({ url: url ?? record.snapshot!.url });
+    // The list of the next session is compared with it.
+    const { toolList } = { toolList: undefined, ...record.snapshot };
+    const snapshot = lostSnapshot({ url: url ?? record.snapshot!.url, toolList });
     return await cell.put(createRecord({ ...record, snapshot, ending }));
   };
 

@@ -12,6 +12,7 @@ import {
   newerFormat,
   parseOAuthKey,
   sameJson,
+  outdatedTools,
   withoutToolList,
 } from "@durable-mcp/core/internal";
 import { deleteAll } from "../base/delete-all.ts";
@@ -123,7 +124,7 @@ export function createRecordCell(
   return cell;
 }
 
-/** Removes the kept tool list from a record, even if others write the record at the same time. */
+/** Has the kept tool list of a record answer nobody any more, even if others write the record at the same time. */
 export async function forgetToolList(
   store: SessionStore,
   name: RecordName,
@@ -131,7 +132,7 @@ export async function forgetToolList(
   principal: Principal,
 ): Promise<void> {
   await createRecordCell(store, name, principal, stored).update((record) => {
-    const snapshot = record && withoutToolList(record.snapshot);
+    const snapshot = record && outdatedTools(record.snapshot);
     return snapshot ? { ...record, snapshot } : "leave";
   });
 }

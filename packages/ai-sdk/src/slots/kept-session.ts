@@ -1,4 +1,4 @@
-import { isLost, isNewerFormat, isOutdated, isRecord } from "@durable-mcp/core/internal";
+import { isLost, isNewerFormat, isOutdated, isRecord, outdated } from "@durable-mcp/core/internal";
 import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
@@ -144,8 +144,12 @@ export function isNewerEntry(value: unknown): boolean {
 }
 
 /** The snapshot of a session that was ended: the next use of the slot starts another. */
-export function lostSnapshot({ url }: Pick<SessionSnapshot, "url">): SessionSnapshot {
-  return { version: 1, kind: "sessionless", url, lost: {} };
+export function lostSnapshot({
+  url,
+  toolList,
+}: Pick<ActiveSessionSnapshot, "url" | "toolList">): SessionSnapshot {
+  const lost = { version: 1, kind: "sessionless", url, lost: {} } as const;
+  return toolList ? { ...lost, toolList: outdated(toolList) } : lost;
 }
 
 function isRestart(mode: EndMode): boolean {

@@ -1,5 +1,5 @@
 import { confirm } from "@clack/prompts";
-import { endpointName, oneLine } from "@durable-mcp/core/internal";
+import { oneLine } from "@durable-mcp/core/internal";
 import { answerTo, hasPerson, prompt } from "../output/ask.ts";
 import { CommandFailure } from "../output/command-failure.ts";
 import { type DeclaredServer, references } from "./declared-server.ts";
@@ -76,5 +76,5 @@ function wantsOf(server: DeclaredServer, given: FilePermission): string[] {
 
 function hostOf(url: unknown): string {
   const text = String(url);
-  return URL.canParse(text) ? endpointName(new URL(text)) : oneLine(text, 200);
+  return URL.canParse(text) ? new URL(text).origin : oneLine(text, 200);
 }

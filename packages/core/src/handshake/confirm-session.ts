@@ -15,12 +15,14 @@ import type { Confirmation, LiveSession, NamedSession } from "../session/slot-st
 import {
   type ActiveSessionSnapshot,
   isKeepable,
+  isLost,
   type StandingRequests,
   standingRequests,
   type ToolList,
 } from "../session/session-snapshot.ts";
 import { repeatStandingRequests } from "../session/standing-requests.ts";
 import { listFirst, relistTools } from "../tools/own-lists.ts";
+import { savedList, tellChanges } from "../tools/tool-list.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endLost, endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
@@ -74,13 +76,17 @@ export async function useOpened(
   const lost = lostSession(state);
   const replacesLost = isToReplace(state);
   const standing = standingRequests(lost ?? state.snapshot);
+  /** The list of the session that was given up in an earlier step. */
+  const before = isLost(state.snapshot) && lost === undefined ? savedList(state) : undefined;
   try {
     let saved = opened;
     if (opened.kind === "session") {
       // Without a kept list the client has not listed, or the list is too long to save.
       const lists = lost === undefined || lost.toolList !== undefined;
       const own = { ...opened, ...standing };
-      saved = await startAndSave(context, own, { replacesLost, lists }, request);
+      const started = await startAndSave(context, own, { replacesLost, lists }, request);
+      const { toolList } = (saved = started);
+      if (before && toolList) tellChanges(context, "new-session", before.tools, toolList.tools);
     } else {
       const { kept } = { kept: undefined, ...state.snapshot };
       const snapshot = { version: 1, kind: "sessionless", url: url.href } as const;

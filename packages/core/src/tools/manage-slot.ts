@@ -8,6 +8,7 @@ import { type SessionSlot, slotState } from "../session/session-slot.ts";
 import {
   type ActiveSessionSnapshot,
   isLost,
+  outdated,
   type SessionSnapshot,
   type ToolDefinition,
 } from "../session/session-snapshot.ts";
@@ -24,6 +25,10 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
   const { snapshot } = state;
   if (snapshot?.kind === "session") {
     discardSnapshot(state, new URL(snapshot.url));
+    const { toolList } = snapshot;
+    // The list of the next session is compared with it.
+    const left = state.snapshot && toolList && { ...state.snapshot, toolList: outdated(toolList) };
+    if (left) saveSnapshot(state, left as SessionSnapshot);
     return snapshot;
   }
   const live = liveSession(state);
@@ -44,14 +49,22 @@ export function listedTools(
   return liveSession(state) && { ...lastList(state) };
 }
 
-/** Forgets the kept tool list of a slot, so that the next `tools/list` goes to the server. */
+/** Forgets the kept tool list of a slot, so that the next `tools/list` goes to the server, and is compared with it. */
 export function forgetTools(slot: SessionSlot): void {
   const state = slotState(slot);
-  state.tools.local = undefined;
-  state.tools.pages.clear();
+  const { local, pages } = state.tools;
+  state.tools.local = local && { ...local, list: outdated(local.list) };
+  pages.clear();
   const { snapshot } = state;
-  const cleared = snapshot && withoutToolList(snapshot);
+  const cleared = snapshot && outdatedTools(snapshot);
   if (cleared) saveSnapshot(state, cleared);
+}
+
+/** A snapshot whose tool list is only compared with the next one; `undefined` when there is none to forget. */
+export function outdatedTools(snapshot: SessionSnapshot): SessionSnapshot | undefined {
+  const cleared = withoutToolList(snapshot);
+  if (cleared === undefined || !("toolList" in snapshot) || !snapshot.toolList) return cleared;
+  return { ...cleared, toolList: outdated(snapshot.toolList) } as SessionSnapshot;
 }
 
 /** A snapshot without its tool list; `undefined` when there is none to forget. */

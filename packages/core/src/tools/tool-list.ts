@@ -41,7 +41,8 @@ export function lastList(state: SlotState): ToolList | undefined {
   return local && sameSession(local.session, live) ? local.list : savedList(state);
 }
 
-function savedList({ snapshot }: SlotState): ToolList | undefined {
+/** The list in a slot's snapshot, of the session in use or of one that was given up. */
+export function savedList({ snapshot }: SlotState): ToolList | undefined {
   return snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
 }
 

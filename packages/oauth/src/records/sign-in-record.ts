@@ -16,7 +16,7 @@ const signInSchema = z.object({
   scopes: scopesSchema,
   sessionId: z.optional(z.string()),
   /** Where the application wants the user to go afterwards. */
-  returnUrl: z.optional(z.url()),
+  returnUrl: z.optional(z.url({ protocol: /^https?$/ })),
   /** The tokens are to be bound to a key. */
   isBound: z.optional(z.literal(true)),
   /** How often the user had signed out before. @default 0 */

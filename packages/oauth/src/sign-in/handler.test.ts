@@ -28,6 +28,23 @@ test("one handler takes what to sign in to, and where to go on, from the applica
   expect(end.headers.get("location")).toBe("http://127.0.0.1:3999/settings");
 });
 
+test.each([
+  "javascript:alert(1)",
+  " javascript:alert(1)",
+  "data:text/html,x",
+  "//elsewhere.example/x",
+  "/\\elsewhere.example",
+  "/\t/elsewhere.example",
+])("refuses to send the user to %j afterwards", async (returnUrl) => {
+  const server = await startHandMadeServer();
+  const app = createApplication({ url: server.url });
+  const request = new Request(new URL("start", redirectUrl));
+  await expect(app.oauth.handler(request, { ...app.use, returnUrl })).rejects.toMatchObject({
+    code: "CONNECTION_INVALID",
+    data: { field: "returnUrl" },
+  });
+});
+
 test("answers any other path with 404, and names both on the console", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   try {

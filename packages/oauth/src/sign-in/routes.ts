@@ -5,6 +5,7 @@ import type { OAuthContext } from "../grants/oauth-context.ts";
 import type { OAuthOptions } from "../oauth-options.ts";
 import { resourceIdOf } from "../records/resource-id.ts";
 import { finishSignIn } from "./callback.ts";
+import { nextPlace } from "./next-place.ts";
 import { page, type PageText, redirect } from "./page.ts";
 import { startSignIn } from "./start.ts";
 
@@ -18,8 +19,9 @@ export interface StartUse {
   /** The agent session that goes on after the sign-in. @default the link's, or the one that met the refusal last */
   readonly sessionId?: string | undefined;
   /**
-   * Where the user goes afterwards, in place of `onSignedIn`: a URL, or a path of the application. If the sign-in fails,
-   * it gets a parameter `error`: `access_denied` or `sign_in_failed`. Never take it from a request.
+   * Where the user goes afterwards, in place of `onSignedIn`: an http or https URL, or a path of the application; all else
+   * is `CONNECTION_INVALID`. If the sign-in fails, it gets a parameter `error`: `access_denied` or `sign_in_failed`. Never
+   * take it from a request.
    */
   readonly returnUrl?: string | URL | undefined;
   /** For a client that sends no proofs: the tokens are not bound to a key, unless `dpop` is "required". @default false */
@@ -47,6 +49,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       { principal, returnUrl, isBearer, ...use }: StartUse,
     ): Promise<Response> {
       checkOwner(principal);
+      const next = returnUrl && nextPlace(returnUrl, "returnUrl", redirectUrl);
       if (!["GET", "POST"].includes(request.method)) return await page(405, notOpened);
       const link = new URL(request.url).searchParams;
       const target = await targetOf(context, link, principal, use);
@@ -55,7 +58,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       try {
         const authorizationUrl = await startSignIn(context, {
           ...{ principal, redirectUrl, ...target, isBearer, chat: link.get("chat") },
-          returnUrl: returnUrl === undefined ? undefined : new URL(returnUrl, redirectUrl),
+          returnUrl: next || undefined,
         });
         return redirect(authorizationUrl);
       } catch (error) {
@@ -90,7 +93,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       const next = await onSignedIn?.({ principal, connection, url: url.href, sessionId });
       if (next === undefined) return await page(200, signedIn);
       return typeof next === "string" || next instanceof URL
-        ? redirect(new URL(next, redirectUrl))
+        ? redirect(nextPlace(next, "onSignedIn", redirectUrl))
         : next;
     },
   };

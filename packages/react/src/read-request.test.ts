@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+import { acceptRequest, readRequest } from "./read-request.ts";
+
+it("keeps fields apart whatever dots their questions' keys and their names have", () => {
+  const ask = (key: string, field: string) =>
+    readRequest(key, {
+      method: "elicitation/create",
+      params: { requestedSchema: { type: "object", properties: { [field]: { type: "string" } } } },
+    });
+  const [one, other] = [ask("x", "y.content.z"), ask("x.content.y", "z")];
+  if (one.mode !== "form" || other.mode !== "form") throw new Error("Both are forms.");
+  const form = new FormData();
+  form.append(one.fields[0]!.name, "first");
+  form.append(other.fields[0]!.name, "second");
+  expect(acceptRequest(one, form)).toEqual({
+    action: "accept",
+    content: { "y.content.z": "first" },
+  });
+  expect(acceptRequest(other, form)).toEqual({ action: "accept", content: { z: "second" } });
+});
