@@ -56,8 +56,8 @@ export function requestError(error: unknown, use: FailedUse): unknown {
 
 /** Without a session fetch, which says the same. */
 function lostOnServer(cause: unknown, use: FailedUse): McpSessionError {
-  const { connection, origin, endpoint, method } = use;
-  const message = `Connection ${connection}: the server at ${endpoint} says that the answer was lost there. ${checkFirst}`;
+  const { connection, origin, method } = use;
+  const message = `Connection ${connection}: the server at ${origin} says that the answer was lost there. ${checkFirst}`;
   return new McpSessionError("OUTCOME_UNKNOWN", message, {
     data: { connection, origin, method },
     cause,
