@@ -75,7 +75,7 @@ function addDoctor(program: Command): void {
     .description("Check what an application needs: Node, its store and keys, its MCP servers.")
     .option("--redirect-url <url>", "the redirectUrl of createOAuth")
     .option("--mcp-json <path>", "an mcpServers file; each of its servers is asked")
-    .option("--variable <NAME>", "fill this variable into the file", addVariable)
+    .option("--variable <NAME>", "fill this variable into the file", variables("--variable"))
     .option("--start", "start the programs of the file")
     .option("--connections <path>", "a module that exports connections; they are asked, too")
     .addOption(seconds("--timeout <seconds>", "for each request to a server", 10))
@@ -104,13 +104,13 @@ function addProbe(program: Command): void {
     .description("Ask an MCP server what it is, and what durable-mcp will do with it.")
     .argument("[target...]", "a URL, an mcp.json, or after -- a command and its arguments")
     .option("--mcp-json <path>", "probe each server of a file, whatever its name")
-    .option("--variable <NAME>", "fill this variable into the file", addVariable)
+    .option("--variable <NAME>", "fill this variable into the file", variables("--variable"))
     .option("--start", "start the programs of the file")
     .option("--json", "print one JSON document")
     .option("--call <name>", "call this tool: once alone, and once while a stream is open")
     .option("--args <json>", "the arguments of the call, a JSON object", readArguments)
     .option("--header-env <name=VARIABLE>", "send a header with the value of a variable", addHeader)
-    .option("--env <VARIABLE>", "hand a variable on to the command", addVariable)
+    .option("--env <VARIABLE>", "hand a variable on to the command", variables("--env"))
     .addOption(seconds("--timeout <seconds>", "for each request", 10))
     .addOption(seconds("--call-timeout <seconds>", "for the call", 60))
     .addOption(seconds("--watch <seconds>", "watch a session after its stream has closed", 10))
@@ -140,12 +140,14 @@ function readArguments(text: string): Record<string, unknown> {
   throw new InvalidArgumentError(`A JSON object is meant, such as '{"action":"list"}'.`);
 }
 
-function addVariable(name: string, before: readonly string[] = []): string[] {
-  if (/^[A-Za-z_]\w*$/.test(name)) return [...before, name];
-  throw wrongUsage(
-    "That is no name of an environment variable. Give the name alone, without a value.",
-  );
-}
+/** Takes the name of a variable to those before it. */
+const variables =
+  (option: string) =>
+  (name: string, before: readonly string[] = []): string[] => {
+    if (/^[A-Za-z_]\w*$/.test(name)) return [...before, name];
+    // The parser would repeat what may be a secret.
+    throw wrongUsage(`${option} takes the name of an environment variable, without a value.`);
+  };
 
 function addSessions(program: Command): void {
   const sessions = program

@@ -5,7 +5,10 @@ it("keeps fields apart whatever dots their questions' keys and their names have"
   const ask = (key: string, field: string) =>
     readRequest(key, {
       method: "elicitation/create",
-      params: { message: "Which?", requestedSchema: { type: "object", properties: { [field]: { type: "string" } } } },
+      params: {
+        message: "Which?",
+        requestedSchema: { type: "object", properties: { [field]: { type: "string" } } },
+      },
     });
   const [one, other] = [ask("x", "y.content.z"), ask("x.content.y", "z")];
   if (one.mode !== "form" || other.mode !== "form") throw new Error("Both are forms.");
