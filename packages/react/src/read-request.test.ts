@@ -1,15 +1,16 @@
 import { expect, it } from "vitest";
 import { acceptRequest, readRequest } from "./read-request.ts";
 
+const ask = (key: string, field: string) =>
+  readRequest(key, {
+    method: "elicitation/create",
+    params: {
+      message: "Which?",
+      requestedSchema: { type: "object", properties: { [field]: { type: "string" } } },
+    },
+  });
+
 it("keeps fields apart whatever dots their questions' keys and their names have", () => {
-  const ask = (key: string, field: string) =>
-    readRequest(key, {
-      method: "elicitation/create",
-      params: {
-        message: "Which?",
-        requestedSchema: { type: "object", properties: { [field]: { type: "string" } } },
-      },
-    });
   const [one, other] = [ask("x", "y.content.z"), ask("x.content.y", "z")];
   if (one.mode !== "form" || other.mode !== "form") throw new Error("Both are forms.");
   const form = new FormData();

@@ -110,7 +110,7 @@ test("a file as VS Code has it, with comments, under any name", async () => {
   vi.stubEnv("SERVER_URL", server.url.href);
   const path = writeFile(`{
     // The one server.
-    "servers": { "notes": { "type": "http", "url": "\${env:SERVER_URL}", }, /* no more */ },
+    "servers": { "notes": { "type": "http", "url": "${env:SERVER_URL}", }, /* no more */ },
   }`);
   const seen = await runCli(
     "probe",
@@ -126,33 +126,34 @@ test("a file as VS Code has it, with comments, under any name", async () => {
   expect(seen.stdout).not.toContain(server.url.host);
 });
 
-describe("without being asked for", () => {
-  const writeGreedy = async () => {
-    const got: (string | string[] | undefined)[] = [];
-    const { origin } = await startLoopbackServer((request, response) => {
-      got.push(request.url, request.headers["a"]);
-      response.writeHead(404).end();
-    });
-    vi.stubEnv("A_KEY_OF_THE_SHELL", "the-key-of-the-shell");
-    const started = temporaryFile("started");
-    const touch = `require("node:fs").writeFileSync(${JSON.stringify(started)}, "")`;
-    const path = writeFile({
-      mcpServers: {
-        greedy: {
-          url: `${origin}/\${A_KEY_OF_THE_SHELL}`,
-          headers: { a: "\${env:A_KEY_OF_THE_SHELL}" },
-        },
-        modest: { url: origin, headers: { a: "\${A_KEY_OF_THE_SHELL:-a-default}" } },
-        program: {
-          command: process.execPath,
-          args: ["-e", touch],
-          env: { K: "\${A_KEY_OF_THE_SHELL}" },
-        },
+/** A file whose entries want a variable of the shell, and a program started. */
+const writeGreedy = async () => {
+  const got: (string | string[] | undefined)[] = [];
+  const { origin } = await startLoopbackServer((request, response) => {
+    got.push(request.url, request.headers["a"]);
+    response.writeHead(404).end();
+  });
+  vi.stubEnv("A_KEY_OF_THE_SHELL", "the-key-of-the-shell");
+  const started = temporaryFile("started");
+  const touch = `require("node:fs").writeFileSync(${JSON.stringify(started)}, "")`;
+  const path = writeFile({
+    mcpServers: {
+      greedy: {
+        url: `${origin}/\${A_KEY_OF_THE_SHELL}`,
+        headers: { a: "${env:A_KEY_OF_THE_SHELL}" },
       },
-    });
-    return { path, got, started };
-  };
+      modest: { url: origin, headers: { a: "${A_KEY_OF_THE_SHELL:-a-default}" } },
+      program: {
+        command: process.execPath,
+        args: ["-e", touch],
+        env: { K: "${A_KEY_OF_THE_SHELL}" },
+      },
+    },
+  });
+  return { path, got, started };
+};
 
+describe("without being asked for", () => {
   test.each([["probe"], ["doctor"]])(
     "%s fills in no variable and starts no program, and says which option allows it",
     async (command) => {
@@ -210,8 +211,9 @@ test("what an editor asks for is named, with what to write instead", async () =>
   expect(json[0].rows[0].says).toMatch(/input:notes-key.*in the place of an editor/);
 });
 
+const said = async (path: string) => (await runCli(...probe(path))).stderr;
+
 test("what is no file, is too large or too deep is refused by name", async () => {
-  const said = async (path: string) => (await runCli(...probe(path))).stderr;
   const folder = dirname(writeFile({}));
   expect(await said(join(folder, "no-such.json"))).toContain("no file at this path");
   expect((await runCli("probe", "--mcp-json", folder)).stderr).toContain("no file at this path");

@@ -77,7 +77,7 @@ export async function useOpened(
   const replacesLost = isToReplace(state);
   const standing = standingRequests(lost ?? state.snapshot);
   /** The list of the session that was given up in an earlier step. */
-  const before = isLost(state.snapshot) && lost === undefined ? savedList(state) : undefined;
+  const left = isLost(state.snapshot) && lost === undefined ? savedList(state) : undefined;
   try {
     let saved = opened;
     if (opened.kind === "session") {
@@ -86,7 +86,7 @@ export async function useOpened(
       const own = { ...opened, ...standing };
       const started = await startAndSave(context, own, { replacesLost, lists }, request);
       const { toolList } = (saved = started);
-      if (before && toolList) tellChanges(context, "new-session", before.tools, toolList.tools);
+      if (left && toolList) tellChanges(context, "new-session", left.tools, toolList.tools);
     } else {
       const { kept } = { kept: undefined, ...state.snapshot };
       const snapshot = { version: 1, kind: "sessionless", url: url.href } as const;

@@ -28,7 +28,7 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
     const { toolList } = snapshot;
     // The list of the next session is compared with it.
     const left = state.snapshot && toolList && { ...state.snapshot, toolList: outdated(toolList) };
-    if (left) saveSnapshot(state, left as SessionSnapshot);
+    if (left) saveSnapshot(state, left);
     return snapshot;
   }
   const live = liveSession(state);
