@@ -110,7 +110,7 @@ test("a file as VS Code has it, with comments, under any name", async () => {
   vi.stubEnv("SERVER_URL", server.url.href);
   const path = writeFile(`{
     // The one server.
-    "servers": { "notes": { "type": "http", "url": "${env:SERVER_URL}", }, /* no more */ },
+    "servers": { "notes": { "type": "http", "url": "\${env:SERVER_URL}", }, /* no more */ },
   }`);
   const seen = await runCli(
     "probe",
