@@ -211,15 +211,15 @@ test("what an editor asks for is named, with what to write instead", async () =>
   expect(json[0].rows[0].says).toMatch(/input:notes-key.*in the place of an editor/);
 });
 
-const said = async (path: string) => (await runCli(...probe(path))).stderr;
+const refusalOf = async (path: string) => (await runCli(...probe(path))).stderr;
 
 test("what is no file, is too large or too deep is refused by name", async () => {
   const folder = dirname(writeFile({}));
-  expect(await said(join(folder, "no-such.json"))).toContain("no file at this path");
+  expect(await refusalOf(join(folder, "no-such.json"))).toContain("no file at this path");
   expect((await runCli("probe", "--mcp-json", folder)).stderr).toContain("no file at this path");
-  expect(await said(writeFile(" ".repeat(10_000_001)))).toContain("more than 10 MB");
+  expect(await refusalOf(writeFile(" ".repeat(10_000_001)))).toContain("more than 10 MB");
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
-  expect(await said(writeFile(deep))).toContain("deeper than 100 levels");
+  expect(await refusalOf(writeFile(deep))).toContain("deeper than 100 levels");
 });
 
 test.each([
