@@ -119,7 +119,8 @@ function beginChat(
       if (outcome.type === "failed") call.told = outcome.error;
       call.isLost = ["killed", "frozen", "hung"].includes(outcome.type);
     }
-    for (const { topic, toolCallId } of calls) {
+    // A step that did not end gave no messages: those of the step before say what was so then.
+    for (const { topic, toolCallId } of outcome.type === "done" ? calls : []) {
       const told = toldOf(messages, toolCallId) ?? "";
       if (/not done yet.*not carried out/.test(told) && servers.effects(topic) > 0)
         fault(`${topic} was carried out, and its placeholder says that it was not`);
