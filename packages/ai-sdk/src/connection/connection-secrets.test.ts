@@ -85,6 +85,9 @@ async function startEchoes(era: "session" | "stateless", reply: Reply) {
         response.setHeader("mcp-session-id", "canary-session");
         return give({ result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
       }
+      // It knows its session: what it refuses is the call's own matter.
+      case "ping":
+        return give({ result: {} });
       case "tools/list": {
         const schema = { type: "object", properties: { key: { type: "string" } } };
         return give({ result: { ...complete, tools: [{ name: "echo", inputSchema: schema }] } });
