@@ -34,7 +34,7 @@ test("sends a command as JSON, to no other address, and for no cache", async () 
     },
   ]);
   const [name, sha1, keyCount, ...rest] = JSON.parse(sent[0]!.body as string);
-  expect([name, keyCount, rest[0], rest.at(-1)]).toEqual(["EVALSHA", 4, "{p}:keys", "é"]);
+  expect([name, keyCount, rest[0], rest.at(-1)]).toEqual(["EVALSHA", 5, "{p}:keys", "é"]);
   expect(sha1).toMatch(/^[\da-f]{40}$/);
 });
 
