@@ -119,8 +119,8 @@ describe("is no loss and reaches the client as it came", () => {
     [405, error(-32000, "Method Not Allowed"), asked],
     [409, error(-32000, "Conflict"), asked],
     [500, error(-32000), asked],
-    // A busy server, and a gateway, get their `initialize` once more.
-    [502, error(-32000), [...asked, "POST initialize"]],
+    [502, error(-32000), asked],
+    // A busy server gets its `initialize` once more.
     [503, error(-32000), [...asked, "POST initialize"]],
     [200, error(-32001), asked],
   ])("%i %j", async (status, body, questions = []) => {
