@@ -195,7 +195,9 @@ function createReader(context: SessionContext, session: () => LiveSession, named
     if (!isCurrent(state, from)) return false;
     // The client gets the error. The next request makes the handshake again.
     if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
-    if (answered !== undefined && from.kind === "session") noteProof(from, message);
+    if (answered !== undefined && from.kind === "session") {
+      noteProof(from, message);
+    }
     const isInSlot = observeTools(context, message, answered?.request);
     if (answered !== undefined && !("method" in message)) {
       observeStandingRequests(state, message, answered.request);

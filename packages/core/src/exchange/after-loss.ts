@@ -44,9 +44,7 @@ export async function decideAfterRefusal(
   if (loss === "none") {
     const { body, status } = refusal;
     const refused = { method: message.method, status };
-    // Who only looks opens nothing.
-    const isLook = context.recovery.onLoss === "report" && message.method === "ping";
-    const isAsked = !attempts.isRecovered && !isLook;
+    const isAsked = !attempts.isRecovered;
     const isLost = isAsked && (await isLostInDoubt(context, session, request, refused));
     // A tool has answered. The next call goes on in the successor.
     const isResult = status < 300 && "result" in { ...parseMessage(body) };
@@ -151,7 +149,7 @@ async function decideAfterLoss(
   if (attempts.isRecovered) throw notSentAgain(refused, loss);
   if (context.state.phase.name === "stateless" && isSaidUndone) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
-  await ensureSession(context, request).catch(() => undefined);
+  await ensureSession(context, request, true).catch(() => undefined);
   throw isCurrent(context.state, session) ? kept() : notSentAgain(refused, loss);
 }
 

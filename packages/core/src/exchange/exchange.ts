@@ -6,7 +6,7 @@ import { ensureSession } from "../handshake/handshake.ts";
 import {
   bufferAnswer,
   isAuthOrOutage,
-  proven,
+  isProven,
   putsInDoubt,
   readProof,
   takeSuspicion,
@@ -101,7 +101,8 @@ async function sessionFor(
   if (recovery.onLoss === "report" && isLost) {
     throw notSentAgain({ method, url }, "definite");
   }
-  const ensured = await ensureSession(context, request).catch((error: unknown) => {
+  const ensuring = ensureSession(context, request, attempts.isRecovered);
+  const ensured = await ensuring.catch((error: unknown) => {
     throw failedAttempt(context, message, request, attempts, error);
   });
   if ("live" in ensured) {
@@ -174,7 +175,7 @@ async function sendOnce(
       sending.then(resolve, reject);
     });
     if (response.ok) {
-      const read = proven.has(session) ? response : await readProof(response, session, signal);
+      const read = isProven(session) ? response : await readProof(response, session, signal);
       if ("loss" in read) {
         settle();
         return read;

@@ -1,5 +1,5 @@
 import { openSession } from "../handshake/open-session.ts";
-import { bufferAnswer, proven } from "../session/buffered-answer.ts";
+import { bufferAnswer, prove } from "../session/buffered-answer.ts";
 import { isDoubtfulInside } from "../session/lost-session.ts";
 import {
   type BoundedRequest,
@@ -53,6 +53,6 @@ async function isRefused(
     const answer = isMessage ? await readAnswer(response, id) : undefined;
     return isDoubtfulInside(answer) || answer?.result?.["isError"] === true;
   });
-  if (isRefusal === false) proven.add(session);
+  if (isRefusal === false) prove(session);
   return isRefusal === true;
 }

@@ -2,7 +2,7 @@ import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
 import {
   bufferAnswer,
-  proven,
+  isProven,
   putsInDoubt,
   readProof,
   responseForClient,
@@ -42,7 +42,7 @@ export async function exchangeOneWay(
         signal,
       );
     }
-    const isToRead = session.kind === "session" && !proven.has(session);
+    const isToRead = session.kind === "session" && !isProven(session);
     const read = isToRead ? await readProof(response, session, signal) : response;
     if ("loss" in read) return read;
     followNamed(context, session, method, read, request).whenOver();

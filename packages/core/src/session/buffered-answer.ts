@@ -1,7 +1,7 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import { type JsonRpcId, type JsonRpcMessage, parseMessage } from "../wire/json-rpc.ts";
-import { answerIn, hasContentType, letGo, peek, readRefusal } from "../wire/read-answer.ts";
+import { answerIn, hasContentType, peek, readRefusal } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import {
   type BufferedAnswer,
@@ -90,7 +90,10 @@ export function refusesInside(session: LiveSession, message: JsonRpcMessage | un
  * Sessions, and handshakes without one, that have answered something else than a refusal since they were taken up, or
  * since they refused something.
  */
-export const proven = new WeakSet<LiveSession>();
+const proven = new WeakSet<LiveSession>();
+
+export const prove = (session: LiveSession): void => void proven.add(session);
+export const isProven = (session: LiveSession): boolean => proven.has(session);
 
 /**
  * Reads the first JSON answer on a session, or after a handshake without one: some servers refuse with status 200.
@@ -103,21 +106,25 @@ export async function readProof(
   session: LiveSession,
   signal: AbortSignal,
 ): Promise<Response | BufferedAnswer> {
-  const isKept = session.kind === "session";
-  const isOther = isKept && (namedSession(response) ?? session.sessionId) !== session.sessionId;
+  const isOther = session.kind === "session" && namesOther(response, session.sessionId);
   if (isOther || !hasContentType(response, "application/json")) return response;
-  const body = (await peek(response, signal)) ?? "";
-  const message = parseMessage(body);
-  const isRefused = isKept ? isDoubtfulInside(message) : refusesInside(session, message);
-  if (!isRefused) {
-    if (!isKept && message) proven.add(session);
-    return response;
+  const { status } = response;
+  const headers = headersForClient(response.headers);
+  const { text, answer } = await peek(response, signal);
+  const message = text === undefined ? undefined : parseMessage(text);
+  if (message === undefined) return answer;
+  if (session.kind === "session") {
+    if (!isDoubtfulInside(message)) return answer;
+    const body = scrubSessionId(text!, session.sessionId);
+    return { status, headers, body, loss: "none", isDoubtful: true };
   }
-  letGo(response);
-  const refusal = { status: response.status, headers: headersForClient(response.headers) };
-  return isKept
-    ? { ...refusal, body: scrubSessionId(body, session.sessionId), loss: "none", isDoubtful: true }
-    : { ...refusal, body, loss: "definite" };
+  if (refusesInside(session, message)) return { status, headers, body: text!, loss: "definite" };
+  proven.add(session);
+  return answer;
+}
+
+function namesOther(response: Response, sessionId: string): boolean {
+  return (namedSession(response) ?? sessionId) !== sessionId;
 }
 
 /** Sessions in doubt whose refusal went to its client. */

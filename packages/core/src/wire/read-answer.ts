@@ -88,23 +88,50 @@ export function readRefusal(response: Response): Promise<string> {
   return readText(response, bytes, ms);
 }
 
-/** The text of a short body that comes with its headers, which stays to be read; `undefined` for any other. */
-export async function peek(response: Response, signal: AbortSignal): Promise<string | undefined> {
-  if (response.body === null || response.body.locked) return undefined;
-  const reader = response.clone().body!.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
+/** The most that is looked at ahead of the client: a refusal is short, and comes with its headers. */
+const maxPeek = { bytes: 4_096, chunks: 64, ms: 500 };
+
+/** The text of a short body that comes at once, and an answer like the given one, which fails where that fails. */
+export async function peek(
+  response: Response,
+  signal: AbortSignal,
+): Promise<{ readonly text: string | undefined; readonly answer: Response }> {
+  const { status, headers, body } = response;
+  // One that is read already is the client's to refuse.
+  if (body === null || body.locked) return { text: undefined, answer: response };
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let next: ReturnType<typeof reader.read> | undefined;
+  let isOver = false;
   let isWhole = false;
-  const read = async () => {
-    for (let chunks = 0; !isWhole && chunks < 64 && text.length <= 4_096; chunks += 1) {
-      const { done, value } = await reader.read();
-      text += decoder.decode(value, { stream: !done });
+  const look = async () => {
+    for (let length = 0; length <= maxPeek.bytes && chunks.length < maxPeek.chunks;) {
+      next = reader.read();
+      const { done, value } = await next;
+      if (isOver) return;
       isWhole = done;
+      if (done) return;
+      next = undefined;
+      chunks.push(value);
+      length += value.length;
     }
   };
-  await within(500, abortable(read(), signal)).catch(() => undefined);
-  void reader.cancel().catch(() => undefined);
-  return isWhole ? text : undefined;
+  await within(maxPeek.ms, abortable(look(), signal)).catch(() => undefined);
+  isOver = true;
+  const decoder = new TextDecoder();
+  const text = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+  const rest = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const read = chunks.shift();
+      if (read !== undefined) return controller.enqueue(read);
+      const { done, value } = await (next ?? reader.read());
+      next = undefined;
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return { text: isWhole ? text : undefined, answer: new Response(rest, { status, headers }) };
 }
 
 /** The answer, with another text if it is a refusal: for what a server may repeat in it. */
