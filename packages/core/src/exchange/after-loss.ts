@@ -1,13 +1,8 @@
 import { endUnused } from "../handshake/end-session.ts";
 import { ensureOpened, ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
-import {
-  type BufferedAnswer,
-  isOfRouter,
-  saysNothing,
-  type SessionLoss,
-} from "../session/lost-session.ts";
-import { lose, type OwnRequest, pingOn, type SessionContext } from "../session/session-context.ts";
+import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
+import { lose, pingOn, type SessionContext } from "../session/session-context.ts";
 import {
   eraUnsupported,
   notSentAgain,
@@ -18,7 +13,7 @@ import {
 import type { ResendPolicy } from "../session/session-fetch-options.ts";
 import { isCurrent, isRestored } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import { type JsonRpcRequest, parseMessage, safeMethods } from "../wire/json-rpc.ts";
+import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 
 /** The history of a request. */
@@ -31,50 +26,6 @@ export interface Attempts {
   readonly isUncertain: boolean;
 }
 
-/** Decides on a request that the server refused. A session in doubt is asked about first. */
-export async function decideAfterRefusal(
-  context: SessionContext,
-  message: JsonRpcRequest,
-  request: OutgoingRequest,
-  session: LiveSession,
-  attempts: Attempts,
-  refusal: BufferedAnswer,
-): Promise<Attempts | Response> {
-  let { loss } = refusal;
-  if (loss === "none") {
-    const { body, status } = refusal;
-    const refused = { method: message.method, status };
-    const isAsked = !attempts.isRecovered;
-    const isLost = isAsked && (await isLostInDoubt(context, session, request, refused));
-    // A tool has answered. The next call goes on in the successor.
-    const isResult = status < 300 && "result" in { ...parseMessage(body) };
-    if (!isLost || isResult) return toResponseFor(message.id, refusal);
-    loss = isOfRouter(refusal) ? "definite" : "probable";
-  }
-  return await decideAfterLoss(context, message, request, session, attempts, { ...refusal, loss });
-}
-
-/**
- * Asks whether a session in doubt is lost, once for all requests that meet it. Others wait.
- *
- * @returns whether it is not in use any more
- */
-export async function isLostInDoubt(
-  context: SessionContext,
-  session: LiveSession,
-  { headers, init, signal }: OwnRequest,
-  refused: { readonly method: string; readonly status: number },
-): Promise<boolean> {
-  const ask = async (own: AbortSignal) => {
-    const { askAbout } = await import("./in-doubt.ts");
-    await askAbout(context, session, { headers, init, signal: own }, refused);
-  };
-  // A failure on the way proves nothing about the session.
-  await context.state.tasks.asking(ask, signal).catch(() => undefined);
-  signal?.throwIfAborted();
-  return !isCurrent(context.state, session);
-}
-
 /**
  * Decides on a request that the server refused because it does not know its session, or because it wants
  * another handshake.
@@ -83,7 +34,7 @@ export async function isLostInDoubt(
  *   refusal for the client, if it meant something else than the session
  * @throws {McpSessionError} `SESSION_LOST`, `OUTCOME_UNKNOWN` for a request that is not sent again
  */
-async function decideAfterLoss(
+export async function decideAfterLoss(
   context: SessionContext,
   message: JsonRpcRequest,
   request: OutgoingRequest,
@@ -116,22 +67,18 @@ async function decideAfterLoss(
     if (isCurrent(context.state, session)) return toResponseFor(message.id, refusal);
   }
   const maySend = maySendAgain(resend, message, refusal.loss);
-  const isOf404 = status === 404;
-  // A gateway may send a 404 after the work. One without words is taken for the server's, but nothing is claimed.
-  const mayHaveRun = refusal.loss === "probable" || (isOf404 && saysNothing(refusal.body));
   // If one attempt may have been processed, the outcome is unknown, whatever the others were.
-  const isUncertain = attempts.isUncertain || (mayHaveRun && !safeMethods.has(method));
+  const isUncertain = attempts.isUncertain || refusal.loss === "probable";
   const loss = isUncertain ? "probable" : "definite";
   const isFirst = !attempts.isRetried && !attempts.isRecovered;
-  const kept = () => wayBroken(refused, isUncertain);
-  const isAsked = refusal.loss === "probable" && !isOf404;
-  if (!isAsked && isRestored(context.state, session)) throw kept();
+  const kept = () => (isUncertain ? notSentAgain(refused, loss) : wayBroken(refused));
+  if (refusal.loss === "definite" && isRestored(context.state, session)) throw kept();
   if (isCurrent(context.state, session)) {
     // Perhaps another replica refused it, which does not know the session.
     const mayBeOther = onLoss === "retry" && isFirst;
     if (mayBeOther && maySend) return { ...attempts, isUncertain, isRetried: true };
     // Words about a session may mean another one: a login, a browser, an upload.
-    if (mayBeOther || isAsked) {
+    if (mayBeOther || refusal.loss === "probable") {
       if (await isKnown(context, session, request)) {
         if (onLoss === "retry") throw refusedOnLiveSession(refused);
         return toResponseFor(message.id, refusal);
@@ -144,12 +91,10 @@ async function decideAfterLoss(
   // Another replica made it, which would keep it.
   if (attempts.isRecovered) endUnused(context, session, request);
   if (attempts.isRecovered && loss === "definite") throw successorLost(refused);
-  const isSaidUndone = refusal.loss === "definite" && !attempts.isUncertain;
-  if (onLoss === "report") throw notSentAgain(refused, isSaidUndone ? "definite" : loss);
-  if (attempts.isRecovered) throw notSentAgain(refused, loss);
-  if (context.state.phase.name === "stateless" && isSaidUndone) throw eraUnsupported(refused);
+  if (attempts.isRecovered || onLoss === "report") throw notSentAgain(refused, loss);
+  if (context.state.phase.name === "stateless" && !isUncertain) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
-  await ensureSession(context, request, true).catch(() => undefined);
+  await ensureSession(context, request).catch(() => undefined);
   throw isCurrent(context.state, session) ? kept() : notSentAgain(refused, loss);
 }
 

@@ -6,10 +6,7 @@ import { ensureSession } from "../handshake/handshake.ts";
 import {
   bufferAnswer,
   isAuthOrOutage,
-  isProven,
-  putsInDoubt,
   readProof,
-  takeSuspicion,
   toResponseFor,
 } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
@@ -26,7 +23,6 @@ import {
   notSentAgain,
   outcomeUnknown,
   sessionRefused,
-  wayBroken,
 } from "../session/session-errors.ts";
 import { namedSession, nameSession } from "../session/session-headers.ts";
 import { liveSession, lostSession } from "../session/session-life.ts";
@@ -40,7 +36,7 @@ import {
 } from "../wire/json-rpc.ts";
 import { dropLate, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { type Attempts, decideAfterRefusal, isLostInDoubt } from "./after-loss.ts";
+import { type Attempts, decideAfterLoss } from "./after-loss.ts";
 import { exchangeOneWay } from "./one-way.ts";
 import { followNamed } from "./other-session.ts";
 
@@ -57,7 +53,7 @@ export async function exchange(
 
 /**
  * Sends a client's request on the session and restores its answer. If the server has lost the session, it
- * refuses the request. Then `decideAfterRefusal` decides. If the request goes on, the session is replaced and
+ * refuses the request. Then `decideAfterLoss` decides. If the request goes on, the session is replaced and
  * its tools are listed again (`ensureSession`), and the request is sent again, once.
  */
 async function exchangeRequest(
@@ -67,8 +63,6 @@ async function exchangeRequest(
 ): Promise<Response> {
   let attempts: Attempts = { isRecovered: false, isRetried: false, isUncertain: false };
   for (;;) {
-    const { current: asking } = context.state.tasks.asking;
-    if (asking) await abortable(Promise.allSettled([asking]), request.signal);
     // Requests wait for a listening stream.
     const { isOpen, opening } = context.state.stream;
     const ready = isOpen || opening ? undefined : liveSession(context.state);
@@ -81,7 +75,7 @@ async function exchangeRequest(
       throw failedAttempt(context, message, request, attempts, error);
     }
     if (answer instanceof Response) return answer;
-    const next = await decideAfterRefusal(context, message, request, session, attempts, answer);
+    const next = await decideAfterLoss(context, message, request, session, attempts, answer);
     if (next instanceof Response) return next;
     attempts = next;
   }
@@ -101,8 +95,7 @@ async function sessionFor(
   if (recovery.onLoss === "report" && isLost) {
     throw notSentAgain({ method, url }, "definite");
   }
-  const ensuring = ensureSession(context, request, attempts.isRecovered);
-  const ensured = await ensuring.catch((error: unknown) => {
+  const ensured = await ensureSession(context, request).catch((error: unknown) => {
     throw failedAttempt(context, message, request, attempts, error);
   });
   if ("live" in ensured) {
@@ -115,9 +108,7 @@ async function sessionFor(
     return toResponseFor(id, ensured.refused);
   }
   const refused = { method, url, status: ensured.refused.status };
-  const isKept = liveSession(state) !== undefined;
-  if (attempts.isUncertain)
-    throw isKept ? wayBroken(refused, true) : notSentAgain(refused, "probable");
+  if (attempts.isUncertain) throw notSentAgain(refused, "probable");
   throw ensured.stateless
     ? eraUnsupported(refused)
     : sessionRefused(state, refused, ensured.isMade);
@@ -175,7 +166,8 @@ async function sendOnce(
       sending.then(resolve, reject);
     });
     if (response.ok) {
-      const read = isProven(session) ? response : await readProof(response, session, signal);
+      const isProven = session.kind === "session";
+      const read = isProven ? response : await abortable(readProof(response, session), signal);
       if ("loss" in read) {
         settle();
         return read;
@@ -190,9 +182,6 @@ async function sendOnce(
         settle() {
           settle();
           followed.whenOver();
-          if (!takeSuspicion(carriedOutIn)) return;
-          const unbound = { ...request, signal: undefined };
-          void isLostInDoubt(context, carriedOutIn, unbound, { method, status: 200 });
         },
       });
     }
@@ -201,8 +190,7 @@ async function sendOnce(
     // The words of `@durable-mcp/server`.
     const isRepeated = refusal.status === 409 && refusal.body.includes("with this id is in flight");
     if (isRepeated && !safeMethods.has(method)) throw arrivedTwice({ method, url, status: 409 });
-    const isLeft = refusal.loss === "none" && !putsInDoubt(session, refusal, pending.wireId);
-    return isLeft ? toResponseFor(message.id, refusal) : refusal;
+    return refusal.loss === "none" ? toResponseFor(message.id, refusal) : refusal;
   } catch (cause) {
     settle();
     const { silentMs } = timeout;

@@ -31,15 +31,10 @@ export function ensureOpened(
   return context.state.tasks.opening(open, callerSignal);
 }
 
-/**
- * The session in use; makes one if there is none.
- *
- * @param isRecovery whether a session that was opened already takes the place of one that was in doubt
- */
+/** The session in use; makes one if there is none. */
 export async function ensureSession(
   context: SessionContext,
   request: OwnRequest,
-  isRecovery = false,
 ): Promise<Confirmation> {
   const { state } = context;
   const { around, onLoss } = context.recovery;
@@ -47,8 +42,7 @@ export async function ensureSession(
   const live = liveSession(state);
   if (live !== undefined) return { live };
   const ensured = await state.tasks.ensuring(async (signal, finish) => {
-    const isToOpen = isRecovery || openedSession(state) === undefined;
-    const isLost = lostSession(state) !== undefined && isToOpen;
+    const isLost = lostSession(state) !== undefined && openedSession(state) === undefined;
     const make = () => makeSession(context, { headers, init, signal }, finish);
     if (around === undefined || onLoss === "report" || !isLost) return await make();
     return await runAroundRecovery(around, make);
@@ -56,7 +50,7 @@ export async function ensureSession(
   // The session may have been lost again while others waited for it.
   const isLostAgain =
     "live" in ensured && liveSession(state) === undefined && lostSession(state) !== undefined;
-  return isLostAgain ? await ensureSession(context, request, isRecovery) : ensured;
+  return isLostAgain ? await ensureSession(context, request) : ensured;
 }
 
 /** Completes the handshake, from its current stage to its end. */

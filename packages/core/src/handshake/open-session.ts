@@ -15,15 +15,10 @@ import {
   initializeUnusable,
   sessionLost,
 } from "../session/session-errors.ts";
+import { enterOpened, enterStateless, lostSession, restoreLost } from "../session/session-life.ts";
+import type { ClientParams, LiveSession, Opening } from "../session/slot-state.ts";
 import {
-  enterOpened,
-  enterStateless,
-  liveSession,
-  lostSession,
-  restoreLost,
-} from "../session/session-life.ts";
-import type { ClientParams, LiveSession, NamedSession, Opening } from "../session/slot-state.ts";
-import {
+  type ActiveSessionSnapshot,
   asInitializeResult,
   isKeepable,
   LATEST_SESSION_VERSION,
@@ -37,14 +32,12 @@ import { endUnused } from "./end-session.ts";
  * Sends `initialize`, without an id, with the client's own description. A session in use, whose version was refused,
  * is given up only if this answer has another version or none: the refusal may be of one replica among others.
  *
- * @param giveUp asks once more about a session in doubt, and gives it up if it is lost
  * @throws {McpSessionError} `SESSION_LOST` if a lost session must not be replaced,
  *   `CONNECTION_UNAVAILABLE` without an answer in time, and for a session that cannot be kept
  */
 export async function openSession(
   context: SessionContext,
   request: BoundedRequest,
-  giveUp?: () => Promise<boolean>,
 ): Promise<Opening> {
   const { state, url, ids } = context;
   const method = "initialize";
@@ -52,8 +45,7 @@ export async function openSession(
   if (context.recovery.onLoss === "report" && lost !== undefined)
     throw sessionLost({ method, url });
   const id = ids.next();
-  const inDoubt = giveUp && liveSession(state);
-  const params = describeClient(state, inDoubt?.kind === "session" ? inDoubt : lost);
+  const params = describeClient(state, lost);
   return await inTime(context, method, request, async (bounded) => {
     const response = await sendOwn(context, undefined, { id, method, params }, bounded);
     if (!response.ok) {
@@ -64,7 +56,7 @@ export async function openSession(
       if (isOfGateway && restoreLost(state, context.now())) context.emit({ type: "restored" });
       return toRefusal(context, refused, message);
     }
-    return await readOpening(context, response, { id, params, giveUp }, bounded);
+    return await readOpening(context, response, { id, params }, bounded);
   });
 }
 
@@ -72,11 +64,7 @@ export async function openSession(
 async function readOpening(
   context: SessionContext,
   response: Response,
-  {
-    id,
-    params,
-    giveUp,
-  }: { id: string; params: ClientParams; giveUp?: (() => Promise<boolean>) | undefined },
+  { id, params }: { id: string; params: ClientParams },
   request: BoundedRequest,
 ): Promise<Opening> {
   const sessionId = namedSession(response);
@@ -97,10 +85,9 @@ async function readOpening(
     const { phase } = context.state;
     if (phase.name === "live") {
       const { protocolVersion } = phase.session.initializeResult;
-      const isOther = giveUp === undefined && protocolVersion !== result.protocolVersion;
+      const isOther = protocolVersion !== result.protocolVersion;
       if (isOther) lose(context, phase.session, "initialize", response.status);
-      const isReplaced = (await giveUp?.()) === true && context.recovery.onLoss !== "report";
-      if (!isReplaced) return { opened: phase.session };
+      return { opened: phase.session };
     }
     opened = toLiveSession(context.url, response.status, sessionId, result, params);
     enterOpened(context.state, opened);
@@ -117,7 +104,7 @@ async function readOpening(
  */
 function describeClient(
   { clientParams }: SessionContext["state"],
-  lost: NamedSession | undefined,
+  lost: ActiveSessionSnapshot | undefined,
 ): ClientParams {
   if (lost === undefined) return clientParams ?? toClientParams();
   const capabilities = lost.clientCapabilities;

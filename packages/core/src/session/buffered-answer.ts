@@ -1,18 +1,16 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import { type JsonRpcId, type JsonRpcMessage, parseMessage } from "../wire/json-rpc.ts";
-import { answerIn, hasContentType, peek, readRefusal } from "../wire/read-answer.ts";
+import { hasContentType, MAX_MESSAGE_BYTES, readRefusal, readText } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import {
   type BufferedAnswer,
   classifyLoss,
-  isDoubtful,
-  isDoubtfulInside,
   refusesHandshake,
   refusesVersion,
 } from "./lost-session.ts";
 import type { RecoveryOptions } from "./session-fetch-options.ts";
-import { headersForClient, namedSession } from "./session-headers.ts";
+import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./slot-state.ts";
 
 /** @param classify the application's own rule, if there is one */
@@ -35,8 +33,7 @@ export async function bufferAnswer(
     const own = classify?.(answer);
     const isOfVersion = own === undefined && refusesVersion({ status, body: text });
     const loss = isOfVersion ? "definite" : (own ?? classifyLoss({ status, body: text }));
-    const isInDoubt = own === undefined && loss === "none" && isDoubtful(answer);
-    return { ...answer, loss, isOfVersion, isDoubtful: isInDoubt };
+    return { ...answer, loss, isOfVersion };
   } catch (cause) {
     // An error of the application must not look like one of the network.
     throw new McpSessionError(
@@ -62,8 +59,7 @@ export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
   let body = answer.body;
   try {
     const message: unknown = JSON.parse(body);
-    const isNamed = isRecord(message) && (message["id"] != null || answer.status < 300);
-    if (isNamed) body = JSON.stringify({ ...message, id });
+    if (isRecord(message) && message["id"] != null) body = JSON.stringify({ ...message, id });
   } catch {
     // A body that is not JSON goes to the client unchanged.
   }
@@ -86,72 +82,27 @@ export function refusesInside(session: LiveSession, message: JsonRpcMessage | un
   return refusesHandshake({ status: 400, body: message.error?.message ?? "" });
 }
 
-/**
- * Sessions, and handshakes without one, that have answered something else than a refusal since they were taken up, or
- * since they refused something.
- */
+/** Handshakes without a session that have answered something else than a refusal. */
 const proven = new WeakSet<LiveSession>();
 
-export const prove = (session: LiveSession): void => void proven.add(session);
-export const isProven = (session: LiveSession): boolean => proven.has(session);
-
 /**
- * Reads the first JSON answer on a session, or after a handshake without one: some servers refuse with status 200.
- * Of an answer stream only the error is read, on its way to the client.
+ * Reads the first JSON answer after a handshake without a session: some servers refuse with status 200. Of an
+ * answer stream only the error is read, on its way to the client.
  *
  * @returns the refusal, or an answer like the given one
  */
 export async function readProof(
   response: Response,
   session: LiveSession,
-  signal: AbortSignal,
 ): Promise<Response | BufferedAnswer> {
-  const isOther = session.kind === "session" && namesOther(response, session.sessionId);
-  if (isOther || !hasContentType(response, "application/json")) return response;
-  const { status } = response;
-  const headers = headersForClient(response.headers);
-  const { text, answer } = await peek(response, signal);
-  const message = text === undefined ? undefined : parseMessage(text);
-  if (message === undefined) return answer;
-  if (session.kind === "session") {
-    if (!isDoubtfulInside(message)) return answer;
-    const body = scrubSessionId(text!, session.sessionId);
-    return { status, headers, body, loss: "none", isDoubtful: true };
+  const isToRead = session.kind === "sessionless" && !proven.has(session);
+  if (!isToRead || !hasContentType(response, "application/json")) return response;
+  const { status, headers } = response;
+  const body = await readText(response, MAX_MESSAGE_BYTES);
+  if (refusesInside(session, parseMessage(body))) {
+    return { status, headers: headersForClient(headers), body, loss: "definite" };
   }
-  if (refusesInside(session, message)) return { status, headers, body: text!, loss: "definite" };
   proven.add(session);
-  return answer;
-}
-
-function namesOther(response: Response, sessionId: string): boolean {
-  return (namedSession(response) ?? sessionId) !== sessionId;
-}
-
-/** Sessions in doubt whose refusal went to its client. */
-const suspected = new WeakSet<LiveSession>();
-
-/** Notes what a server's answer, on its way to the client, says of its session. */
-export function noteProof(session: LiveSession, message: JsonRpcMessage): void {
-  if (!isDoubtfulInside(message)) proven.add(session);
-  // After an answer the first refusal is the request's own matter.
-  else if (!proven.delete(session)) suspected.add(session);
-}
-
-/** Whether such a refusal came. Says so once. */
-export function takeSuspicion(session: LiveSession): boolean {
-  return suspected.delete(session);
-}
-
-/**
- * Whether a refusal puts its session in doubt. One that names the request is the request's own matter, if the session
- * has answered others.
- */
-export function putsInDoubt(
-  session: LiveSession,
-  { loss, isDoubtful: isMeant, body }: BufferedAnswer,
-  wireId: string,
-): boolean {
-  if (loss !== "none" || !isMeant) return false;
-  const hadAnswered = proven.delete(session);
-  return !hadAnswered || answerIn(body, wireId) === undefined;
+  // With some statuses there can be no body.
+  return new Response(body === "" ? null : body, { status, headers });
 }

@@ -61,11 +61,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     stream: { isOpen: false, opening: undefined },
     failures: new Map(),
     endings: new Set(),
-    tasks: {
-      opening: createSharedTask(),
-      ensuring: createSharedTask(),
-      asking: createSharedTask(),
-    },
+    tasks: { opening: createSharedTask(), ensuring: createSharedTask() },
   };
   const slot: SessionSlot = {
     get snapshot() {

@@ -106,8 +106,6 @@ export interface SlotState {
   readonly tasks: {
     readonly opening: SharedTask<Opening>;
     readonly ensuring: SharedTask<Confirmation>;
-    /** Asks whether the session is lost. Requests wait for it. */
-    readonly asking: SharedTask<void>;
   };
 }
 

@@ -1,4 +1,4 @@
-import { abortable, startLimit, within } from "../base/bounded-wait.ts";
+import { startLimit } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { serverLimits } from "../base/server-limits.ts";
 import { type ByteParts, createPartCollector, partsText, utf8 } from "./byte-parts.ts";
@@ -86,52 +86,6 @@ export async function readText({ body }: Response, maxBytes: number, ms?: number
 export function readRefusal(response: Response): Promise<string> {
   const { bytes, ms } = serverLimits.refusal;
   return readText(response, bytes, ms);
-}
-
-/** The most that is looked at ahead of the client: a refusal is short, and comes with its headers. */
-const maxPeek = { bytes: 4_096, chunks: 64, ms: 500 };
-
-/** The text of a short body that comes at once, and an answer like the given one, which fails where that fails. */
-export async function peek(
-  response: Response,
-  signal: AbortSignal,
-): Promise<{ readonly text: string | undefined; readonly answer: Response }> {
-  const { status, headers, body } = response;
-  // One that is read already is the client's to refuse.
-  if (body === null || body.locked) return { text: undefined, answer: response };
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let next: ReturnType<typeof reader.read> | undefined;
-  let isOver = false;
-  let isWhole = false;
-  const look = async () => {
-    for (let length = 0; length <= maxPeek.bytes && chunks.length < maxPeek.chunks;) {
-      next = reader.read();
-      const { done, value } = await next;
-      if (isOver) return;
-      isWhole = done;
-      if (done) return;
-      next = undefined;
-      chunks.push(value);
-      length += value.length;
-    }
-  };
-  await within(maxPeek.ms, abortable(look(), signal)).catch(() => undefined);
-  isOver = true;
-  const decoder = new TextDecoder();
-  const text = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
-  const rest = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const read = chunks.shift();
-      if (read !== undefined) return controller.enqueue(read);
-      const { done, value } = await (next ?? reader.read());
-      next = undefined;
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return { text: isWhole ? text : undefined, answer: new Response(rest, { status, headers }) };
 }
 
 /** The answer, with another text if it is a refusal: for what a server may repeat in it. */
