@@ -34,7 +34,7 @@ interface Answer {
 
 /** The application's headers and token for one connection, asked for once a step. */
 export function createCredentials(
-  { headers = {}, auth }: Definition,
+  { headers = {}, auth, timeouts: { answerMs = Infinity } = {} }: Definition,
   context: ConnectionContext,
   resource: Pick<TokenContext, "url" | "sessionId">,
   { now, inOwnTime }: { readonly now: () => number; readonly inOwnTime: InOwnTime },
@@ -43,11 +43,11 @@ export function createCredentials(
   let current: Answer | undefined;
 
   const load = async (refused: RefusedToken | undefined, before: Answer | undefined) => {
-    const answer = await whileRefreshed(() =>
+    const ask = () =>
       inOwnTime("auth", () =>
         loadToken(auth!, { ...context, ...resource, refused, takesDpop: true }),
-      ),
-    );
+      );
+    const answer = await whileRefreshed(ask, answerMs);
     // A token that lacks a scope still serves other requests.
     return answer.token === undefined && refused?.status === 403 ? { ...before } : answer;
   };
@@ -88,15 +88,20 @@ export function createCredentials(
 /** A process that dies while it refreshes keeps others from it for three times as long as one waits for it. */
 const mostTries = 4;
 
-/** Asks again while another process refreshes the token: a call would fail that only has to wait. */
-async function whileRefreshed<T>(load: () => Promise<T>): Promise<T> {
+/**
+ * Asks again while another process refreshes the token: a call would fail that only has to wait. It must not wait so
+ * long that the call counts as unanswered, for the server was not asked.
+ */
+async function whileRefreshed<T>(load: () => Promise<T>, answerMs: number): Promise<T> {
+  const begun = performance.now();
   for (let tries = 1; ; tries += 1) {
     try {
       return await load();
     } catch (error) {
       const isUnderWay =
         McpSessionError.isInstance(error) && error.data.reason === "refresh-under-way";
-      if (!isUnderWay || tries === mostTries) throw error;
+      const nextEndsAt = ((performance.now() - begun) * (tries + 1)) / tries;
+      if (!isUnderWay || tries === mostTries || nextEndsAt >= answerMs) throw error;
     }
   }
 }

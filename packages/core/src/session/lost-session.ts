@@ -1,3 +1,4 @@
+import { isRecord } from "../base/json-values.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
 
 /**
