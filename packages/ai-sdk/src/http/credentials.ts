@@ -43,11 +43,11 @@ export function createCredentials(
   let current: Answer | undefined;
 
   const load = async (refused: RefusedToken | undefined, before: Answer | undefined) => {
-    const ask = () =>
+    const askOnce = () =>
       inOwnTime("auth", () =>
         loadToken(auth!, { ...context, ...resource, refused, takesDpop: true }),
       );
-    const answer = await whileRefreshed(ask, answerMs);
+    const answer = await whileRefreshed(askOnce, answerMs);
     // A token that lacks a scope still serves other requests.
     return answer.token === undefined && refused?.status === 403 ? { ...before } : answer;
   };
