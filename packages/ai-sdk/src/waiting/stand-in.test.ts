@@ -128,7 +128,7 @@ test("the server's own error is the end of the call, and a server that is away i
   let isAway = false;
   const app = await startLockedShop(
     {},
-    { answer: () => (isAway ? { status: 503, text: "Later." } : { error }) },
+    { answer: () => (isAway ? { status: 429, text: "Later." } : { error }) },
   );
   const messages = await parkCalls(app, [{ tool: "work__look", input: { item: "tea" } }]);
   await app.signIn();
