@@ -4,19 +4,21 @@
 //
 // - AGENTS.md is one screen, and docs/ has the pages of scripts/package-pages.mjs.
 // - Relative links lead to files and headings of the tarball. No picture and no mark of an include is left.
+// - Every file that its modules find by address is there.
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, posix } from "node:path";
+import { wrongAddresses } from "./found-files.mjs";
 import { packagePages } from "./package-pages.mjs";
 import { readMarkdown } from "./read-markdown.mjs";
 
 const linesOfScreen = 60;
 const [tarball] = process.argv.slice(2);
-const problems = [];
 const folder = mkdtempSync(join(tmpdir(), "check-tarball-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 execFileSync("tar", ["-xzf", tarball, "-C", folder, "--strip-components=1"]);
+const problems = wrongAddresses(folder);
 
 const texts = new Map(
   globSync(["AGENTS.md", "docs/**/*.md"], { cwd: folder })

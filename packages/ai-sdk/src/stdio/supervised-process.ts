@@ -7,11 +7,6 @@ import { fileURLToPath } from "node:url";
 import { createProcessTree } from "./process-tree.ts";
 import type { SupervisorNotice, SupervisorOrder, SupervisorReport } from "./supervisor.ts";
 
-/** Where the supervisor's program may be: beside its source, or built, beside this module or a chunk of it. */
-const supervisorPlaces = import.meta.url.endsWith(".ts")
-  ? ["./supervisor.ts"]
-  : ["./supervisor.js", "../stdio/supervisor.js"];
-
 /** A variable in the environment of a server and of its children. Each server has its own value. */
 const markName = "DURABLE_MCP_STDIO";
 
@@ -59,11 +54,10 @@ export interface SupervisedProcess {
 export function startSupervisedProcess(
   server: Omit<SupervisorOrder & { type: "start" }, "type" | "mark">,
 ): SupervisedProcess {
-  const programs = supervisorPlaces.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  const program = programs.find((path) => existsSync(path));
-  if (program === undefined) {
+  const program = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
+  if (!existsSync(program)) {
     throw new Error(
-      `The program that looks after stdio servers is not at ${programs.join(" or ")}. Keep @durable-mcp/ai-sdk out of the bundle (mark it as external).`,
+      `The program that looks after stdio servers is not at ${program}. Keep @durable-mcp/ai-sdk out of the bundle (mark it as external).`,
     );
   }
   const mark = randomUUID();

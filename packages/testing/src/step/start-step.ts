@@ -47,12 +47,10 @@ async function startProcess<OUTPUT>(
     timeoutMs = 60_000,
   }: StepOptions<unknown>,
 ): Promise<Step<OUTPUT>> {
-  // The program stands beside this file, as source or as it was built.
-  const isSource = import.meta.url.endsWith(".ts");
-  const program = isSource ? "./step-program.ts" : "./step/step-program.js";
-  const conditions = isSource ? ["--conditions=@durable-mcp/source"] : [];
+  const program = fileURLToPath(new URL("./step-program.ts", import.meta.url));
+  const conditions = program.endsWith(".ts") ? ["--conditions=@durable-mcp/source"] : [];
   const parameters = [module, ...(clock ? [clock.path] : [])];
-  const child = fork(fileURLToPath(new URL(program, import.meta.url)), parameters, {
+  const child = fork(program, parameters, {
     env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
     execArgv: [...conditions, ...execArgv],
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -44,10 +44,8 @@ export function startStoreWorker({
   readonly data?: (() => JsonValue) | undefined;
   readonly execArgv?: readonly string[] | undefined;
 }): StoreWorker {
-  // The program stands beside this file, as source or as it was built.
-  const program = `./store-worker-program${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`;
   const child = fork(
-    fileURLToPath(new URL(program, import.meta.url)),
+    fileURLToPath(new URL("./store-worker-program.ts", import.meta.url)),
     [module.href, JSON.stringify(data?.() ?? null)],
     { execArgv: [...execArgv], stdio: ["ignore", "inherit", "inherit", "ipc"] },
   );
