@@ -28,10 +28,21 @@ const busy =
   (_, response) =>
     void response.writeHead(status, headers).end("Busy");
 const reset: Interceptor = ({ raw }) => void raw.socket.resetAndDestroy();
+/** Headers and a piece; then the connection breaks. */
+const cut =
+  (type: string, piece: string): Interceptor =>
+  (_, response) => {
+    response.writeHead(200, { "content-type": type });
+    response.write(piece, () => setTimeout(() => response.destroy(), 20));
+  };
 
-describe.each(["initialize", "tools/list"])("%s is sent once more", (method) => {
+const methods = ["initialize", "notifications/initialized", "tools/list"];
+
+describe.each(methods)("%s is sent once more", (method) => {
   test.each<[string, Interceptor]>([
+    ["502", busy(502)],
     ["503", busy(503)],
+    ["504", busy(504)],
     ["429", busy(429)],
     ["429 with Retry-After: 0", busy(429, { "retry-after": "0" })],
     [
@@ -62,6 +73,24 @@ describe.each(["initialize", "tools/list"])("%s is sent once more", (method) => 
   });
 });
 
+describe.each(["stateful", "stateless"] as const)("on a %s connection", (session) => {
+  test.each([
+    ["JSON", cut("application/json", '{"jsonrpc":')],
+    ["an event", cut("text/event-stream", "event: message\ndata: {")],
+    ["a stream after another event", cut("text/event-stream", "id: 1\ndata: \n\ndata: {")],
+  ])("a first request is sent once more whose answer breaks off in %s", async (_, answer) => {
+    for (const method of ["server/discover", "initialize", "tools/list"]) {
+      const { application, fail, server } = await start({ session });
+      fail(method, 1, answer);
+      await application.step({}, async (registry) => {
+        expect(Object.keys(await registry.tools())).toContain("notes__add_note");
+      });
+      // Not after the answer is whole.
+      expect(server.log.filter((each) => each === "POST tools/list").length).toBeLessThan(3);
+    }
+  });
+});
+
 test("a listing is sent once more again, after the server was back", async () => {
   const statuses = [503, 503, 503, 200, 503, 200];
   let requests = 0;
@@ -83,7 +112,6 @@ describe("nothing is sent once more", () => {
   // By the fetch, that is: the client itself sends `initialize` again when its probe failed.
   test.each<[string, Interceptor]>([
     ["500", busy(500)],
-    ["502", busy(502)],
     ["401", busy(401)],
     ["404", busy(404)],
     ["a Retry-After that leaves no time", busy(503, { "retry-after": "60" })],

@@ -36,20 +36,13 @@ const tooLarge = { ...initializeResult, instructions: "x".repeat(1_000_000) };
 
 test.each<[string, (response: ServerResponse, id: unknown) => void]>([
   ["hangs", (response) => startEvents(response)],
-  [
-    "breaks off",
-    (response) => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": "500" });
-      response.write("{", () => response.destroy());
-    },
-  ],
   ["ends without an answer", (response) => void response.end()],
   ["has an error", (response, id) => sendJson(response, 200, { jsonrpc: "2.0", id, error: {} })],
   ["has no result", (response, id) => sendResult(response, id, {})],
   ["has more than can be kept", (response, id) => sendResult(response, id, tooLarge)],
 ])("a session whose initialize %s is ended", async (_, answer) => {
   const server = await startNaming(answer);
-  const { client, slot } = startStep(server, { timeouts: { initializeMs: 200 } });
+  const { client, slot } = startStep(server, { timeouts: { initializeMs: 1_000 } });
   const init = { headers: { "content-type": "application/json", authorization: "Bearer b" } };
   await client.post(initialize, init).catch(() => undefined);
   await slot.settle();
@@ -60,6 +53,23 @@ test.each<[string, (response: ServerResponse, id: unknown) => void]>([
   });
   expect(server.requests[1]?.headers).not.toHaveProperty("content-type");
   expect(slot).toMatchObject({ snapshot: undefined, unfinished: undefined });
+});
+
+test("sessions whose initialize breaks off, twice, are ended", async () => {
+  const server = await startNaming((response) => {
+    response.writeHead(200, { "content-type": "application/json", "content-length": "500" });
+    response.write("{", () => response.destroy());
+  });
+  const { client, slot } = startStep(server);
+  const init = { headers: { "content-type": "application/json", authorization: "Bearer b" } };
+  await client.post(initialize, init).catch(() => undefined);
+  await slot.settle();
+  expect(server.sessionIds).toHaveLength(2);
+  await expect.poll(() => leftOn(server)).toEqual([]);
+  for (const { method, headers } of server.requests) {
+    expect(headers).toMatchObject({ authorization: "Bearer b" });
+    expect("content-type" in headers).toBe(method === "POST");
+  }
 });
 
 test("a session whose initialize is aborted is ended", async () => {

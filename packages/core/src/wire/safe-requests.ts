@@ -1,14 +1,19 @@
-import { timeLimited, wait } from "../base/bounded-wait.ts";
+import { abortable, timeLimited, wait } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { serverLimits } from "../base/server-limits.ts";
 import { connectionFailure } from "./connection-failure.ts";
-import { safeMethods } from "./json-rpc.ts";
-import { letGo } from "./read-answer.ts";
+import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
+import { parseMessage, safeMethods } from "./json-rpc.ts";
+import { isEventStream, letGo, MAX_MESSAGE_BYTES } from "./read-answer.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** With these a connection begins. Nobody would miss a session whose `initialize` got no answer. */
-const handshakeMethods: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
+/** Without these a step has no tools. Nobody would miss a session whose `initialize` got no answer. */
+const firstMethods: ReadonlySet<string> = new Set([
+  ...["initialize", "notifications/initialized", "server/discover", "tools/list"],
+]);
+/** Those of them that have an answer, in a body. Calls are long, and are not parsed for it. */
+const mayNameFirst = /"(?:initialize|server\/discover|tools\/list)"/;
 
 /** The JSON-RPC method in a body of `fetch`, if nothing can be done twice with it. */
 export function safeMethodIn(body: unknown): string | undefined {
@@ -16,7 +21,7 @@ export function safeMethodIn(body: unknown): string | undefined {
   try {
     const message: unknown = JSON.parse(body);
     const method = isRecord(message) ? String(message["method"]) : "";
-    return safeMethods.has(method) || handshakeMethods.has(method) ? method : undefined;
+    return safeMethods.has(method) || firstMethods.has(method) ? method : undefined;
   } catch {
     return undefined;
   }
@@ -28,8 +33,9 @@ const pauseMs = 100;
 const endTimeoutMs = 5_000;
 
 /**
- * The fetch, which sends safe requests once more: after a reset each of them, and handshakes and `tools/list` too if
- * the server has no time for them (429, 503). `Retry-After` is heeded, if that leaves time for an answer.
+ * The fetch, which sends safe requests once more: after a reset each of them, and those of the handshake and `tools/list`
+ * too if their answer breaks off, the server has no time for them (429, 503), or a gateway has no answer (502, 504).
+ * `Retry-After` is heeded, if that leaves time for an answer.
  *
  * @param own @default the global one of the time
  * @param limitMs the time for both attempts, in milliseconds
@@ -43,15 +49,25 @@ export function sendingSafeAgain(own: Fetch | undefined, limitMs: number): Fetch
   const spent = new Set<string>();
   return async (input, init = {}) => {
     const endsAt = performance.now() + limitMs;
-    const send = async () =>
-      await fetch(input, init).then(
-        (response) => ({ response }),
-        (error: unknown) => ({ error }),
-      );
+    const { body, signal } = init;
+    const isFirst =
+      typeof body === "string" &&
+      mayNameFirst.test(body) &&
+      firstMethods.has(safeMethodIn(body) ?? "");
+    const send = async (): Promise<Outcome> => {
+      try {
+        const response = await fetch(input, init);
+        if (!isFirst || !response.ok) return { response };
+        const reading = (limit: AbortSignal) => breaksOff(response, limit);
+        return { response, isCut: await timeLimited(limitMs / 2, signal ?? undefined, reading) };
+      } catch (error) {
+        return { error };
+      }
+    };
     const first = await send();
-    const isFailed = "error" in first || !first.response.ok;
+    const isFailed = "error" in first || first.isCut || !first.response.ok;
     // Calls may be long, and take time to parse.
-    const method = isFailed || spent.size > 0 ? safeMethodIn(init.body) : undefined;
+    const method = isFailed || spent.size > 0 ? safeMethodIn(body) : undefined;
     if (method === undefined) return outcomeOf(first);
     // The server is back.
     if (!isFailed) spent.delete(method);
@@ -61,15 +77,48 @@ export function sendingSafeAgain(own: Fetch | undefined, limitMs: number): Fetch
     const pause = asked + pauseMs * (1 + Math.random());
     if (performance.now() + pause >= endsAt) return outcomeOf(first);
     if ("response" in first) letGo(first.response);
-    if (method === "initialize") endNamed(first, (end) => fetch(input, { ...init, ...end }));
-    await wait(pause, init.signal ?? undefined);
+    if (method === "initialize") {
+      const headers = new Headers(init.headers);
+      headers.delete("content-type");
+      endNamed(first, (end) => {
+        new Headers(end.headers).forEach((value, name) => headers.set(name, value));
+        return fetch(input, { ...init, ...end, headers });
+      });
+    }
+    await wait(pause, signal ?? undefined);
     const second = await send();
     if (pauseAfter(second, method) !== undefined) spent.add(method);
     return outcomeOf(second);
   };
 }
 
-type Outcome = { readonly response: Response } | { readonly error: unknown };
+type Outcome =
+  | { readonly response: Response; readonly isCut?: boolean }
+  | { readonly error: unknown };
+
+function isAnswer(event: EventBytes): boolean {
+  const message = parseMessage(eventText(event));
+  return message !== undefined && !("method" in message);
+}
+
+/** Whether the connection breaks before an answer has come whole, and before the limit. It can be read all the same. */
+async function breaksOff(response: Response, limit: AbortSignal): Promise<boolean> {
+  if (response.body === null || response.bodyUsed || response.body.locked) return false;
+  const splitter = isEventStream(response) ? createEventSplitter() : undefined;
+  const reader = response.clone().body!.getReader();
+  try {
+    for (let length = 0; length < MAX_MESSAGE_BYTES;) {
+      const { done, value } = await abortable(reader.read(), limit);
+      if (done || splitter?.push(value).some(isAnswer)) break;
+      length += value.length;
+    }
+    return false;
+  } catch (error) {
+    return !limit.aborted && connectionFailure(error)?.reason === "reset";
+  } finally {
+    void reader.cancel().catch(() => undefined);
+  }
+}
 
 function outcomeOf(outcome: Outcome): Response {
   if ("error" in outcome) throw outcome.error;
@@ -84,11 +133,9 @@ function pauseAfter(outcome: Outcome, method: string): number | undefined {
   if ("error" in outcome) {
     return connectionFailure(outcome.error)?.reason === "reset" ? 0 : undefined;
   }
+  if (outcome.isCut) return 0;
   const { status, headers } = outcome.response;
-  const isBegin = handshakeMethods.has(method) || method === "tools/list";
-  // No era is learned from a gateway.
-  const isOfGateway = method === "server/discover" && (status === 502 || status === 504);
-  if (!isOfGateway && !(isBegin && (status === 429 || status === 503))) return undefined;
+  if (!firstMethods.has(method) || ![429, 502, 503, 504].includes(status)) return undefined;
   const value = headers.get("retry-after");
   if (value === null) return 0;
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();

@@ -74,15 +74,16 @@ interface SingleFault {
 }
 
 /** What a step sends to have its tools: it is safe, so one that breaks goes out once more. */
-const listing = new Set(["initialize", "server/discover", "tools/list"]);
+const listing = new Set([
+  ...["initialize", "notifications/initialized", "server/discover", "tools/list"],
+]);
 
 /** Only a request that has the server carry the call out, and a kill, leave something unknown. */
 function expectedAfter(failing: SingleFault | undefined): ChatPlan["expects"] {
   if (failing === undefined) return "all";
   const { operation, fault } = failing;
   if (operation === "tools/call" || fault.kind === "kill") return undefined;
-  const isBroken = fault.kind === "fail" || fault.kind === "cut";
-  return isBroken && listing.has(operation) ? "tools" : "carried out";
+  return listing.has(operation) ? "tools" : "carried out";
 }
 
 export interface SingleFaultsOptions {
