@@ -91,6 +91,21 @@ describe.each(["stateful", "stateless"] as const)("on a %s connection", (session
   });
 });
 
+test("a question in front of the answer to a listing is not held back", async () => {
+  const asks = { jsonrpc: "2.0", id: 1, method: "roots/list" };
+  const body = new ReadableStream<string>({
+    start: (controller) => controller.enqueue(`data: ${JSON.stringify(asks)}\n\n`),
+  }).pipeThrough(new TextEncoderStream());
+  const headers = { "content-type": "text/event-stream" };
+  const fetch = sendingSafeAgain(async () => new Response(body, { headers }), 60_000);
+  const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  const response = await fetch("https://mail.example/mcp", {
+    ...{ method: "POST", body: JSON.stringify(list) },
+  });
+  const { value } = await response.body!.getReader().read();
+  expect(new TextDecoder().decode(value)).toContain("roots/list");
+});
+
 test("a listing is sent once more again, after the server was back", async () => {
   const statuses = [503, 503, 503, 200, 503, 200];
   let requests = 0;

@@ -96,12 +96,16 @@ type Outcome =
   | { readonly response: Response; readonly isCut?: boolean }
   | { readonly error: unknown };
 
-function isAnswer(event: EventBytes): boolean {
+/** Whether it is an answer, or a question, which may stand before the answer. */
+function endsReading(event: EventBytes): boolean {
   const message = parseMessage(eventText(event));
-  return message !== undefined && !("method" in message);
+  return message !== undefined && "id" in message;
 }
 
-/** Whether the connection breaks before an answer has come whole, and before the limit. It can be read all the same. */
+/**
+ * Whether the connection breaks before an answer has come whole, or a question, and before the limit. It can be read
+ * all the same.
+ */
 async function breaksOff(response: Response, limit: AbortSignal): Promise<boolean> {
   if (response.body === null || response.bodyUsed || response.body.locked) return false;
   const splitter = isEventStream(response) ? createEventSplitter() : undefined;
@@ -109,7 +113,7 @@ async function breaksOff(response: Response, limit: AbortSignal): Promise<boolea
   try {
     for (let length = 0; length < MAX_MESSAGE_BYTES;) {
       const { done, value } = await abortable(reader.read(), limit);
-      if (done || splitter?.push(value).some(isAnswer)) break;
+      if (done || splitter?.push(value).some(endsReading)) break;
       length += value.length;
     }
     return false;

@@ -14,6 +14,7 @@ const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
   ["own-answer", "without the rewrite of ids", broken.withoutIdRewrite, /took the answer to p/],
   ["one-initialize", "without a shared handshake", broken.withoutSharedHandshake],
   ["one-initialize", "without compare-and-clear", broken.withoutCompareAndClear],
+  ["one-initialize", "with insistent beginnings", broken.withInsistentBeginnings, / 3 times/],
   ["one-run", "with an eager re-send", broken.withEagerResend, /ran 2 times/],
   ["one-run", "with a careless classifier", broken.withCarelessClassifier],
   ["slot-kept", "without compare-and-clear", broken.withoutCompareAndClear],

@@ -126,6 +126,13 @@ export const withEagerResend = () =>
     };
   });
 
+/** First requests go out again as long as they fail. */
+export const withInsistentBeginnings = () =>
+  coreWith("wire/safe-requests.ts", ({ sendingSafeAgain }) => ({
+    sendingSafeAgain: (fetch: unknown, limitMs: number) =>
+      sendingSafeAgain(sendingSafeAgain(fetch, limitMs), limitMs),
+  }));
+
 /** What another process has saved first is not adopted. */
 export const withoutWinner = () =>
   wrapped(({ onSession, ...options }) =>

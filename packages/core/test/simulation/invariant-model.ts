@@ -60,7 +60,16 @@ export interface WireRequest {
 }
 
 /** What came back to the process for a request. */
-export type Delivery = "ok" | "refused" | "definite-loss" | "probable-loss" | "failed";
+export type Delivery =
+  | "ok"
+  /** The answer breaks off after its headers. */
+  | "cut"
+  | "refused"
+  /** What stands before the server has no answer. */
+  | "outage"
+  | "definite-loss"
+  | "probable-loss"
+  | "failed";
 
 /** A session as the server made it. */
 export interface IssuedSession {
@@ -86,6 +95,8 @@ export interface SlotModel {
   readonly initializing: Set<WireRequest>;
   /** Initialized and still to be acknowledged. */
   opened: string | undefined;
+  /** The acknowledgement that met an outage: it may go out once more, and the session may have been given up. */
+  unsettled: WireRequest | undefined;
   readonly acknowledged: Set<string>;
   /** Lost when a new session was refused, which may have been taken back. */
   readonly restored: Set<string>;

@@ -10,8 +10,19 @@ import {
   type Violation,
   type WireRequest,
 } from "./invariant-model.ts";
+import { createSendings } from "./sendings.ts";
 
 const wireId = (sessionId: string | undefined, id: unknown) => JSON.stringify([sessionId, id]);
+
+const isOfHandshake = ({ message }: WireRequest) =>
+  message?.method === "initialize" || message?.method === "notifications/initialized";
+
+/** Whether an acknowledgement follows one that met an outage: as its second attempt, or after its caller left. */
+function goesOutAgain({ unsettled, initializing }: SlotModel, again: WireRequest): boolean {
+  const isMakingOther = [...initializing].some(({ signal }) => !signal?.aborted);
+  if (unsettled?.sessionId !== again.sessionId || isMakingOther) return false;
+  return unsettled?.signal === again.signal || unsettled?.signal?.aborted === true;
+}
 
 /** Watches a schedule from all sides and says what must not have happened. */
 export function createInvariantChecks() {
@@ -34,6 +45,7 @@ export function createInvariantChecks() {
     violations.push({ invariant, message });
   };
   const model = (slot: string) => slots.get(slot)!;
+  const sendings = createSendings(count, violate);
 
   const checkCancellation = ({ slot, sessionId, message }: WireRequest) => {
     const cancelled = wireIds.get(wireId(sessionId, message.params?.requestId));
@@ -54,9 +66,11 @@ export function createInvariantChecks() {
   };
 
   /** On which session a request goes out, the handshake aside. */
-  const checkUse = ({ slot: name, sessionId, message }: WireRequest) => {
+  const checkUse = (request: WireRequest) => {
+    const { slot: name, sessionId, message } = request;
     const slot = model(name);
     if (message?.method === "notifications/initialized") {
+      if (slot.opened === undefined && goesOutAgain(slot, request)) slot.opened = sessionId;
       if (slot.opened === sessionId) return;
       violate("slot-kept", `${name} acknowledged a session that is not the one being made`);
     } else if (sessionId !== undefined && !slot.usable.has(sessionId)) {
@@ -105,6 +119,7 @@ export function createInvariantChecks() {
         lost: new Set(),
         initializing: new Set(),
         opened: undefined,
+        unsettled: undefined,
         acknowledged: new Set(),
         named: new Set(),
         restored: new Set(),
@@ -123,6 +138,7 @@ export function createInvariantChecks() {
       if (request.method === "DELETE") return;
       checkUse(request);
       if (message?.method === "initialize") checkInitialize(request);
+      if (isOfHandshake(request)) sendings.sent(request);
       if (message?.method === "notifications/cancelled") checkCancellation(request);
       const nonce: string | undefined = message?.params?.["_meta"]?.nonce;
       if (message?.method !== undefined && message.id !== undefined) {
@@ -142,6 +158,7 @@ export function createInvariantChecks() {
       const slot = slots.get(request.slot);
       if (slot === undefined) return;
       const { sessionId, message } = request;
+      const mayRepeat = isOfHandshake(request) && sendings.delivered(request, delivery);
       if (message?.method === "initialize") {
         slot.initializing.delete(request);
         if (delivery === "refused") for (const id of slot.lost) slot.restored.add(id);
@@ -154,7 +171,10 @@ export function createInvariantChecks() {
         if (delivery === "ok" && sessionId !== undefined) {
           slot.acknowledged.add(sessionId);
           if (!slot.hasSavePoint) this.saved(request.slot, sessionId);
-        } else if (delivery !== "failed" && slot.opened === sessionId) slot.opened = undefined;
+        } else if (delivery !== "failed" && slot.opened === sessionId) {
+          slot.opened = undefined;
+          slot.unsettled = mayRepeat ? request : undefined;
+        }
         return;
       }
       const isKept = message?.method === "ping" && delivery === "ok" && sessionId !== undefined;

@@ -20,8 +20,10 @@ export interface Plan {
 export interface FaultRates {
   /** The connection breaks, before or after the server worked. */
   readonly network: number;
-  /** A 502 or 503, before or after the server worked. */
+  /** A 502, 503 or 504, before or after the server worked. */
   readonly outage: number;
+  /** The answer to `initialize` or to a listing breaks off after its headers. */
+  readonly cut: number;
   readonly unauthorized: number;
   /** A redirect to another origin. */
   readonly redirect: number;
@@ -157,6 +159,7 @@ export function createPlan(seed: number): Plan {
     faults: {
       network: rate(0.15),
       outage: rate(0.15),
+      cut: rate(0.25),
       unauthorized: rate(0.1),
       redirect: rate(0.05),
       forget: rate(0.25),

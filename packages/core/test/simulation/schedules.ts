@@ -10,6 +10,7 @@ const exercised = [
   "initialize after a loss",
   "lost the race at the save point",
   "call sent again",
+  "first request sent again",
   "tool run again, as allowed",
   "stream resumed",
   "question answered",
@@ -29,6 +30,7 @@ const exercised = [
   ...[
     "network",
     "outage",
+    "cut",
     "unauthorized",
     "redirect",
     "forget",

@@ -13,6 +13,20 @@ import {
   type SimulatedServer,
 } from "./simulated-server.ts";
 
+const reset = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
+
+/** The answer, which breaks off after a piece of it. */
+function cutOff(response: Response): Response {
+  const { headers } = response;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"jsonrpc":'));
+      controller.error(new TypeError("terminated", { cause: reset }));
+    },
+  });
+  return new Response(body, { headers });
+}
+
 /** The network and the servers on it, as a `fetch` for each process. */
 export function createSimulatedNetwork({
   random,
@@ -72,7 +86,7 @@ export function createSimulatedNetwork({
   const fail = async (request: WireRequest): Promise<never> => {
     await turn(`${describe(request)} <- broken connection`);
     if (!(heedsSignals && request.signal?.aborted)) checks.delivered(request, "failed");
-    throw new TypeError("fetch failed");
+    throw new TypeError("fetch failed", random.chance(0.5) ? { cause: reset } : {});
   };
 
   const refuse = (request: WireRequest, refusal: Refusal) =>
@@ -95,7 +109,9 @@ export function createSimulatedNetwork({
     const headers = { "mcp-session-id": session.id };
     const response =
       server.answersAs === "json" ? json(message, headers) : events(message, headers);
-    return await deliver(request, response, "ok", session.id);
+    return strikes("cut")
+      ? await deliver(request, cutOff(response), "cut")
+      : await deliver(request, response, "ok", session.id);
   };
 
   /** A notification, or the client's answer to a question. */
@@ -185,12 +201,14 @@ export function createSimulatedNetwork({
     }
     const answer = await promise;
     if (answer === undefined || strikes("network")) return await fail(request);
-    if (strikes("outage")) return await deliver(request, text(502, "Bad gateway"), "refused");
+    if (strikes("outage")) return await deliver(request, text(502, "Bad gateway"), "outage");
     if (strikes("probableAfterwards")) {
       // Or the words are of another session than the MCP one.
       if (chance(0.9)) server.sessions.delete(session.id);
       return await refuse(request, expiredOnTheWay);
     }
+    if (request.message.method === "tools/list" && strikes("cut"))
+      return await deliver(request, cutOff(json(answer)), "cut");
     const response = strikes("truncate")
       ? new Response(JSON.stringify(answer).slice(0, -5), { headers: jsonType })
       : streams.jsonInPieces(answer);
@@ -205,8 +223,10 @@ export function createSimulatedNetwork({
       return await deliver(request, json({}), "ok");
     }
     if (strikes("network")) return await fail(request);
-    if (strikes("outage"))
-      return await deliver(request, text(503, `Overloaded, ${request.sessionId}`), "refused");
+    if (strikes("outage")) {
+      const status = random.pick([502, 503, 504]);
+      return await deliver(request, text(status, `Overloaded, ${request.sessionId}`), "outage");
+    }
     if (strikes("unauthorized"))
       return await deliver(request, text(401, "Who are you?"), "refused");
     if (strikes("redirect")) {
