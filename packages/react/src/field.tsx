@@ -61,13 +61,11 @@ function renderField({ schema, title, isRequired, id, notesId, input, ...field }
     <div data-part="field">
       {schema.type === "boolean" ? (
         <label data-part="choice">
-          {input}
-          {label}
+          {input} {label}
         </label>
       ) : (
         <>
-          <label htmlFor={id}>{label}</label>
-          {input}
+          <label htmlFor={id}>{label}</label> {input}
         </>
       )}
       {notes}
@@ -85,8 +83,8 @@ function CheckBoxes({ field: { schema, choices = [] }, common }: InputProps) {
   const isGiven = (value: string) => Array.isArray(given) && given.includes(value);
   return choices.map(({ value, title }) => (
     <label key={value} data-part="choice">
-      <input {...common} type="checkbox" value={value} defaultChecked={isGiven(value)} />
-      {title}
+      <input {...common} type="checkbox" value={value} defaultChecked={isGiven(value)} />{" "}
+      {title}{" "}
     </label>
   ));
 }

@@ -11,10 +11,11 @@ export type { FieldParts } from "./field.tsx";
 export type { Choice, QuestionField, QuestionUrl } from "./read-request.ts";
 export { SignIn, type SignInParts, type SignInProps } from "./sign-in.tsx";
 export type { ServerStateOptions } from "./use-server-state.ts";
+export type { DurableChatState } from "./page-state.ts";
 export {
+  type ChatPhase,
   type DurableChat,
   type DurableChatOptions,
-  type DurableChatState,
   useDurableChat,
 } from "./use-durable-chat.ts";
 export { useWaiting, type Waiting, type WaitingOptions, type WaitingState } from "./use-waiting.ts";

@@ -34,7 +34,7 @@ async function open(ask: unknown, props: Partial<QuestionProps> = {}) {
     [...element.querySelectorAll("button")].find(({ textContent }) => textContent === name);
   const byLabel = (name: string) => {
     const label = [...element.querySelectorAll("label")].find((each) => {
-      return each.textContent === name;
+      return each.textContent.trim() === name;
     })!;
     return (label.querySelector("input") ??
       document.getElementById(label.htmlFor)) as HTMLInputElement;
@@ -72,11 +72,14 @@ describe("a form", () => {
     const { element, byLabel } = await open(
       form({ mail: { type: "string", format: "email", description: "For the bill" } }, ["mail"]),
     );
-    const input = byLabel("mail *");
+    const input = byLabel("Mail *");
     expect([input.type, input.required]).toEqual(["email", true]);
     const notes = document.getElementById(input.getAttribute("aria-describedby")!);
     expect(notes?.textContent).toBe("For the bill");
     expect(element.querySelector("fieldset > legend")?.textContent).toBe("When shall it come?");
+    // Without styles nothing runs together.
+    expect(element.querySelector("[data-part=field]")?.textContent).toBe("Mail * For the bill");
+    expect(element.querySelector("[data-part=actions]")?.textContent).toMatch(/^Accept Decline/);
     const heading = element.querySelector("form")!.getAttribute("aria-labelledby")!;
     expect(document.getElementById(heading)?.textContent).toBe("delivery asks you");
   });
@@ -101,9 +104,9 @@ describe("a form", () => {
       { onAnswer: async () => await Promise.resolve(problem as { message: string }) },
     );
     button("Accept")!.click();
-    await expect.poll(() => document.activeElement).toBe(byLabel("note"));
-    expect(byLabel("note").getAttribute("aria-invalid")).toBe("true");
-    expect(byLabel("time").getAttribute("aria-invalid")).toBe("false");
+    await expect.poll(() => document.activeElement).toBe(byLabel("Note"));
+    expect(byLabel("Note").getAttribute("aria-invalid")).toBe("true");
+    expect(byLabel("Time").getAttribute("aria-invalid")).toBe("false");
     expect(element.querySelector("[role=alert]")?.textContent).toBe("must be shorter");
     problem = { message: "This is over." };
     button("Accept")!.click();
@@ -132,14 +135,14 @@ describe("a form", () => {
   it("begins a new form with the next round, and takes the focus there", async () => {
     const ask = form({ note: { type: "string" } });
     const { element, button, byLabel, update } = await open(ask);
-    byLabel("note").value = "The blue door";
+    byLabel("Note").value = "The blue door";
     button("Accept")!.click();
     update({ call: { ...asking(ask), state: "answering" } });
     await expect.poll(() => document.activeElement?.getAttribute("role")).toBe("status");
     update({ call: { ...asking(ask), round: 2 } });
     await expect.poll(() => document.activeElement?.localName).toBe("form");
     expect(document.activeElement).toBe(element.querySelector("form"));
-    expect(byLabel("note").value).toBe("");
+    expect(byLabel("Note").value).toBe("");
   });
 });
 
@@ -263,7 +266,7 @@ describe("the application's own elements", () => {
       </Question>,
     );
     expect(html).toMatch(
-      /Eine Frage.*Feld note.*<input.*Seite bei pay\.example.*value="accept".*Ja/,
+      /Eine Frage.*Feld Note.*<input.*Seite bei pay\.example.*value="accept".*Ja/,
     );
     expect(html).not.toMatch(/asks you|Zurück/);
   });

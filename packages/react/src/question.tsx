@@ -173,11 +173,11 @@ function renderQuestion({ call, headingId, questions, problem, ...buttons }: Que
       </p>
       {questions}
       {problem}
-      <div data-part="actions">
-        {acceptButton && <button {...acceptButton}>Accept</button>}
-        <button {...declineButton}>Decline</button>
+      <p data-part="actions">
+        {acceptButton && <button {...acceptButton}>Accept</button>}{" "}
+        <button {...declineButton}>Decline</button>{" "}
         {withdrawButton && <button {...withdrawButton}>Take the call back</button>}
-      </div>
+      </p>
     </>
   );
 }

@@ -22,3 +22,16 @@ it("keeps fields apart whatever dots their questions' keys and their names have"
   });
   expect(acceptRequest(other, form)).toEqual({ action: "accept", content: { z: "second" } });
 });
+
+it.each([
+  ["time", "Time"],
+  ["deliveryTime", "Delivery time"],
+  ["delivery_time", "Delivery time"],
+  ["pick-up", "Pick up"],
+  ["userID", "User id"],
+  ["line2", "Line2"],
+  ["Ort", "Ort"],
+])("calls a field without a title by its name, in words: %s", (name, title) => {
+  const request = ask("delivery", name);
+  expect(request.mode === "form" && request.fields[0]).toMatchObject({ key: name, title });
+});

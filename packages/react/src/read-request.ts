@@ -15,7 +15,7 @@ export interface QuestionField {
   readonly key: string;
   /** What problems have as their `field`, such as `delivery.content.time`. */
   readonly path: string;
-  /** @default the field's name */
+  /** @default the field's name, in words */
   readonly title: string;
   readonly description: string | undefined;
   readonly isRequired: boolean;
@@ -62,7 +62,7 @@ export function readRequest(key: string, request: InputRequest): ReadRequest {
       name: JSON.stringify([key, name]),
       key: name,
       path: `${key}.content.${name}`,
-      title: textOf(field.title) ?? name,
+      title: textOf(field.title) || inWords(name),
       description: textOf(field.description),
       isRequired: required.includes(name),
       choices: choicesOf(recordOf(property)),
@@ -122,6 +122,15 @@ function readUrl(value: unknown): QuestionUrl | undefined {
   const isSafe = /^https?:$/.test(protocol) && username === "" && password === "";
   const parts = { href, host, scheme: `${protocol}//`, rest: href.slice(origin.length) };
   return isSafe ? parts : undefined;
+}
+
+/** `deliveryTime` and `delivery_time` are a delivery time. */
+function inWords(name: string): string {
+  const words = name
+    .replaceAll(/[_-]+/g, " ")
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .trim();
+  return words.charAt(0).toUpperCase() + words.slice(1).toLowerCase() || name;
 }
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);

@@ -1,29 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   answered,
-  type ChatServer,
   chunksOf,
   placeholder,
   question,
   said,
   startChatServer,
 } from "../test/chat-server.ts";
-import { renderHook } from "../test/render.ts";
-import { type DurableChatOptions, type DurableChatState, useDurableChat } from "./index.ts";
-
-const textsOf = ({ messages }: { messages: DurableChatState["messages"] }) =>
-  messages.flatMap(({ parts }) => parts.flatMap((part) => ("text" in part ? [part.text] : [])));
-
-async function openChat(
-  { api, state: initialState }: ChatServer,
-  options: Partial<DurableChatOptions<DurableChatState>> = {},
-) {
-  const all = { id: "chat 1", api, initialState, intervalMs: 20, ...options };
-  const hook = await renderHook(useDurableChat<DurableChatState>, all);
-  return { ...hook, redraw: () => hook.update({ ...all }) };
-}
-
-const waits = { messages: [said("u1", "Order tea"), placeholder(question)], waiting: [question] };
+import { openChat, textsOf, waits } from "../test/open-chat.ts";
 
 describe("what is sent", () => {
   it("sends the user's new message, and shows what the server has in the end", async () => {
@@ -126,74 +110,21 @@ describe("going on", () => {
   });
 });
 
-describe("errors", () => {
-  it("says why the agent could not go on, and tries again when it is told to", async () => {
-    const chat = await startChatServer({ ...waits, waiting: [] });
-    const { last } = await openChat(chat);
-    await expect.poll(() => last().error?.message).toBe("answered with 500");
-    expect(chat.posts.length).toBe(1);
-    chat.onPost = () => {
-      chat.state = { messages: [answered("a1", "Ordered")], waiting: [] };
-      return chunksOf("a1", "Ordered");
-    };
-    last().goOn();
-    await expect.poll(() => textsOf(last())).toEqual(["Ordered"]);
-    expect(last().error).toBeUndefined();
+it("sends answers to questions, and takes calls back", async () => {
+  const chat = await startChatServer(waits);
+  const { last } = await openChat(chat);
+  chat.onPost = () => [422, JSON.stringify({ message: "Which?", field: "delivery.content.time" })];
+  const responses = { confirm: { action: "decline" as const } };
+  expect(await last().answer(responses, question)).toEqual({
+    ...{ message: "Which?", field: "delivery.content.time" },
   });
-
-  it("takes a message back that the server did not take", async () => {
-    const chat = await startChatServer({ messages: [answered("a1", "Hello")] });
-    const { last, results } = await openChat(chat);
-    void last().sendMessage({ text: "More" });
-    await expect.poll(() => last().error?.message).toBe("answered with 500");
-    await expect.poll(() => textsOf(last())).toEqual(["Hello"]);
-    expect(results.map(textsOf)).toContainEqual(["Hello", "More"]);
-  });
-
-  it("says that the process of an answer is gone, and goes on", async () => {
-    const chat = await startChatServer({ messages: [said("u1", "Hi")], answering: "interrupted" });
-    const { last } = await openChat(chat);
-    await expect.poll(() => last().error?.message).toMatch(/is gone/);
-    chat.onPost = () => {
-      chat.state = { messages: [answered("a1", "Hello")], waiting: [] };
-      return chunksOf("a1", "Hello");
-    };
-    last().goOn();
-    await expect.poll(() => [textsOf(last()), last().error]).toEqual([["Hello"], undefined]);
-    expect(chat.posts).toEqual([{ message: expect.objectContaining({ id: "u1" }) }]);
-  });
-
-  it("says so also if the stream of that process stays open", async () => {
-    const chat = await startChatServer();
-    const { last } = await openChat(chat);
-    chat.onPost = () => {
-      chat.state = { messages: [said("u1", "Hi")], waiting: [], answering: "yes" };
-      return "stays open";
-    };
-    void last().sendMessage({ text: "Hi" });
-    await expect.poll(() => last().isBusy && chat.posts.length === 1).toBe(true);
-    expect(last().error).toBeUndefined();
-    chat.state = { ...chat.state, answering: "interrupted" };
-    await expect
-      .poll(() => [last().error?.message, last().isBusy])
-      .toEqual([expect.stringMatching(/is gone/), false]);
-    chat.onPost = () => {
-      chat.state = { messages: [answered("a1", "Hello")], waiting: [] };
-      return chunksOf("a1", "Hello");
-    };
-    last().goOn();
-    await expect.poll(() => [textsOf(last()), last().error]).toEqual([["Hello"], undefined]);
-  });
-
-  it("looks again, and sends nothing, when the page is not up to date", async () => {
-    const chat = await startChatServer();
-    const { last } = await openChat(chat);
-    chat.status = 503;
-    await last().refresh();
-    await expect.poll(() => last().error?.message).toMatch(/GET of .* was answered with 503/);
-    chat.status = 200;
-    last().goOn();
-    await expect.poll(() => last().error).toBeUndefined();
-    expect(chat.posts).toEqual([]);
-  });
+  chat.onPost = () => [200, "{}"];
+  expect(await last().withdraw(question)).toBeUndefined();
+  expect(await last().stopAnswer()).toBeUndefined();
+  const { id: call, round } = question;
+  expect(chat.posts).toEqual([
+    { answer: { call, round, responses } },
+    { withdraw: { call } },
+    { stop: true },
+  ]);
 });

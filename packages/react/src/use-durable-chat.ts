@@ -1,20 +1,21 @@
 import { useChat, type UseChatHelpers } from "@ai-sdk/react";
-import { type ChatInit, DefaultChatTransport, type UIMessage } from "ai";
-import { useEffect, useRef, useState } from "react";
+import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { ChatInit } from "ai";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { createChatMachine } from "./chat-machine.ts";
+import { shownMessages } from "./chat-page.ts";
+import { createTransport, readProblem, watchTransport } from "./chat-transport.ts";
+import type { DurableChatState, PageName } from "./page-state.ts";
+import type { AnswerProblem } from "./question.tsx";
+import { useServerState } from "./use-server-state.ts";
 import {
+  blockingOf,
   defaultIntervalMs,
-  placeholdersOf,
-  useWaiting,
+  everyMs,
   type Waiting,
   type WaitingOptions,
-  type WaitingState,
+  workingOf,
 } from "./use-waiting.ts";
-
-/** A chat, as a route of yours gives it. It may have more members. */
-export interface DurableChatState<MESSAGE extends UIMessage = UIMessage> extends WaitingState {
-  /** All messages, as the server has them. */
-  readonly messages: MESSAGE[];
-}
 
 type MessageOf<STATE extends DurableChatState> = STATE["messages"][number];
 
@@ -27,129 +28,136 @@ export interface DurableChatOptions<STATE extends DurableChatState>
   readonly id: string;
   /**
    * The URL of a route of yours. A GET answers with the state, as JSON. A POST has `{ message }`, the user's new
-   * message, or `{}` to go on, and answers with a stream of UI messages.
+   * message, or `{}` to go on, and answers with a stream of UI messages. A message has the same id when it is sent again.
    */
   readonly api: string;
 }
 
+/**
+ * What a page does:
+ *
+ * - `loading`: it does not know the chat yet.
+ * - `ready`: nothing; it is the user's turn, or a call waits.
+ * - `answering`: it sends, or reads an answer.
+ * - `following`: it looks how far an answer is that another page or process makes.
+ * - `reconnecting`: something has failed, `error` says what, and the page tries again by itself.
+ * - `failed`: `error` will not pass by itself. `goOn` tries again.
+ */
+export type ChatPhase = "loading" | "ready" | "answering" | "following" | "reconnecting" | "failed";
+
+const phases: Record<PageName, ChatPhase> = {
+  loading: "loading",
+  ready: "ready",
+  posting: "answering",
+  checking: "following",
+  following: "following",
+  pausing: "reconnecting",
+  failed: "failed",
+};
+
 /** What `useChat` returns, and what waits. */
 export interface DurableChat<STATE extends DurableChatState>
   extends Omit<UseChatHelpers<MessageOf<STATE>>, "error">, Waiting<STATE> {
-  /** Whether an answer is being made, here or by another page or process. */
+  /** What the page does. */
+  readonly phase: ChatPhase;
+  /** Whether an answer is being made, here or by another page or process, or a message is still to be sent. */
   readonly isBusy: boolean;
-  /** Why there is no answer, or why the page may be old. `goOn` tries again. */
+  /** Why there is no answer, or why the page may be old. `goOn` tries again at once. */
   readonly error: Error | undefined;
-  /** Forgets the error, and has the agent go on where it is. */
+  /** Forgets the error, and has the agent go on where it is. A message that was not sent is sent. */
   readonly goOn: () => void;
+  /** For {@link Question}. Its POST is `{ answer: { call, round, responses } }`. */
+  readonly answer: (
+    responses: InputResponses,
+    call: WaitingCall,
+  ) => Promise<AnswerProblem | undefined>;
+  /** For {@link Question}. Its POST is `{ withdraw: { call } }`. */
+  readonly withdraw: (call: WaitingCall) => Promise<AnswerProblem | undefined>;
+  /** Ends the answer on the server. Its POST is `{ stop: true }`; `stop` only stops reading. */
+  readonly stopAnswer: () => Promise<AnswerProblem | undefined>;
 }
 
 /**
  * AI SDK's `useChat` for a chat whose messages are the server's: the browser sends what is new. The agent goes on by
  * itself, once, when a question has its answer, when the user has signed in, or when a server may be asked again how
- * its work is. An answer that another page or process is making is waited for. `stop` stops reading, and the answer
- * goes on: ask your server to stop it.
+ * its work is, and a few times when the process of an answer is gone. An answer that another page or process is making
+ * is waited for. What fails on the way to the server is tried again, after 1 s to 30 s, and as soon as the browser is
+ * online. A message that the server has not taken stays in `messages`.
  */
 export function useDurableChat<STATE extends DurableChatState>(
   options: DurableChatOptions<STATE>,
 ): DurableChat<STATE> {
-  const { api, initialState, fetch, intervalMs, ...own } = options;
-  const waiting = useWaiting<STATE>({ api, initialState, fetch, intervalMs });
-  const { state, refresh } = waiting;
-  const latest = useRef({ isStreaming: false, wentOnFor: "" }).current;
-  // Another page may go on for the same reason, a moment earlier: that is no failure of this one.
-  const [isQuiet, setIsQuiet] = useState(false);
-  const settle = async () => {
-    const now = await refresh();
-    const isDone = now && (now.answering === "yes" || reasonOf(now) !== latest.wentOnFor);
-    if (isQuiet && isDone) chat.clearError();
-    setIsQuiet(false);
-  };
-  const chat = useChat<MessageOf<STATE>>({
-    transport: createTransport<STATE>(api, fetch),
+  type MESSAGE = MessageOf<STATE>;
+  const { api, initialState, fetch, intervalMs = defaultIntervalMs, ...own } = options;
+  const [kept, keep] = useState(() => ({ api, machine: createChatMachine<MESSAGE>(initialState) }));
+  // Another chat begins with nothing of this one.
+  const isOther = kept.api !== api;
+  const machine = isOther ? createChatMachine<MESSAGE>(undefined) : kept.machine;
+  if (isOther) keep({ api, machine });
+  const page = useSyncExternalStore(machine.subscribe, machine.page, machine.page);
+  const { at } = page;
+
+  const { state, error, refresh } = useServerState<STATE>(
+    { api, initialState, fetch },
+    (now) => {
+      if (at === "checking") return Math.min(1_000, intervalMs);
+      return at === "posting" ? intervalMs : everyMs(now, intervalMs);
+    },
+    machine.onRead,
+  );
+  const chat = useChat<MESSAGE>({
     ...own,
+    id: own.id,
+    transport: watchTransport(
+      own.transport ?? createTransport(api, () => machine.page().unsent, fetch),
+      machine.onPost,
+    ),
     messages: initialState?.messages ?? [],
     onFinish(event) {
-      void settle();
+      machine.onFinish(event.isAbort);
       own.onFinish?.(event);
     },
   });
-  const { setMessages, sendMessage, stop } = chat;
-  const isStreaming = chat.status === "submitted" || chat.status === "streaming";
-  latest.isStreaming = isStreaming;
-  useEffect(() => {
-    if (state && !latest.isStreaming) setMessages(state.messages);
-  }, [state, setMessages, latest]);
+  machine.run = (effect) => {
+    const now = machine.page();
+    if (effect === "look") void refresh();
+    if (effect === "leave") void chat.stop();
+    if (effect === "post") void chat.sendMessage();
+    if (effect !== "show") return;
+    if (now.at !== "failed") chat.clearError();
+    chat.setMessages((local) => shownMessages(now, local));
+  };
+  useEffect(() => machine.start(), [machine]);
 
-  useEffect(() => {
-    if (!isStreaming) return undefined;
-    // The stream of a process that is gone may stay open, behind a proxy for example.
-    let before: string | undefined;
-    const look = async () => {
-      if (document.visibilityState !== "visible") return;
-      const now = (await refresh())?.answering;
-      // At the first look the process may not have begun.
-      if (now === "interrupted" && now === before) await stop();
-      before = now;
-    };
-    const timer = setInterval(() => void look(), intervalMs ?? defaultIntervalMs);
-    return () => clearInterval(timer);
-  }, [isStreaming, intervalMs, refresh, stop]);
-
-  const dueAt = isStreaming ? undefined : dueAtOf(waiting);
-  const reason = state && reasonOf(state);
-  // A look that came too early, by this browser's clock, is made again.
-  const isLook = waiting.working.length > 0 && chat.error === undefined;
-  useEffect(() => {
-    const isNew = isLook || latest.wentOnFor !== reason;
-    if (dueAt === undefined || reason === undefined || !isNew) return undefined;
-    const goOn = () => {
-      latest.wentOnFor = reason;
-      setIsQuiet(true);
-      void sendMessage();
-    };
-    // In development React runs the effects of a new page twice.
-    const timer = setTimeout(goOn, dueAt === 0 ? 0 : Math.max(1_000, dueAt - Date.now()));
-    return () => clearTimeout(timer);
-  }, [dueAt, reason, isLook, sendMessage, latest]);
-
-  const isInterrupted = !isStreaming && state?.answering === "interrupted";
-  const gone = isInterrupted ? new Error("The process that answered is gone.") : undefined;
-  const failed = (isQuiet ? undefined : chat.error) ?? gone;
+  const ask = async (body: object) => {
+    const response = await (fetch ?? globalThis.fetch)(api, {
+      ...{ method: "POST", body: JSON.stringify(body) },
+      headers: { "content-type": "application/json" },
+    });
+    const problem = response.ok ? undefined : await readProblem(response);
+    await refresh();
+    return problem;
+  };
+  const waiting = state?.waiting ?? [];
+  const isPost = at === "posting" || at === "checking" || at === "pausing";
+  const isMissed = error !== undefined && at !== "failed" && at !== "posting";
   return {
     ...chat,
-    ...waiting,
-    isBusy: isStreaming || state?.answering === "yes",
-    error: failed ?? waiting.error,
-    goOn() {
+    ...{ state, refresh, blocking: blockingOf(waiting), working: workingOf(waiting) },
+    phase: isMissed ? "reconnecting" : phases[at],
+    isBusy: isPost || state?.answering === "yes",
+    error: (at === "failed" || at === "pausing" ? page.failure?.error : undefined) ?? error,
+    goOn: () => machine.tell("told"),
+    async stop() {
+      machine.tell("stopped");
+      await chat.stop();
+    },
+    clearError() {
+      machine.tell("cleared");
       chat.clearError();
-      void (failed ? sendMessage() : refresh());
     },
+    answer: (responses, { id: call, round }) => ask({ answer: { call, round, responses } }),
+    withdraw: ({ id: call }) => ask({ withdraw: { call } }),
+    stopAnswer: () => ask({ stop: true }),
   };
-}
-
-/** When the agent may go on: 0 at once, `undefined` not yet. */
-function dueAtOf({ state, blocking, working }: Waiting<DurableChatState>): number | undefined {
-  const { messages = [], answering = "no" } = state ?? {};
-  const isFree = answering === "no" && blocking.length === 0;
-  if (!isFree || messages.flatMap(placeholdersOf).length === 0) return undefined;
-  return working.length > 0 ? Math.min(...working.map(({ pollAfter = 1 }) => pollAfter)) : 0;
-}
-
-/** What the agent goes on for, once. */
-function reasonOf({ messages, waiting }: DurableChatState): string {
-  return JSON.stringify([messages.flatMap(placeholdersOf), waiting]);
-}
-
-/** Sends the user's new message: all else of the chat is the server's. */
-function createTransport<STATE extends DurableChatState>(
-  api: string,
-  fetch: typeof globalThis.fetch | undefined,
-): DefaultChatTransport<MessageOf<STATE>> {
-  return new DefaultChatTransport<MessageOf<STATE>>({
-    ...{ api, ...(fetch && { fetch }) },
-    prepareSendMessagesRequest({ messages, body }) {
-      const last = messages.at(-1);
-      return { body: { ...body, message: last?.role === "user" ? last : undefined } };
-    },
-  });
 }

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { pauseMs } from "./retry.ts";
 
 /** How a page gets what the server knows. */
 export interface ServerStateOptions<STATE> {
@@ -26,73 +27,93 @@ interface Known<STATE> {
 }
 
 /**
- * Keeps what the server knows. It looks again when the page is shown or gets the focus, and, as long as somebody sees
- * the page, at intervals.
+ * Keeps what the server knows. It looks again when the page is shown, gets the focus or is online, and, as long as
+ * somebody sees the page, at intervals; after a failure with growing pauses.
  *
  * @param everyMs gives the interval for a state; `undefined`: no interval
+ * @param onRead is told of each read, also of one that brought nothing new
  */
 export function useServerState<STATE>(
   { api, initialState, fetch }: ServerStateOptions<STATE>,
   everyMs: (state: STATE) => number | undefined,
+  onRead?: (state: STATE | undefined) => void,
 ): ServerState<STATE> {
   const [known, setKnown] = useState<Known<STATE>>({ api, state: initialState });
   // Another chat begins with nothing of this one.
-  const { state, text, error }: Known<STATE> = known.api === api ? known : { api };
-  const latest = useRef({ fetch, state, text, error });
-  latest.current = { fetch, state, text, error };
+  const current: Known<STATE> = known.api === api ? known : { api };
+  const latest = useRef({ fetch, everyMs, onRead, known: current, failures: 0 }).current;
+  Object.assign(latest, { fetch, everyMs, onRead, known: current });
   const request = useRef<AbortController>(undefined);
 
-  const load = useCallback(
-    async (isLook: boolean) => {
-      request.current?.abort();
-      const own = (request.current = new AbortController());
-      const found = await get<STATE>(latest.current.fetch, api, own.signal);
-      if (own.signal.aborted) return undefined;
-      request.current = undefined;
-      const { fetch: _, ...before } = latest.current;
-      const isNew = found.text !== before.text || found.error?.message !== before.error?.message;
-      // What has not changed is not drawn again.
-      if (!isLook || isNew) setKnown(found.error ? { ...before, ...found } : found);
-      return found.state;
-    },
-    [api],
-  );
+  const refresh = useCallback(async () => {
+    request.current?.abort();
+    const own = (request.current = new AbortController());
+    const found = await get<STATE>(latest.fetch, api, own);
+    if (request.current !== own) return undefined;
+    request.current = undefined;
+    const { known: before, failures } = latest;
+    latest.failures = found.error ? failures + 1 : 0;
+    const isNew = found.error?.message !== before.error?.message || found.text !== before.text;
+    // What has not changed is not drawn again.
+    if (isNew) setKnown((latest.known = found.error ? { ...before, ...found } : found));
+    const state = found.error ? undefined : latest.known.state;
+    latest.onRead?.(state);
+    return state;
+  }, [api, latest]);
   useEffect(() => {
-    if (latest.current.state === undefined) void load(false);
+    if (latest.known.state === undefined) void refresh();
     return () => {
       request.current?.abort();
       request.current = undefined;
     };
-  }, [load]);
+  }, [refresh, latest]);
 
-  const ms = state === undefined || error ? retryMs : everyMs(state);
+  const { state, error } = current;
+  const ms = state === undefined || error ? undefined : everyMs(state);
   useEffect(() => {
-    const look = () => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const plan = () => {
+      const { known: now, failures } = latest;
+      const isMissed = now.state === undefined || now.error !== undefined;
+      const pause = isMissed ? pauseMs(Math.max(1, failures)) : latest.everyMs(now.state);
+      clearTimeout(timer);
+      if (pause !== undefined && !isOver) timer = setTimeout(() => void look(false), pause);
+    };
+    const look = async (isUrgent: boolean) => {
       const isSeen = document.visibilityState === "visible";
-      if (isSeen && request.current === undefined) void load(true);
+      if (isSeen && (isUrgent || request.current === undefined)) await refresh();
+      plan();
     };
-    const timer = ms === undefined ? undefined : setInterval(look, ms);
-    window.addEventListener("focus", look);
-    document.addEventListener("visibilitychange", look);
+    const onShow = () => void look(false);
+    // What was asked before is lost.
+    const onOnline = () => void look(true);
+    plan();
+    window.addEventListener("focus", onShow);
+    window.addEventListener("online", onOnline);
+    document.addEventListener("visibilitychange", onShow);
     return () => {
-      clearInterval(timer);
-      window.removeEventListener("focus", look);
-      document.removeEventListener("visibilitychange", look);
+      isOver = true;
+      clearTimeout(timer);
+      window.removeEventListener("focus", onShow);
+      window.removeEventListener("online", onOnline);
+      document.removeEventListener("visibilitychange", onShow);
     };
-  }, [ms, load]);
+  }, [ms, error, refresh, latest]);
 
-  const refresh = useCallback(async () => await load(false), [load]);
   return { state, error, refresh };
 }
 
-const retryMs = 5_000;
+const timeoutMs = 20_000;
 
 async function get<STATE>(
   fetch: typeof globalThis.fetch = globalThis.fetch,
   api: string,
-  signal: AbortSignal,
+  own: AbortController,
 ): Promise<Known<STATE>> {
+  const timer = setTimeout(() => own.abort(new Error("there was no answer.")), timeoutMs);
   try {
+    const { signal } = own;
     const response = await fetch(api, { headers: { accept: "application/json" }, signal });
     if (!response.ok) throw new Error(`a GET of ${api} was answered with ${response.status}.`);
     const text = await response.text();
@@ -100,5 +121,7 @@ async function get<STATE>(
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return { api, error: new Error(`The page may be old: ${reason}`, { cause }) };
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -91,6 +91,24 @@ describe("when it looks", () => {
     await expect.poll(() => last().error).toBeUndefined();
   });
 
+  it("looks again by itself after a failure, later each time, and at once when it is online", async () => {
+    const chat = await startChatServer();
+    chat.status = 502;
+    const begun = Date.now();
+    const { last } = await renderHook(useWaiting, { api: chat.api });
+    // In development the first effect runs twice.
+    await expect.poll(() => chat.looks).toBe(2);
+    await expect.poll(() => chat.looks).toBe(4);
+    // At least 0.5 s and 1 s.
+    expect(Date.now() - begun).toBeGreaterThan(1_490);
+    chat.status = 200;
+    chat.state = { ...chat.state, waiting: [question] };
+    window.dispatchEvent(new Event("online"));
+    expect(chat.looks).toBe(4);
+    await expect.poll(() => last().blocking, { timeout: 900 }).toEqual([question]);
+    expect(last().error).toBeUndefined();
+  });
+
   it("goes by the last request, however late an earlier one is answered", async () => {
     const answers: ((text: string) => void)[] = [];
     const fetch = async () =>

@@ -6,8 +6,11 @@ import { type ServerStateOptions, useServerState } from "./use-server-state.ts";
 export interface WaitingState {
   /** The list that `sessions.waiting` resolves with. */
   readonly waiting: readonly WaitingEntry[];
-  /** Whether a process is making an answer. `interrupted`: it is gone. @default "no" */
-  readonly answering?: "no" | "yes" | "interrupted" | undefined;
+  /**
+   * Whether a process is making an answer. `interrupted`: it is gone; `failed`: the answer ended with an error. A route
+   * that says none of them keeps no account of answers, and no message is sent to it twice.
+   */
+  readonly answering?: "no" | "yes" | "interrupted" | "failed" | undefined;
 }
 
 /** Where {@link useWaiting} looks, and how often. */
@@ -40,18 +43,24 @@ export function useWaiting<STATE extends WaitingState = WaitingState>({
   intervalMs = defaultIntervalMs,
   ...options
 }: WaitingOptions<STATE>): Waiting<STATE> {
-  const { state, error, refresh } = useServerState(options, (now) => {
-    // Another page or process is at it: this goes on in a moment.
-    if (now.answering === "yes") return Math.min(1_000, intervalMs);
-    const isAnyDue = blockingOf(now.waiting).length > 0 || workingOf(now.waiting).length > 0;
-    return isAnyDue ? intervalMs : undefined;
-  });
+  const { state, error, refresh } = useServerState(options, (now) => everyMs(now, intervalMs));
   const waiting = state?.waiting ?? [];
   return { state, blocking: blockingOf(waiting), working: workingOf(waiting), error, refresh };
 }
 
+/** How often to look; `undefined`: not by itself. */
+export function everyMs(
+  { answering, waiting }: WaitingState,
+  intervalMs: number,
+): number | undefined {
+  // Another page or process is at it: this goes on in a moment.
+  if (answering === "yes") return Math.min(1_000, intervalMs);
+  const isAnyDue = blockingOf(waiting).length > 0 || workingOf(waiting).length > 0;
+  return isAnyDue ? intervalMs : undefined;
+}
+
 /** A connection may want a sign-in that nothing waits for. */
-function blockingOf(waiting: readonly WaitingEntry[]): WaitingEntry[] {
+export function blockingOf(waiting: readonly WaitingEntry[]): WaitingEntry[] {
   const waitsForSignIn = (name: string) =>
     waiting.some(({ type, connection }) => {
       return type === "call-waits-for-sign-in" && connection === name;
@@ -61,7 +70,7 @@ function blockingOf(waiting: readonly WaitingEntry[]): WaitingEntry[] {
   });
 }
 
-function workingOf(waiting: readonly WaitingEntry[]): WaitingCall[] {
+export function workingOf(waiting: readonly WaitingEntry[]): WaitingCall[] {
   return waiting.filter(
     (entry): entry is WaitingCall => entry.type === "task" || entry.type === "stream",
   );

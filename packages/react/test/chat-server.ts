@@ -5,12 +5,15 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import { onTestFinished } from "vitest";
 import type { DurableChatState } from "../src/index.ts";
 
+/** Chunks of a stream, a status, a status with a text, or a stream that stays open. */
+type Answer = (UIMessageChunk | "breaks off")[] | number | [number, string] | "stays open";
+
 export interface ChatServer {
   /** Of its one chat. */
   readonly api: string;
   state: DurableChatState;
   /** Answers each POST. @default with 500 */
-  onPost: (body: { message?: UIMessage }) => UIMessageChunk[] | number | "stays open";
+  onPost: (body: { message?: UIMessage }) => Answer;
   /** Answers each GET. @default with 200 */
   status: number;
   readonly posts: { message?: UIMessage }[];
@@ -49,14 +52,19 @@ export async function startChatServer(state: Partial<DurableChatState> = {}): Pr
   return chat;
 }
 
-function send(response: ServerResponse, answer: ReturnType<ChatServer["onPost"]>): void {
-  if (typeof answer === "number") {
-    response.writeHead(answer).end(`answered with ${answer}`);
+function send(response: ServerResponse, answer: Answer): void {
+  const [status, text] = typeof answer === "number" ? [answer, `answered with ${answer}`] : answer;
+  if (typeof status === "number") {
+    response.writeHead(status).end(text);
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
   if (answer === "stays open") return response.flushHeaders();
-  for (const chunk of answer) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  for (const chunk of answer as readonly unknown[]) {
+    // As a process does that is killed.
+    if (chunk === "breaks off") return void setTimeout(() => response.destroy(), 20);
+    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  }
   response.end("data: [DONE]\n\n");
 }
 

@@ -1,0 +1,202 @@
+import type { UIMessage } from "ai";
+import { describe, expect, it } from "vitest";
+import { answered, placeholder, question, said } from "../test/chat-server.ts";
+import { openPage, type PageEvent, shownMessages, step } from "./chat-page.ts";
+import type { DurableChatState, Page } from "./page-state.ts";
+import type { Failure } from "./retry.ts";
+
+const now = 1_000_000;
+const moment = { now, random: 1 };
+
+type Answering = DurableChatState["answering"];
+const chat = (answering: Answering, ...messages: UIMessage[]) => ({
+  ...{ messages, waiting: [], answering },
+});
+const [hi, hello, more] = [said("u1", "Hi"), answered("a1", "Hello"), said("u2", "More")];
+const done = chat("no", hi, hello);
+const unsaid = chat(undefined, hi, hello);
+const others = chat("yes", hi, hello);
+const taker = chat("yes", hi, hello, more);
+const goner = chat("interrupted", hi, hello, more);
+const broken = chat("failed", hi, hello, more);
+const over = chat("no", hi, hello, more, answered("a2", "Yes"));
+const alone = chat("no", hi);
+const task = { ...question, type: "task" as const, pollAfter: now + 5_000 };
+const works: DurableChatState = { messages: [placeholder(task)], waiting: [task] };
+const free: DurableChatState = { messages: [placeholder(question)], waiting: [] };
+const asks: DurableChatState = { ...free, waiting: [question] };
+
+const passing = { error: new Error("502"), isPassing: true };
+const lasting = { error: new Error("400"), isPassing: false };
+const found = (state: DurableChatState, chunks = 0) => ({ type: "found", state, chunks }) as const;
+const ended = (failure?: Failure, chunks = 0) => ({ type: "ended", failure, chunks }) as const;
+const missed = { type: "missed", chunks: 0 } as const;
+const itIsTime = { type: "due" } as const;
+
+const opened = (state?: DurableChatState) => openPage(state, moment);
+const after = (page: Page, ...events: PageEvent[]) =>
+  events.reduce<Page>((before, event) => step(before, event, moment)[0], page);
+const posting = after(opened(done), { type: "posted", message: more });
+const astray = { ...posting, postedAt: now - 30_001, doubts: 1 };
+const taken = after(posting, found(taker));
+const pausing = after(posting, ended(passing), found(done));
+const tired = { ...after(pausing, itIsTime, ended(passing)), attempts: 5 };
+const failed = after(posting, ended(lasting), found(done));
+
+/** What a page is at, the message that it still has to send, its timer, failure and doubts, and what it does. */
+type Row = [name: string, page: Page, event: PageEvent, outcome: string];
+
+const outcomeOf = ([page, effects]: ReturnType<typeof step>) => {
+  const { at, unsent, dueAt, failure, doubts } = page;
+  const due = dueAt === undefined ? "" : `+${dueAt - now}`;
+  const parts = [at, unsent?.id, due, failure?.error.message, "?".repeat(doubts)].filter(Boolean);
+  return `${parts.join(" ")} → ${effects.join(" ")}`;
+};
+
+const reads: Row[] = [
+  ["shows a chat that is free", opened(), found(done), "ready → show"],
+  ["waits for the first read", opened(), missed, "loading → "],
+  ["follows an answer of others", opened(done), found(taker), "following → show"],
+  ["goes on if its process is gone", opened(taker), found(goner), "pausing +0 → show"],
+  ["waits for a person", opened(done), found(asks), "ready → show"],
+  ["goes on after a person's answer", opened(asks), found(free), "ready +0 → show"],
+  ["looks at a task in time", opened(done), found(works), "ready +5000 → show"],
+  ["leaves it at that when nothing is new", opened(works), found(works), "ready +5000 → "],
+  [
+    "tells of an answer that failed",
+    opened(taker),
+    found(broken),
+    "failed The answer broke off with an error. → show",
+  ],
+  ["reads again without an answer", opened(done), found(alone), "checking ? → show"],
+  [
+    "tells if there is none",
+    opened(alone),
+    found(alone),
+    "failed The last message has no answer. → show",
+  ],
+  ["waits for a route without account", opened(done), found(unsaid), "ready → show"],
+];
+
+const posts: Row[] = [
+  ["reads what became of it", posting, ended(passing), "checking u2 502 → look"],
+  ["knows by an answer that it arrived", posting, ended(passing, 1), "checking 502 → look"],
+  ["stays while the server answers", taken, found(taker), "posting u2 → "],
+  ["stays while an answer comes", taken, found(goner, 3), "posting → "],
+  ["stays while it may be on its way", posting, found(done), "posting u2 → "],
+  ["doubts when nobody answers", taken, found(goner), "posting u2 ? → "],
+  [
+    "leaves at the second doubt",
+    after(taken, found(goner)),
+    found(goner),
+    "pausing +0 → leave show",
+  ],
+  [
+    "leaves what went astray",
+    astray,
+    found(done),
+    "pausing u2 +1000 The message was not sent yet. → leave show",
+  ],
+  ["stays at one lost read", posting, missed, "posting u2 ? → "],
+  ["leaves at the second lost read", after(posting, missed), missed, "checking u2 → leave"],
+  [
+    "stays if only reads are lost",
+    after(posting, missed),
+    { ...missed, chunks: 1 },
+    "posting u2 → ",
+  ],
+  ["forgets what is stopped", posting, { type: "stopped" }, "posting → "],
+];
+
+const checks: Row[] = [
+  ["is done", after(posting, ended()), found(over), "ready → show"],
+  [
+    "sends what did not arrive",
+    after(posting, ended(passing)),
+    found(done),
+    "pausing u2 +1000 502 → show",
+  ],
+  [
+    "sends what was refused for another",
+    after(posting, ended()),
+    found(done),
+    "pausing u2 +1000 The message was not sent yet. → show",
+  ],
+  ["follows what did arrive", after(posting, ended(passing)), found(taker), "following → show"],
+  [
+    "keeps it for after others' answer",
+    after(posting, ended()),
+    found(others),
+    "following u2 → show",
+  ],
+  [
+    "sends nothing twice without account",
+    after(posting, ended(passing)),
+    found(unsaid),
+    "failed u2 502 → show",
+  ],
+  ["tells what does not pass", after(posting, ended(lasting)), found(done), "failed u2 400 → show"],
+  ["reads until it knows", after(posting, ended(passing)), missed, "checking u2 502 → "],
+  [
+    "goes on once for a reason",
+    after(opened(free), itIsTime, ended()),
+    found(free),
+    "ready → show",
+  ],
+  [
+    "again if that was lost",
+    after(opened(free), itIsTime, ended(passing)),
+    found(free),
+    "pausing +1000 502 → show",
+  ],
+];
+
+const atPauses: Row[] = [
+  ["sends it when it is time", pausing, itIsTime, "posting u2 → post"],
+  ["sends it when the browser is online", pausing, { type: "online" }, "pausing u2 +0 502 → "],
+  ["sends it when a person says so", pausing, { type: "told" }, "posting u2 → post"],
+  ["stays when nothing is new", pausing, found(done), "pausing u2 +1000 502 → "],
+  ["sees that it has arrived", pausing, found(taker), "following → show"],
+  ["gives up when a person says so", pausing, { type: "stopped" }, "failed u2 502 → "],
+  ["gives up after some attempts", tired, found(done), "failed u2 502 → show"],
+  ["counts only attempts since the last news", tired, found(over), "ready → show"],
+];
+
+const failures: Row[] = [
+  ["tries again when a person says so", failed, { type: "told" }, "posting u2 → post"],
+  ["sends another message", failed, { type: "posted", message: said("u3", "So") }, "posting u3 → "],
+  ["is not sent because others go on", failed, found(others), "failed u2 400 → show"],
+  ["sees that it has arrived", failed, found(over), "ready → show"],
+  ["sees that others have gone on", opened(broken), found(taker), "following → show"],
+  ["stays when nothing is new", failed, found(done), "failed u2 400 → "],
+  ["is forgotten when a person says so", failed, { type: "cleared" }, "ready → "],
+  ["reads when nothing has failed", opened(done), { type: "told" }, "ready → look"],
+];
+
+describe.each([
+  ["a read", reads],
+  ["a POST", posts],
+  ["after a POST", checks],
+  ["a pause", atPauses],
+  ["a failure", failures],
+])("%s", (_, rows) => {
+  it.each(rows)("%s", (_name, page, event, outcome) => {
+    expect(outcomeOf(step(page, event, moment))).toBe(outcome);
+  });
+});
+
+it("waits longer from attempt to attempt, at most 30 s", () => {
+  const pauses = [0, 1, 2, 3, 4].map((attempts) => {
+    return after({ ...tired, attempts }, found(done)).dueAt! - now;
+  });
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
+});
+
+it("shows what was said here, and an answer as far as it has come", () => {
+  const part = answered("a9", "Yes, for");
+  const following = after(taken, ended(passing, 1), found(taker));
+  expect(shownMessages(pausing, [])).toEqual([hi, hello, more]);
+  expect(shownMessages(following, [hi, hello, more, part])).toEqual([hi, hello, more, part]);
+  expect(shownMessages(following, [hi, hello])).toEqual([hi, hello, more]);
+  expect(shownMessages(opened(done), [hi, hello, part])).toEqual([hi, hello]);
+});
