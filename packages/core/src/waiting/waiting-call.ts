@@ -1,4 +1,3 @@
-import { isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
 
 /** Why a call waits, as records say it. */
@@ -178,11 +177,14 @@ export interface WaitingResult {
 
 /** The waiting call that a tool's result stands for; `undefined` for any other value. */
 export function waitingCallOf(value: unknown): WaitingCall | undefined {
-  const meta = isRecord(value) ? value["_meta"] : undefined;
-  const call = isRecord(meta) && Object.hasOwn(meta, waitingKey) ? meta[waitingKey] : undefined;
-  return isRecord(call) && typeof call["id"] === "string"
-    ? (call as unknown as WaitingCall)
-    : undefined;
+  const call = memberOf(memberOf(value, "_meta"), waitingKey);
+  return typeof memberOf(call, "id") === "string" ? (call as WaitingCall) : undefined;
+}
+
+// Not `isRecord`, which would bring a page all of core's main module.
+function memberOf(value: unknown, key: string): unknown {
+  const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+  return isThere ? (value as Record<string, unknown>)[key] : undefined;
 }
 
 /** The members of a result in which a mark would be read, or would get to code that reads it. */
