@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { request } from "node:http";
 import {
   Client,
   type ClientOptions,
@@ -141,4 +143,17 @@ describe("a fault", () => {
     await expect(order("rice")).rejects.toThrow("header is required");
     expect(server.ledger.map(({ input }) => input.item)).toEqual(["tea", "milk"]);
   });
+
+  test.each(["http://HOST/mcp", "//HOST/mcp", "/\\HOST/mcp"])(
+    "asks its own server alone, also for %s",
+    async (line) => {
+      const [own, other] = [await startServer(), await startServer()];
+      const proxy = await createFaultyProxy({ target: own.url });
+      onTestFinished(() => proxy.close());
+      const path = line.replace("HOST", new URL(other.url).host);
+      const sent = request(proxy.url, { path }, (answer) => answer.resume());
+      await once(sent.end(), "close");
+      expect([own.requests.length, other.requests.length]).toEqual([1, 0]);
+    },
+  );
 });

@@ -122,18 +122,27 @@ async function write({ status, headers, body }: Response, outgoing: ServerRespon
 /** Each side's own connection decides about these. */
 const hopByHop = ["connection", "keep-alive", "transfer-encoding"];
 
-/** Hands a request on as it came to the server at `target`, whose path takes the place of `/mcp`. */
+/**
+ * Hands a request on as it came to the server at `target`, whose path takes the place of `/mcp`. A client that names
+ * another host in its request line means that server all the same.
+ */
 async function handOn(
   incoming: IncomingMessage,
   body: Buffer,
   target: URL,
   signal: AbortSignal,
 ): Promise<Response> {
-  const url = new URL((incoming.url ?? "/").replace(/^\/mcp/, target.pathname), target);
+  const asked = incoming.url ?? "/";
+  const { pathname, search } = new URL(
+    asked.startsWith("/") ? `${target.origin}${asked}` : asked,
+    target,
+  );
+  const path = pathname.replace(/^\/mcp/, () => target.pathname) + search;
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     // A kept connection may end while it is taken: a fault that nobody asked for.
     const headers = { ...incoming.headers, host: target.host, connection: "close" };
-    const sent = send(url, { agent: false, method: incoming.method, headers, signal }, resolve);
+    const options = { agent: false, method: incoming.method, headers, signal, path };
+    const sent = send(target, options, resolve);
     sent.on("error", reject).end(body);
   });
   const headers = new Headers();
