@@ -31,7 +31,7 @@ import {
   withoutRefused,
 } from "../wire/json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
-import { scrubError, scrubStrings } from "../wire/scrub-session-id.ts";
+import { scrubError, scrubFailure, scrubStrings } from "../wire/scrub-session-id.ts";
 import { receiveMessage } from "./server-requests.ts";
 
 /** The edit of a message from the server: a replaced part, withholding it, or none. */
@@ -210,6 +210,10 @@ function createReader(context: SessionContext, session: () => LiveSession, named
       const isInSlot = observe(answer, pending);
       if (isInSlot) {
         const result = leftInSlot(answer.result!, request);
+        return result === answer.result ? answer : { ...answer, result };
+      }
+      if (answer.result !== undefined) {
+        const result = secrets().reduce(scrubFailure, answer.result);
         return result === answer.result ? answer : { ...answer, result };
       }
       if (answer.error === undefined) return answer;

@@ -153,6 +153,11 @@ const error = (id: string, fields: object) => ({
 const escaped = (text: string) =>
   text.replaceAll(/./g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
 
+const failed = (session: string, isError: boolean) => ({
+  ...{ isError, content: [{ type: "text", text: `no ${session}` }] },
+  structuredContent: { [session]: [session] },
+});
+
 describe("a server that repeats the id", () => {
   const echoes: [name: string, HostileAnswer][] = [
     [
@@ -217,5 +222,29 @@ describe("a server that repeats the id", () => {
     // Looks for the id in everything that there is to print.
     const outcome = await callHostile(answer);
     expect(outcome.seen).not.toBe("result");
+  });
+
+  test.each([false, true])(
+    "in the result of a tool that failed shows it to nobody: events %s",
+    async (isStream) => {
+      const outcome = await callHostile((response, id, session) => {
+        const answer = { jsonrpc: "2.0", id, result: failed(session, true) };
+        if (!isStream) return sendJson(response, 200, answer);
+        startEvents(response);
+        response.end(eventText(answer));
+      });
+      expect(outcome.messages).toMatchObject([{ result: failed("[session id]", true) }]);
+    },
+  );
+
+  test("in the result of a tool that succeeded is left alone", async () => {
+    const server = await startMcpServer();
+    const { client } = startStep(server, { snapshot: await saveSession(server) });
+    server.use(({ message }, response) => {
+      const result = failed(server.sessionIds[0]!, false);
+      sendJson(response, 200, { jsonrpc: "2.0", id: message.id, result });
+    });
+    const { result } = await client.request("tools/call");
+    expect(result).toEqual(failed("secret-session-1", false));
   });
 });

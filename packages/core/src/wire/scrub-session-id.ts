@@ -1,4 +1,4 @@
-import { isRecord } from "../base/json-values.ts";
+import { isRecord, sameJson } from "../base/json-values.ts";
 import { createScrubber, scrubJson } from "../base/scrub-text.ts";
 
 const scrubber = (sessionId: string) => createScrubber([sessionId], "[session id]");
@@ -26,6 +26,14 @@ export function scrubSessionId(body: string, sessionId: string): string {
 /** The same for the `error` of a JSON-RPC message, in any shape. */
 export function scrubError<ERROR>(error: ERROR, sessionId: string): ERROR {
   return scrubJson(error, scrubber(sessionId), ["code", "message", "data"]) as ERROR;
+}
+
+/** The same for a result that says that its tool failed. Others are the server's own words. */
+export function scrubFailure<RESULT extends object>(result: RESULT, sessionId: string): RESULT {
+  // A shorter id is a coincidence.
+  if (!("isError" in result) || result.isError !== true || sessionId.length < 4) return result;
+  const scrubbed = scrubJson(result, scrubber(sessionId), Object.keys(result));
+  return sameJson(result, scrubbed) ? result : (scrubbed as RESULT);
 }
 
 /** The same for the headers of an error. */
