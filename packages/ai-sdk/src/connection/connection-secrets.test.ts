@@ -1,17 +1,26 @@
 /** Each secret of a connection, in each form, at each place where text leaves. */
 
 import { fileURLToPath } from "node:url";
-import { inspect } from "node:util";
 import { createMemoryStore } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { escapedForms } from "../../test/escaped-forms.ts";
+import {
+  answers,
+  echoOf,
+  failedWith,
+  kinds,
+  leaksIn,
+  optionsOf,
+  printed,
+  secretOf,
+  startEchoes,
+} from "../../test/echoes.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import { confirm } from "../../../core/test/yes-or-no.ts";
-import { type ReceivedRequest, sendJson, startHttpServer } from "../../../core/test/http-server.ts";
+import type { ReceivedRequest } from "../../../core/test/http-server.ts";
 import { createDurableAgent, createDurableSessions } from "../index.ts";
 import { openTelemetry } from "../opentelemetry/index.ts";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
@@ -29,150 +38,28 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** With all that is escaped somewhere. */
-const secretOf = (kind: string) => `canary-${kind} /+&<='`;
-const basic = btoa(`user:${secretOf("basic")}`);
-const kinds = ["token", "header", "function", "basic", "query", "path", "provided"];
+const logins = {
+  auth: {},
+  // `@ai-sdk/mcp` sends its token.
+  authProvider: {
+    auth: undefined,
+    authProvider: { tokens: () => ({ access_token: secretOf("token"), token_type: "Bearer" }) },
+  } as object,
+};
+const connections = (["session", "stateless"] as const).flatMap((era) =>
+  (["auth", "authProvider"] as const).map((login) => [era, login] as const),
+);
 
-/** Of an error its message, stack, data and causes, whether they are printed or serialized. */
-const printed = (values: readonly unknown[]) =>
-  values
-    .flatMap((value) => [
-      inspect(value, { depth: Infinity, showHidden: true, maxStringLength: null }),
-      JSON.stringify(value),
-      String(value),
-    ])
-    .join("\n");
-
-const leaksIn = (text: string) => [
-  ...new Set([...text.matchAll(/canary-(\w+)/g)].map(([, kind]) => kind)),
-  ...(text.includes(basic) ? ["basic, encoded"] : []),
-];
-
-/** What a server that means no good, or well, repeats of a request. */
-function echoOf({ headers, path, message }: ReceivedRequest): string {
-  const password = atob(String(headers["x-basic"]).replace("Basic ", "")).replace("user:", "");
-  const { key = "" } = message?.params?.arguments ?? {};
-  const names = ["authorization", "x-header", "x-function", "x-basic", "mcp-session-id"];
-  const values = names.map((name) => String(headers[name] ?? ""));
-  return [...values, password, key, path, decodeURIComponent(path)].map(escapedForms).join("\n");
-}
-
-type Reply = object | ((request: ReceivedRequest, echo: string) => object);
-
-/** @param reply members of the answer to a call; or of the HTTP answer: `status`, `text`, `before` */
-async function startEchoes(era: "session" | "stateless", reply: Reply) {
-  const echoed: string[] = [];
-  const server = await startHttpServer((request, response) => {
-    const { method, message } = request;
-    if (method !== "POST" || message.id === undefined) {
-      return void response.writeHead(method === "POST" ? 202 : 405).end();
-    }
-    const give = (answer: object, headers = {}) =>
-      sendJson(response, 200, { jsonrpc: "2.0", id: message.id, ...answer }, headers);
-    const complete = era === "stateless" && { resultType: "complete" };
-    const capabilities = { tools: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
-    switch (message.method) {
-      case "server/discover": {
-        const error = { code: -32601, message: "Method not found" };
-        if (era === "session") return give({ error });
-        const supportedVersions = ["2026-07-28"];
-        return give({ result: { ...complete, supportedVersions, capabilities } });
-      }
-      case "initialize": {
-        const serverInfo = { name: "echoes", version: "1.0.0" };
-        const protocolVersion = "2025-11-25";
-        response.setHeader("mcp-session-id", "canary-session");
-        return give({ result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
-      }
-      // It knows its session: what it refuses is the call's own matter.
-      case "ping":
-        return give({ result: {} });
-      case "tools/list": {
-        const schema = { type: "object", properties: { key: { type: "string" } } };
-        return give({ result: { ...complete, tools: [{ name: "echo", inputSchema: schema }] } });
-      }
-      default: {
-        const echo = echoOf(request);
-        echoed.push(echo);
-        const given = typeof reply === "function" ? reply(request, echo) : reply;
-        const { status, text, before, ...answer } = given as Record<string, any>;
-        if (status) return void response.writeHead(status).end(text);
-        const whole = answer["result"] && { result: { ...complete, ...answer["result"] } };
-        if (!before) return give({ ...answer, ...whole });
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        for (const each of [...before, { id: message.id, ...answer, ...whole }]) {
-          response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", ...each })}\n\n`);
-        }
-        response.end();
-      }
-    }
-  });
-  const query = new URLSearchParams({ api_key: secretOf("query"), page: "1" });
-  const url = `${server.origin}/s/${encodeURIComponent(secretOf("path"))}/mcp?${query}`;
-  return { url, echoed };
-}
-
-function optionsOf(url: string, era: "session" | "stateless") {
-  return {
-    ...{ url, description: "Echoes." },
-    session: era === "session" ? ("stateful" as const) : ("stateless" as const),
-    auth: { getToken: () => ({ token: secretOf("token").replace(" ", "") }) },
-    headers: {
-      "x-header": secretOf("header"),
-      "x-function": () => secretOf("function"),
-      "x-basic": `Basic ${basic}`,
-    },
-    providedArguments: { key: () => secretOf("provided") },
-  };
-}
-
-const failedWith = (echo: string) => ({
-  result: {
-    ...{ isError: true, content: [{ type: "text", text: echo }] },
-    structuredContent: { [echo]: [echo] },
-  },
-});
-const log = (echo: string) => ({
-  method: "notifications/message",
-  params: { level: "error", data: { [echo]: echo } },
-});
-
-/** How a call fails; what is then seen is all that the application, its model and its operators get. */
-const answers: [string, (request: ReceivedRequest, echo: string) => object][] = [
-  ["an HTTP refusal", (_, text) => ({ status: 400, text })],
-  ["a refusal of the credentials", (_, text) => ({ status: 403, text })],
-  ["a failure of the server", (_, text) => ({ status: 500, text })],
-  [
-    "a refusal in JSON",
-    ({ message }, echo) => ({
-      status: 400,
-      text: JSON.stringify({ jsonrpc: "2.0", id: message.id, error: { code: 1, message: echo } }),
-    }),
-  ],
-  ["a JSON-RPC error", (_, echo) => ({ error: { code: -32000, message: echo, data: [echo] } })],
-  ["a result with isError", (_, echo) => failedWith(echo)],
-  ["a result with isError, on a stream", (_, echo) => ({ ...failedWith(echo), before: [] })],
-  // A connection without a slot has no such event.
-  ["a notification", (_, echo) => ({ ...failedWith("no"), before: [log(echo)] })],
-  [
-    "progress",
-    ({ message }, echo) => {
-      const { progressToken } = message.params["_meta"] ?? {};
-      const params = { progressToken, progress: 1, message: echo };
-      return { ...failedWith("no"), before: [{ method: "notifications/progress", params }] };
-    },
-  ],
-];
-
-describe.each(["session", "stateless"] as const)("a connection of the era %s", (era) => {
-  const said = answers.filter(([name]) => era === "session" || name !== "a notification");
+describe.each(connections)("a connection of the era %s with %s", (era, login) => {
+  const unheard = era === "session" ? [] : ["a notification"];
+  if (login === "authProvider" && era === "stateless") unheard.push("progress");
+  const said = answers.filter(([name]) => !unheard.includes(name));
   test.each(said)("keeps its secrets when the server repeats them in %s", async (_, reply) => {
     const { url, echoed } = await startEchoes(era, reply);
     const seen: unknown[] = [];
     const keep = async (work: Promise<unknown>) => void seen.push(await work.catch((e) => e));
     const options = {
-      ...optionsOf(url, era),
+      ...{ ...optionsOf(url, era), ...logins[login] },
       onProgress: (progress: object) => seen.push(progress),
     };
     for (const isHeard of [true, false]) {
@@ -196,7 +83,9 @@ describe.each(["session", "stateless"] as const)("a connection of the era %s", (
       events,
       status,
     }));
-    const sent = [...kinds, ...(era === "session" ? ["session"] : [])];
+    const sent = [...kinds, ...(era === "session" ? ["session"] : [])].filter(
+      (kind) => login === "auth" || kind !== "proof",
+    );
     expect(leaksIn(echoed.join("\n"))).toEqual(expect.arrayContaining(sent));
     const text = printed([...seen, ...ofSpans, ...output]);
     expect(text.includes("[redacted]")).toBe(true);
@@ -230,7 +119,9 @@ describe("a call that waits keeps the secrets of its connection", () => {
         const said = reply(request, `${ofCall}\n${echo}`);
         return { result: { resultType: "complete", ...task, ...said } };
       }
-      ofCall = echo;
+      // No record keeps what an earlier step has sent: its proof is used up.
+      const { dpop: _, ...headers } = request.headers;
+      ofCall = echoOf({ ...request, headers });
       return name === "the result of a leg"
         ? { result: { resultType: "input_required", inputRequests: { confirm: question } } }
         : { result: { resultType: "task", ...task, status: "working" } };

@@ -27,6 +27,7 @@ import {
 } from "../connection/connection-secrets.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { ask, createCredentials, createOwnTime } from "./credentials.ts";
+import { withNotedTokens } from "./noted-tokens.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -64,11 +65,11 @@ export function createConnectionFetch(
   const resource = { url: url.href, sessionId };
   const inOwnTime = createOwnTime(context, connectTimeoutMs({ options }), paused);
   const credentials = createCredentials(options, context, resource, { now, inOwnTime });
-  const authProvider = once(async () =>
-    typeof options.authProvider === "function"
-      ? await options.authProvider(context)
-      : options.authProvider,
-  );
+  const authProvider = once(async () => {
+    const { authProvider: own } = options;
+    const given = typeof own === "function" ? await own(context) : own;
+    return given && withNotedTokens(given, secrets);
+  });
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   let initializeStatus: number | undefined;
   secrets.add(...secretsOfUrl(url));
