@@ -1,4 +1,4 @@
-import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
+import { abortable, maxTimerMs, scrubJson } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
 import { isGraphBubbleUp } from "@langchain/langgraph";
@@ -57,7 +57,11 @@ async function callTool(
     const call = { ...params, arguments: args as typeof params.arguments };
     // The SDK would end every call after a minute. The connection has its own time limit.
     const use = { timeout: noTimeoutMs, ...options, ...(signal && { signal }) };
-    return (await client.callTool(call, resultSchema, use)) as CallToolResult;
+    const { onprogress: tell } = use;
+    const onprogress: typeof tell = (said) =>
+      tell?.(scrubJson(said, connection.secrets.scrub) as typeof said);
+    const heard = { ...use, ...(tell && { onprogress }) };
+    return (await client.callTool(call, resultSchema, heard)) as CallToolResult;
   };
   const { arguments: input } = params;
   const result = await pausingCall({
