@@ -14,4 +14,12 @@ describe("renderTable", () => {
     expect(text).not.toMatch(/[\u001b\r\u202e]/);
     expect(text).toContain("b c");
   });
+
+  test("cuts a cell of any length, whether it is one line or very many", () => {
+    for (const cell of ["x".repeat(1_000_000), "x\n".repeat(1_000_000)]) {
+      const text = renderTable([["a", cell]], { width: 80 });
+      expect(text).toContain("…");
+      expect(text.match(/x/g)!.length).toBeLessThanOrEqual(1_000);
+    }
+  });
 });

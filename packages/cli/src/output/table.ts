@@ -4,6 +4,8 @@ import Table from "cli-table3";
 /** The width where there is no terminal. */
 const widthOfPaper = 100;
 const narrowestColumn = 16;
+/** In characters: wrapping takes time by the square of it, and a server may say anything. */
+const longestCell = 1_000;
 
 export interface TableOptions {
   readonly head?: readonly string[];
@@ -13,13 +15,13 @@ export interface TableOptions {
 
 /**
  * Renders rows as a table for people. The last column is wrapped where the table is wider than the terminal.
- * Cells are as they are printed, for their width counts.
+ * Cells are as they are printed, for their width counts; a longer one than 1,000 characters is cut.
  */
 export function renderTable(
   rows: readonly (readonly string[])[],
   { head = [], width = process.stdout.columns ?? widthOfPaper }: TableOptions = {},
 ): string {
-  const cells = rows.map((row) => row.map(plainText));
+  const cells = rows.map((row) => row.map(cut).map(plainText));
   const columns = Math.max(...[head, ...cells].map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) => widthOf(column, [head, ...cells]));
   const others = widths.slice(0, -1).reduce((sum, each) => sum + each, 0);
@@ -35,6 +37,8 @@ export function renderTable(
   table.push(...cells.map((row) => [...row]));
   return table.toString();
 }
+
+const cut = (cell: string) => (cell.length > longestCell ? `${cell.slice(0, longestCell)}…` : cell);
 
 function widthOf(column: number, rows: readonly (readonly string[])[]): number {
   const lines = rows.flatMap((row) => (row[column] ?? "").split("\n"));
