@@ -34,6 +34,9 @@ function atOpen(
   return inTurn(name, "open", ({ front }) => begin(front, { on, times }), options);
 }
 
+const atPages = (name: string, next: string) =>
+  atOpen(name, "tools/list", acts.meets(acts.cursor(next)), { isHidden: true });
+
 /** A step before or after it, the step that meets it, and a step when all is well again. */
 function inTurn(
   name: string,
@@ -113,6 +116,7 @@ const kept: ServerFaultOptions = { chat: { keepsSession: true } };
 export const lasting: ServerFaultOptions = { ...kept, isLasting: true };
 const once: ServerFaultOptions = { isLasting: false, isHidden: true };
 const lost: ServerFaultOptions = { chat: { waits: waitsAfterLoss(shortTimes) } };
+const refusedAll: ServerFaultOptions = { chat: { ...lost.chat, keepsSession: true } };
 
 const faults: Fault<ServerWorld>[] = [
   inTurn("connection refused, at the first step", "open", refused, {}),
@@ -169,9 +173,7 @@ const faults: Fault<ServerWorld>[] = [
     "HTTP 404 to all during a deploy, at calls",
     "call",
     ({ front }) => front.refuse(404, { on: "*" }),
-    {
-      chat: { ...lost.chat, keepsSession: true },
-    },
+    refusedAll,
   ),
   inTurn(
     "HTTP 404 of another meaning, to calls",
@@ -183,9 +185,7 @@ const faults: Fault<ServerWorld>[] = [
     "HTTP 400 about another session",
     "call",
     ({ front }) => front.meet(acts.otherSessionExpired, { on: "*" }),
-    {
-      chat: { ...lost.chat, keepsSession: true },
-    },
+    refusedAll,
   ),
   inTurn("server forgets its sessions", "call", ({ server }) => server.forget(), lost),
   inTurn("server killed and started again", "call", ({ server }) => server.restart(), lost),
@@ -198,8 +198,8 @@ const faults: Fault<ServerWorld>[] = [
   atCall("JSON that is cut off", acts.malformed("cut-json"), kept),
   atCall("byte order mark before an answer of several lines", acts.meets(acts.byteOrderMark), kept),
   atCall("event ids outside Latin-1, then a broken stream", acts.meets(acts.oddEventId), kept),
-  atOpen("the same cursor again and again", "tools/list", acts.meets(acts.cursor("again"))),
-  atOpen("an empty cursor", "tools/list", acts.meets(acts.cursor(""))),
+  atPages("the same cursor again and again", "again"),
+  atPages("an empty cursor", ""),
   atCall("answer to another id", acts.malformed("other-id"), kept),
 ];
 
