@@ -1,6 +1,5 @@
 import type { SessionSlot } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
-import type { Tool } from "ai";
 
 /** The text for the model, unless the definition has another. */
 const defaultText =
@@ -8,9 +7,6 @@ const defaultText =
 
 /** The mark in the `_meta` of the first tool result after a recovery. */
 const metaKey = "durable-mcp/sessionReplaced";
-
-type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
-type ModelOutput = Awaited<ReturnType<ToModelOutput>>;
 
 export interface LossNotice {
   /** For the model. */
@@ -25,11 +21,8 @@ export interface LossNotices {
   take(): LossNotice | undefined;
   /** The result for code: with a mark in its metadata, if a notice is due. */
   mark(result: unknown, toolCallId: string): unknown;
-  /** The result for the model. */
-  tell(
-    toModelOutput: ToModelOutput | undefined,
-    result: Parameters<ToModelOutput>[0],
-  ): Promise<ModelOutput>;
+  /** The text for the model that belongs to a result which was marked; `undefined` for none. */
+  textFor(result: unknown, toolCallId: string): string | undefined;
 }
 
 /**
@@ -59,32 +52,12 @@ export function createLossNotices(
       if (!isCallToolResult(result)) return result;
       return { ...result, _meta: { ...result["_meta"], [metaKey]: true } };
     },
-    async tell(toModelOutput, result) {
-      const { output, toolCallId } = result;
-      const own: ModelOutput = (await toModelOutput?.(result)) ?? { type: "json", value: output };
+    textFor(result, toolCallId) {
       const isMarked =
-        marked.has(toolCallId) || (isCallToolResult(output) && output["_meta"]?.[metaKey] === true);
-      return isMarked && text !== false ? withText(text, own) : own;
+        marked.has(toolCallId) || (isCallToolResult(result) && result["_meta"]?.[metaKey] === true);
+      return isMarked && text !== false ? text : undefined;
     },
   };
-}
-
-function withText(text: string, output: ModelOutput): ModelOutput {
-  const note = { type: "text" as const, text };
-  switch (output.type) {
-    case "content":
-      return { ...output, value: [note, ...output.value] };
-    case "text":
-    case "error-text":
-      return { ...output, value: `${text}\n\n${output.value}` };
-    case "json":
-      return {
-        type: "content",
-        value: [note, { type: "text", text: JSON.stringify(output.value) }],
-      };
-    default:
-      return output;
-  }
 }
 
 function isCallToolResult(

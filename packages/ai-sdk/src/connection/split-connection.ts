@@ -1,6 +1,5 @@
-import type { MCPClient } from "@ai-sdk/mcp";
-import type { ToolSet } from "ai";
-import { withOwnMethods } from "../events/client-errors.ts";
+import type { McpClient } from "../base/mcp-client.ts";
+import { type ClientTools, withOwnMethods } from "../events/client-errors.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import { createLossNotices } from "./loss-notice.ts";
 
@@ -21,7 +20,7 @@ export function splitConnection(
   const notices = both.map(({ lossNotices }) => ({
     takeLossNotice: () => lossNotices?.take() !== undefined,
   }));
-  const clients = new WeakMap<MCPClient, MCPClient>();
+  const clients = new WeakMap<McpClient, McpClient>();
   return {
     ...main,
     lossNotices: createLossNotices(notices, lossNotice),
@@ -44,38 +43,40 @@ export function splitConnection(
   };
 }
 
-type Definitions = Parameters<MCPClient["toolsFromDefinitions"]>;
+/** A client that makes tools, as that of `@ai-sdk/mcp` does. */
+interface MakesTools extends McpClient {
+  toolsFromDefinitions(definitions: unknown, options: unknown): ClientTools;
+  tools(options: unknown): Promise<ClientTools>;
+}
 
 /** The client with the calls of these tools on the client of another connection. */
 function splitClient(
-  client: MCPClient,
+  client: McpClient,
   aside: LiveConnection,
   names: readonly string[],
-): MCPClient {
-  const splitTools = (tools: ToolSet, [definitions, options]: Definitions): ToolSet => {
-    const entries = Object.entries(tools).map(([name, tool]) => {
-      if (!names.includes(name)) return [name, tool] as const;
-      const execute: NonNullable<typeof tool.execute> = async (input, use) => {
-        const other = await aside.client();
-        const others = other.toolsFromDefinitions(definitions, options) as ToolSet;
-        return (await others[name]!.execute!(input, use)) as unknown;
-      };
-      return [name, { ...tool, execute }] as const;
-    });
-    return Object.fromEntries(entries) as ToolSet;
-  };
-  const own: Pick<MCPClient, "callTool" | "toolsFromDefinitions" | "tools"> = {
+): McpClient {
+  const makesTools = client as MakesTools;
+  const own: Pick<MakesTools, "callTool" | "toolsFromDefinitions" | "tools"> = {
     async callTool(options) {
       if (!names.includes(options.name)) return await client.callTool(options);
       const other = await aside.client();
       return await other.callTool(options);
     },
-    toolsFromDefinitions: ((...given: Definitions) =>
-      splitTools(client.toolsFromDefinitions(...given) as ToolSet, given)) as never,
-    tools: (async (options: Definitions[1]) => {
-      const listed = await client.listTools();
-      return own.toolsFromDefinitions(listed, options);
-    }) as never,
+    toolsFromDefinitions(...given) {
+      const tools = makesTools.toolsFromDefinitions(...given);
+      const entries = Object.entries(tools).map(([name, tool]) => {
+        if (!names.includes(name)) return [name, tool] as const;
+        const execute = async (...call: unknown[]) => {
+          const other = (await aside.client()) as MakesTools;
+          return await other.toolsFromDefinitions(...given)[name]!.execute!(...call);
+        };
+        return [name, { ...tool, execute }] as const;
+      });
+      return Object.fromEntries(entries);
+    },
+    async tools(options) {
+      return own.toolsFromDefinitions(await client.listTools(), options);
+    },
   };
-  return withOwnMethods(client, own);
+  return withOwnMethods(makesTools, own);
 }

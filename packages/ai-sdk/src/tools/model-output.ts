@@ -1,7 +1,8 @@
 import { waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
-import type { FlexibleSchema, ToolResultPart } from "ai";
+import type { FlexibleSchema, Tool, ToolResultPart } from "ai";
 import { ownField } from "../base/own-field.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 
 /** A tool's result as the model gets it. */
 export type ModelOutput = ToolResultPart["output"];
@@ -112,4 +113,44 @@ function contentPart(block: unknown): ContentPart {
     // A part of AI SDK 7, whose client this is.
     return { type: "file", mediaType, data: { type: "data", data } };
   return { type: "text", text: JSON.stringify(block) };
+}
+
+/** What the model is told of a connection's result, if it is not what the client's tool says. */
+export function toldOutput(
+  { lossNotices }: Pick<LiveConnection, "lossNotices">,
+  { toModelOutput }: Tool,
+  mayWait: boolean,
+): Tool["toModelOutput"] {
+  const told: Tool["toModelOutput"] =
+    lossNotices &&
+    (async (result) => {
+      const { output, toolCallId } = result;
+      const own = (await toModelOutput?.(result)) ?? ({ type: "json", value: output } as const);
+      const text = lossNotices.textFor(output, toolCallId);
+      return text === undefined ? own : withNote(text, own);
+    });
+  if (!mayWait) return told;
+  return (result) => {
+    if (waitingCallOf(result.output)) return waitingModelOutput(result.output as WaitingResult);
+    return told?.(result) ?? toModelOutput?.(result) ?? plainModelOutput(result.output);
+  };
+}
+
+/** A tool's result for the model, with a note before it. */
+function withNote(text: string, output: ModelOutput): ModelOutput {
+  const note = { type: "text" as const, text };
+  switch (output.type) {
+    case "content":
+      return { ...output, value: [note, ...output.value] };
+    case "text":
+    case "error-text":
+      return { ...output, value: `${text}\n\n${output.value}` };
+    case "json":
+      return {
+        type: "content",
+        value: [note, { type: "text", text: JSON.stringify(output.value) }],
+      };
+    default:
+      return output;
+  }
 }

@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { ToolSet } from "ai";
+import { ownField } from "../base/own-field.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { collisionInWords } from "../events/application-event.ts";
 
@@ -57,19 +57,22 @@ export function connectionOf(tool: object): string | undefined {
   return connections.get(tool);
 }
 
-/** The tools of a connection under their names for the model. */
+/** Tools as a framework has them, by their names for the model. */
+export type ToolsByName<TOOL extends object = any> = Record<string, TOOL>;
+
+/** The tools of a connection. */
 export interface ConnectionSet {
   readonly connection: string;
-  readonly tools: ToolSet;
+  readonly tools: ToolsByName;
   /** Whether there is only a stand-in for the connection's tools. @default false */
   readonly isDown?: boolean | undefined;
 }
 
 /** The tools of several connections as one set. @throws as `withoutCollisions` */
-export function mergeTools(sets: readonly ConnectionSet[], options: CollisionOptions): ToolSet {
+export function mergeTools(sets: readonly ConnectionSet[], options: CollisionOptions): ToolsByName {
   const listed = sets.flatMap(({ connection, tools, isDown }) =>
     Object.entries(tools).map(([name, value]) => {
-      const { toolName = name } = (value.metadata ?? {}) as { toolName?: string };
+      const { toolName = name } = (ownField(value, "metadata") ?? {}) as { toolName?: string };
       if (!isDown) connections.set(value, connection);
       return { name, connection, tool: toolName, value };
     }),

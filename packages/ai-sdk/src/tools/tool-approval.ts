@@ -1,13 +1,12 @@
-import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
-import type { Tool } from "ai";
+import type { CallToolResult } from "../base/mcp-client.ts";
 import { type CallEnvelope, isSameTool, type JudgedTool } from "../connection/call-envelope.ts";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
 
-/** The use for which a call may need an approval. AI SDK gives it to a tool. */
+/** The use for which a call may need an approval, as AI SDK gives it to a tool. */
 interface ApprovalUse {
   readonly toolCallId?: string | undefined;
   readonly messages?: readonly unknown[] | undefined;
@@ -28,9 +27,9 @@ export function createToolApproval(connection: LiveConnection, tool: JudgedTool)
       ? async (input: unknown, use: ApprovalUse) =>
           (await judge(connection, now(), input, use)).type === "user-approval"
       : approval;
-  const fixed: Pick<Tool, "needsApproval"> = needsApproval === undefined ? {} : { needsApproval };
   return {
-    fixed,
+    /** What the tool has from the start. */
+    fixed: needsApproval === undefined ? {} : { needsApproval },
     /** The result of a call that the application denies. */
     denial: async (input: unknown, use?: ApprovalUse) =>
       await refuse(connection, now(), { input, use }),

@@ -7,7 +7,7 @@ import type { CallEnvelope, JudgedTool } from "../connection/call-envelope.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
-import { signedInResult } from "../tools/stand-in-tool.ts";
+import { signedInResult } from "../tools/stand-in-words.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
 import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 
