@@ -1,16 +1,16 @@
 // Connections: what is declared.
 export {
+  type ConnectionStart,
+  type ConnectionToolSchemas,
   defineMcpClientConnection,
-  type McpClientConnection,
-} from "./connection/define-connection.ts";
-export { fromMcpServers, type McpServersOptions } from "./configuration/from-mcp-servers.ts";
+  fromMcpServers,
+  type McpClientConnectionOptions,
+  type McpServersOptions,
+  type StatefulSessionOptions,
+} from "./client/define-connections.ts";
+export type { McpClientConnection } from "./connection/define-connection.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
 export type { ConnectionContext } from "./connection/connection-context.ts";
-export type {
-  ConnectionStart,
-  McpClientConnectionOptions,
-  StatefulSessionOptions,
-} from "./connection/connection-options.ts";
 export type {
   ConnectionToken,
   GetToken,
@@ -21,7 +21,6 @@ export type {
   ToolApprovalCall,
   ToolApprovalStatus,
   ToolCallContext,
-  ConnectionToolSchemas,
   ProvidedArgument,
   ProvidedArgumentContext,
 } from "./connection/tool-options.ts";

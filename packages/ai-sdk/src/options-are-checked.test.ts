@@ -20,7 +20,7 @@ import {
   withConnections,
 } from "./index.ts";
 import { openTelemetry } from "./opentelemetry/index.ts";
-import { defineMcpStdioConnection } from "./stdio/index.ts";
+import { defineMcpStdioConnection } from "./stdio.ts";
 
 // Only to see with which schema each function checks its options. Test files share modules, so this one loads its own.
 vi.hoisted(() => vi.resetModules());

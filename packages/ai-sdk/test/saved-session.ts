@@ -1,5 +1,4 @@
-import type { McpClientConnectionOptions } from "../src/connection/connection-options.ts";
-import { defineMcpClientConnection } from "../src/connection/define-connection.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../src/index.ts";
 import { startNotebookServer } from "./notebook-server.ts";
 import { type AgentSession, callForText, startApplication } from "./step.ts";
 

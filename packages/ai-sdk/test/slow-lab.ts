@@ -3,9 +3,11 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import type { WaitingCall, WaitingLimits } from "@durable-mcp/core/waiting";
 import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import type { ModelMessage } from "ai";
-import type { McpClientConnectionOptions } from "../src/connection/connection-options.ts";
-import { defineMcpClientConnection } from "../src/connection/define-connection.ts";
-import { createDurableSessions } from "../src/sessions/create-durable-sessions.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../src/index.ts";
 import { collectEvents } from "./collect-events.ts";
 import { type SlowKind, startSlowServer } from "./slow-server.ts";
 import { alice } from "./step.ts";

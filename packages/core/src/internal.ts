@@ -73,6 +73,7 @@ export {
 export { isSafeQuestion, urlsWanted } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
+export type { JsonRpcMessage } from "./wire/json-rpc.ts";
 export { mayMention, methodNotFoundAnswer, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";

@@ -10,12 +10,12 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
-import type { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 import {
+  createConnectionProvider,
+  type createDurableSessions,
   defineMcpClientConnection,
-  type McpClientConnection,
-} from "../connection/define-connection.ts";
+} from "../index.ts";
+import { type McpClientConnection } from "../connection/define-connection.ts";
 import type { DurableAgentSession } from "./agent-sessions.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";

@@ -13,8 +13,7 @@ import { type AskingServer, startAskingServer, yes } from "../../test/asking-ser
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice, bob } from "../../test/step.ts";
 import { takeAnswer } from "../../test/ui-chunks.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";

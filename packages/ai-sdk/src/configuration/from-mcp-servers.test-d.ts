@@ -5,7 +5,7 @@ import {
   type McpClientConnection,
   type McpConnection,
 } from "../index.ts";
-import { fromMcpServers as fromAllMcpServers } from "../stdio/index.ts";
+import { fromMcpServers as fromAllMcpServers } from "../stdio.ts";
 
 test("fromMcpServers takes what JSON.parse gives, and its connections fit a provider", () => {
   const http = fromMcpServers(JSON.parse("{}"), {

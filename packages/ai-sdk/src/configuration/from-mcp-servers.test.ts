@@ -7,7 +7,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createConnectionProvider, fromMcpServers, type McpSessionError } from "../index.ts";
-import { fromMcpServers as fromAllMcpServers } from "../stdio/index.ts";
+import { fromMcpServers as fromAllMcpServers } from "../stdio.ts";
 
 const url = "https://mcp.test/mcp";
 const auth = () => "token";

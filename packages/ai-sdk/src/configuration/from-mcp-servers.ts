@@ -2,15 +2,10 @@ import { McpSessionError } from "@durable-mcp/core";
 import { invalid, isRecord } from "@durable-mcp/core/internal";
 import * as z from "zod/mini";
 import { checkOptions, flag, names, someObject, text } from "../base/check-options.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import {
-  defineMcpClientConnection,
-  type McpClientConnection,
-} from "../connection/define-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 
 /** How a configuration of MCP servers is read. */
-export interface McpServersOptions<OVERRIDES = Partial<McpClientConnectionOptions>> {
+export interface McpServersOptions<OVERRIDES> {
   /**
    * The values of `${NAME}`, by name: `process.env`, or only what the configuration may read. They are
    * substituted in all fields but `description`. `${NAME:-text}` has a default. @default none
@@ -54,28 +49,6 @@ const entrySchemas = {
 /** Approvals of other clients, which write them into each entry. */
 const approvals = ["alwaysAllow", "autoApprove"];
 
-/**
- * Declares the servers of an `mcpServers` configuration, as Claude, Cursor, VS Code and others have it.
- * Entries with a `command` need `fromMcpServers` of `@durable-mcp/ai-sdk/stdio`.
- *
- * @param configuration `{ mcpServers: { name: { url, headers } } }`, or `{ servers: … }`. An entry with
- *   `disabled: true` is left out
- *
- * @example
- * fromMcpServers(JSON.parse(await readFile("mcp.json", "utf8")), {
- *   variables: { GITHUB_TOKEN: process.env.GITHUB_TOKEN },
- *   overrides: { github: { session: "stateful" } },
- * })
- *
- * @throws {McpSessionError} `CONNECTION_INVALID`, naming the entry and the field
- */
-export function fromMcpServers(
-  configuration: unknown,
-  options: McpServersOptions = {},
-): Record<string, McpClientConnection> {
-  return readMcpServers(configuration, options, { http: defineMcpClientConnection });
-}
-
 /** What makes the definitions. */
 interface Definers<CONNECTION> {
   readonly http: (options: any) => CONNECTION;
@@ -83,7 +56,11 @@ interface Definers<CONNECTION> {
   readonly stdio?: (options: any) => CONNECTION;
 }
 
-/** @throws {McpSessionError} `CONNECTION_INVALID`, naming the entry and the field */
+/**
+ * Declares the servers of an `mcpServers` configuration.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the entry and the field
+ */
 export function readMcpServers<CONNECTION extends McpConnection>(
   configuration: unknown,
   options: McpServersOptions<object>,
@@ -170,7 +147,7 @@ const parts = /^(?<name>(?:[A-Za-z]+:)?[A-Za-z_][\w.-]*)(?::-(?<fallback>.*))?$/
 /** A value of an entry, whose texts have the values of their variables. */
 function substitute(
   value: unknown,
-  variables: NonNullable<McpServersOptions["variables"]>,
+  variables: NonNullable<McpServersOptions<object>["variables"]>,
   field: string,
 ): unknown {
   if (Array.isArray(value)) {

@@ -1,6 +1,6 @@
-import type { CallToolResult } from "@ai-sdk/mcp";
 import { compareTools, isRecord, randomToken, serverLimits } from "@durable-mcp/core/internal";
 import type { CallNotes, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
+import type { CallToolResult } from "../base/mcp-client.ts";
 import type { ObserveProgress } from "./call-progress.ts";
 
 /** A tool as a connection's `approval` sees it, by the server's name. */

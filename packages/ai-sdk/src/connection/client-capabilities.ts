@@ -1,5 +1,5 @@
-import { type ElicitationRequest, ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
 import { isRecord, isSafeQuestion, sameJson, urlsWanted } from "@durable-mcp/core/internal";
+import type { ClientConfig, ElicitationRequest } from "../base/mcp-client.ts";
 import type { ConnectionClientInfo } from "./connection-options.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
@@ -22,7 +22,7 @@ export function clientInfo({
   return client;
 }
 
-/** The same, with the capabilities, in the words of `createMCPClient`. */
+/** The same, with the capabilities. */
 export function clientDescription(options: ClientOptions) {
   const { name, version } = clientInfo(options);
   return { clientName: name, version, capabilities: clientCapabilities(options) };
@@ -45,18 +45,19 @@ function covers(made: unknown, declared: unknown): boolean {
   return Object.entries(declared).every(([name, value]) => covers(made[name], value));
 }
 
-/** Makes a client answer elicitations with its definition's function. The limits of calls stand still meanwhile. */
+/** Answers elicitations with a definition's function. The limits of calls stand still meanwhile. */
 export function answerElicitations(
-  client: MCPClient,
   { onElicitation }: ClientOptions,
   context: ConnectionContext,
   { paused }: PausableLimits,
-): void {
-  if (onElicitation === undefined) return;
-  client.onElicitationRequest(ElicitationRequestSchema, async (request) => {
-    if (isSafeQuestion(request)) return await paused(() => onElicitation(request, context));
-    throw new Error("The URL must begin with http: or https:, without a user name or password.");
-  });
+): Pick<ClientConfig, "onElicitation"> {
+  if (onElicitation === undefined) return {};
+  return {
+    async onElicitation(request) {
+      if (isSafeQuestion(request)) return await paused(() => onElicitation(request, context));
+      throw new Error("The URL must begin with http: or https:, without a user name or password.");
+    },
+  };
 }
 
 /**

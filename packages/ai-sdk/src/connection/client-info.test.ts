@@ -4,8 +4,8 @@ import { describingProgram } from "../../test/describing-program.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook, startNotes } from "../../test/saved-session.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { createConnectionProvider } from "../index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 const client = { name: "shop", version: "2.3.4" };
 const own = { name: "durable-mcp", version: "1.0.0" };

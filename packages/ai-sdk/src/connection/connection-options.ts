@@ -1,12 +1,12 @@
-import type {
-  ElicitationRequest,
-  ElicitResult,
-  MCPClient,
-  MCPClientCapabilities,
-  OAuthClientProvider,
-} from "@ai-sdk/mcp";
 import type { RefusedAnswer, SessionLoss, ToolListOptions } from "@durable-mcp/core";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import type {
+  ClientCapabilities,
+  ElicitationRequest,
+  ElicitResult,
+  LoginProvider,
+  McpClient,
+} from "../base/mcp-client.ts";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
 import type {
@@ -41,7 +41,7 @@ export interface ConnectionOptions<
    * Client capabilities to declare. Over HTTP, sampling, elicitation and roots need an open stream, and
    * get it.
    */
-  readonly capabilities?: MCPClientCapabilities | undefined;
+  readonly capabilities?: ClientCapabilities | undefined;
   /**
    * The client's name and version, which the server reads in `initialize`. A kept session goes on under
    * another name without a new handshake. @default { name: "durable-mcp", version: "1.0.0" }
@@ -66,11 +66,11 @@ export interface ConnectionTimeouts {
 }
 
 /** The argument of `session.onStart`. */
-export interface ConnectionStart extends ConnectionContext {
+export interface ConnectionStart<CLIENT = McpClient> extends ConnectionContext {
   /** `"started"`: the first session. `"recovered"`: a session in the place of a lost one. */
   readonly reason: "started" | "recovered";
   /** Talks to the new session; closed when the hook is over. */
-  readonly client: MCPClient;
+  readonly client: CLIENT;
   /** Aborts when the hook takes too long, and when the step's run is disposed of. */
   readonly abortSignal: AbortSignal;
 }
@@ -91,7 +91,7 @@ export type ConnectionResend =
   | ((tool: ResentTool) => boolean);
 
 /** How a session, or a stdio server's process, is prepared, replaced, and reported as lost. */
-export interface SessionReplacementOptions {
+export interface SessionReplacementOptions<CLIENT = McpClient> {
   /**
    * Which requests are sent again when the server has lost the session. `"safe"`: those that the
    * server certainly refused unprocessed, and lists, reads and pings. A list of tools, by the server's
@@ -105,7 +105,7 @@ export interface SessionReplacementOptions {
    * logs in. Runs before the session is saved and before any waiting call goes on. When it fails,
    * the session is ended and the calls fail with `CONNECTION_UNAVAILABLE`. The next call tries again.
    */
-  readonly onStart?: ((start: ConnectionStart) => Awaitable<void>) | undefined;
+  readonly onStart?: ((start: ConnectionStart<CLIENT>) => Awaitable<void>) | undefined;
   /**
    * The note to the model in the first tool result after a lost session was replaced; `false` for
    * none. @default a sentence that says that the server's earlier state is lost
@@ -127,7 +127,9 @@ export interface SessionReplacementOptions {
 }
 
 /** How a stateful connection keeps its session. */
-export interface StatefulSessionOptions extends SessionReplacementOptions {
+export interface StatefulSessionOptions<
+  CLIENT = McpClient,
+> extends SessionReplacementOptions<CLIENT> {
   /** Keeps an MCP session. Required. */
   readonly mode: "stateful";
   /** One session under this id (1 to 256 characters) for all agent sessions of a principal. Needs a store. */
@@ -169,6 +171,8 @@ export interface WaitingOption {
 export interface McpClientConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
+  CLIENT = McpClient,
+  LOGIN = LoginProvider,
 >
   extends ConnectionOptions<SCHEMAS, PREFIX>, WaitingOption {
   /** The server's Streamable HTTP endpoint. */
@@ -177,7 +181,7 @@ export interface McpClientConnectionOptions<
    * Whether one MCP session lasts over all steps of an agent session.
    * @default "stateless"
    */
-  readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
+  readonly session?: "stateless" | "stateful" | StatefulSessionOptions<CLIENT> | undefined;
   /**
    * Whether steps keep the server's discovery, its lists, and the handshake of a server without sessions. Then
    * a later step's call is its only request. `"server"`: as long as the server allows. `{ pinMs }`: for that
@@ -194,10 +198,7 @@ export interface McpClientConnectionOptions<
    * OAuth, which `@ai-sdk/mcp` carries out. A function, when each principal has tokens of its own,
    * is called once a step.
    */
-  readonly authProvider?:
-    | OAuthClientProvider
-    | ((context: ConnectionContext) => Awaitable<OAuthClientProvider>)
-    | undefined;
+  readonly authProvider?: LOGIN | ((context: ConnectionContext) => Awaitable<LOGIN>) | undefined;
   /** Headers for every request to the server, or a function of them. Functions are called once a step. */
   readonly headers?:
     | ConnectionHeaders

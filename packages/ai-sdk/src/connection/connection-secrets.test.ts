@@ -21,11 +21,10 @@ import {
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import { confirm } from "../../../core/test/yes-or-no.ts";
 import type { ReceivedRequest } from "../../../core/test/http-server.ts";
-import { createDurableAgent, createDurableSessions } from "../index.ts";
+import { createDurableAgent, createDurableSessions, defineMcpClientConnection } from "../index.ts";
 import { openTelemetry } from "../opentelemetry/index.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 import { secretsOfUrl } from "./connection-secrets.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
 
 const { spans, reset } = collectSpans();
 const output: unknown[] = [];

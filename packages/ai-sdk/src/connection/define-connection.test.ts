@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { defineMcpClientConnection } from "./define-connection.ts";
+import { defineMcpClientConnection } from "../index.ts";
 
 const valid = { url: "https://mcp.test/mcp", description: "A notebook." };
 const define = (options: object) => defineMcpClientConnection(options as never);

@@ -1,6 +1,7 @@
 import { isRecord } from "@durable-mcp/core/internal";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import { isPromise } from "../base/check-options.ts";
+import type { ClientOpener } from "../base/mcp-client.ts";
 import type { JudgedTool } from "./call-envelope.ts";
 import type {
   ConnectionResend,
@@ -12,41 +13,55 @@ import type {
 import { checkDefinition, clientConnectionSchema } from "./connection-schemas.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 
-/** A declared MCP server. Made by `defineMcpClientConnection`. */
+/** A declared MCP server. Made by `defineMcpClientConnection`, with clients of any package. */
 export interface McpClientConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
 > {
   readonly type: "mcp-client";
-  readonly options: McpClientConnectionOptions<SCHEMAS, PREFIX>;
+  readonly options: McpClientConnectionOptions<SCHEMAS, PREFIX, any, any>;
+  /** Makes its clients. @internal */
+  readonly [clientOpener]: ClientOpener;
 }
+
+/** The key under which a definition has what makes its clients. It is the same symbol in each copy of this package. */
+export const clientOpener: unique symbol = Symbol.for(
+  "durable-mcp.clientOpener",
+) as unknown as typeof clientOpener;
+
+/** What is declared of a server. */
+export type DeclaredServer = Pick<McpClientConnection, "options">;
 
 /**
  * Declares an MCP server that agents connect to over Streamable HTTP.
  *
- * @example
- * defineMcpClientConnection({
- *   url: "http://localhost:8931/mcp",
- *   description: "A browser that stays open between steps.",
- *   session: "stateful",
- * })
- *
+ * @param opener makes its clients
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
  */
 export function defineMcpClientConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
   const PREFIX extends ToolNamePrefix = undefined,
->(options: McpClientConnectionOptions<SCHEMAS, PREFIX>): McpClientConnection<SCHEMAS, PREFIX> {
+>(
+  options: McpClientConnectionOptions<SCHEMAS, PREFIX, any, any>,
+  opener: ClientOpener,
+): McpClientConnection<SCHEMAS, PREFIX> {
+  return Object.freeze({ type: "mcp-client", ...declareServer(options), [clientOpener]: opener });
+}
+
+/** Declares a server without clients. @throws as `defineMcpClientConnection` */
+export function declareServer<OPTIONS extends McpClientConnectionOptions<any, any, any, any>>(
+  options: OPTIONS,
+): { readonly options: OPTIONS } {
   checkDefinition(clientConnectionSchema, options);
   for (const value of Object.values(options.headers ?? {})) {
     // Its first use tells of a rejection, and may be much later.
     if (isPromise(value)) value.then(undefined, () => undefined);
   }
-  return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
+  return { options: Object.freeze({ ...options }) };
 }
 
 /** The URL of the server, in the form of snapshots. */
-export function endpointOf({ options }: McpClientConnection): string {
+export function endpointOf({ options }: DeclaredServer): string {
   return new URL(options.url).href;
 }
 
@@ -58,7 +73,7 @@ export function isStateful({ options }: McpClientConnection): boolean {
 /** The options of a stateful connection's session. */
 export function sessionOptions({
   options: { session },
-}: McpClientConnection): Omit<StatefulSessionOptions, "mode"> {
+}: DeclaredServer): Omit<StatefulSessionOptions, "mode"> {
   return typeof session === "object" ? session : {};
 }
 
@@ -68,7 +83,7 @@ export function startTimeoutMs({ options }: McpClientConnection): number {
 }
 
 /** For the handshake, and for listing tools. */
-export function connectTimeoutMs({ options }: Pick<McpClientConnection, "options">): number {
+export function connectTimeoutMs({ options }: DeclaredServer): number {
   return options.timeouts?.connectMs ?? 10_000;
 }
 
@@ -83,7 +98,7 @@ export function callTimeoutMs({
 }
 
 /** The longest time for which a call may wait for a word of its server. */
-export function silenceMs({ options }: Pick<McpClientConnection, "options">): number {
+export function silenceMs({ options }: DeclaredServer): number {
   return Math.max(callTimeoutMs({ options }) ?? Infinity, options.timeouts?.answerMs ?? 0);
 }
 

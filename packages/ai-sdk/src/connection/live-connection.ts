@@ -1,7 +1,7 @@
-import type { MCPClient } from "@ai-sdk/mcp";
 import type { Principal } from "@durable-mcp/core";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import { type listedTools, within } from "@durable-mcp/core/internal";
+import type { McpClient } from "../base/mcp-client.ts";
 import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionSecrets } from "./connection-secrets.ts";
@@ -167,7 +167,7 @@ export interface LiveConnection {
    * The live client; connects on first use. A failure is not kept. After a new session has
    * negotiated another version or other capabilities, it is another client.
    */
-  client(): Promise<MCPClient>;
+  client(): Promise<McpClient>;
   /**
    * Opens a client of another package that lasts as long as this connection's own client. It calls `open`
    * with the connection that owns the client (`openings`).
@@ -211,7 +211,7 @@ export interface LiveConnection {
   /** For reports on the connection, and its restart. */
   readonly manage: ConnectionManagement;
   /** All connected and connecting clients, also of other packages; closed with the connection. */
-  readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
+  readonly openings: Set<Promise<Pick<McpClient, "close">>>;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
   /** Ends sessions that must not outlive the step: that of `session.except`, and an unfinished one. */

@@ -11,8 +11,7 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startSaved } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { callTool, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
-import type { StatefulSessionOptions } from "./connection-options.ts";
+import { defineMcpClientConnection, type StatefulSessionOptions } from "../index.ts";
 
 const list = { tool: "notes__list_notes" };
 const add = { tool: "notes__add_note", input: { text: "a" } };

@@ -1,9 +1,10 @@
+import type { StatefulSessionOptions } from "../index.ts";
 import { describe, expect, test } from "vitest";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import { mayRunTwice } from "./define-connection.ts";
-import type { ConnectionResend, StatefulSessionOptions } from "./connection-options.ts";
+import type { ConnectionResend } from "./connection-options.ts";
 
 test.each<[string, ConnectionResend | undefined, boolean]>([
   ["by default", undefined, false],

@@ -10,9 +10,9 @@ import {
   type ConnectionRun,
   createDurableSessions,
   defineMcpClientConnection,
+  type McpClientConnectionOptions,
   withConnections,
 } from "../index.ts";
-import type { McpClientConnectionOptions } from "./connection-options.ts";
 
 const caching = { ttlMs: 60_000 };
 const key = '["one","user","https://idp.test","alice"]';

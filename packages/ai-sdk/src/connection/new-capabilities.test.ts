@@ -6,7 +6,7 @@ import { notebook } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { missingCapabilities } from "./client-capabilities.ts";
-import type { McpClientConnectionOptions } from "./connection-options.ts";
+import type { McpClientConnectionOptions } from "../index.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 

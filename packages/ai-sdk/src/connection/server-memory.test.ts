@@ -4,8 +4,7 @@ import { sendJson } from "../../../core/test/http-server.ts";
 import { type ModernServerOptions, startModernServer } from "../../test/modern-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "./connection-options.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 

@@ -3,7 +3,7 @@ import { sendJson } from "../../../core/test/http-server.ts";
 import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions, StatefulSessionOptions } from "./connection-options.ts";
+import type { McpClientConnectionOptions, StatefulSessionOptions } from "../index.ts";
 
 /** An application with one notebook whose session has these options. */
 async function start(

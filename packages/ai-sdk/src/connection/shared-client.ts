@@ -1,4 +1,4 @@
-import type { MCPClient } from "@ai-sdk/mcp";
+import type { McpClient } from "../base/mcp-client.ts";
 import type { ClientClosedReason } from "../events/connection-event.ts";
 import type { ConnectionState, ConnectionStep, LiveConnection } from "./live-connection.ts";
 
@@ -9,11 +9,11 @@ import type { ConnectionState, ConnectionStep, LiveConnection } from "./live-con
  */
 export function createSharedClient(
   { context: { connection }, emit, now }: Pick<ConnectionStep, "context" | "emit" | "now">,
-  connect: (gone: () => void) => Promise<MCPClient>,
+  connect: (gone: () => void) => Promise<McpClient>,
 ) {
   const openings: LiveConnection["openings"] = new Set();
-  let current: Promise<MCPClient> | undefined;
-  let opened: MCPClient | undefined;
+  let current: Promise<McpClient> | undefined;
+  let opened: McpClient | undefined;
   let since: number | undefined;
   const told = createClientEvents(connection, emit);
 
@@ -34,7 +34,7 @@ export function createSharedClient(
         throw error;
       }
     };
-    const opening: Promise<MCPClient> = connecting();
+    const opening: Promise<McpClient> = connecting();
     openings.add(opening);
     return opening;
   };

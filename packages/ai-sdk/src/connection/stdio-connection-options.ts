@@ -1,3 +1,4 @@
+import type { McpClient } from "../base/mcp-client.ts";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type {
   ConnectionOptions,
@@ -8,7 +9,7 @@ import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /** How a server's process is prepared, replaced, and reported as lost. */
-export interface StdioSessionOptions extends SessionReplacementOptions {
+export interface StdioSessionOptions<CLIENT = McpClient> extends SessionReplacementOptions<CLIENT> {
   /** `"replace"`: the next use starts another process. `"report"`: none does. @default "replace" */
   readonly onLoss?: "replace" | "report" | undefined;
 }
@@ -17,6 +18,7 @@ export interface StdioSessionOptions extends SessionReplacementOptions {
 export interface McpStdioConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
+  CLIENT = McpClient,
 > extends ConnectionOptions<SCHEMAS, PREFIX> {
   /** The program to run: a path, or a name on `PATH`. No shell reads it. */
   readonly command: string;
@@ -40,7 +42,7 @@ export interface McpStdioConnectionOptions<
    * own and ends it. @default true
    */
   readonly reuse?: boolean | undefined;
-  readonly session?: StdioSessionOptions | undefined;
+  readonly session?: StdioSessionOptions<CLIENT> | undefined;
   readonly timeouts?: StdioConnectionTimeouts | undefined;
 }
 
@@ -57,13 +59,13 @@ interface StdioConnectionTimeouts extends ConnectionTimeouts {
   readonly closeMs?: number | undefined;
 }
 
-/** A declared stdio server. Made by `defineMcpStdioConnection`. */
+/** A declared stdio server. Made by `defineMcpStdioConnection`, with clients of any package. */
 export interface McpStdioConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
 > {
   readonly type: "mcp-stdio";
-  readonly options: McpStdioConnectionOptions<SCHEMAS, PREFIX>;
+  readonly options: McpStdioConnectionOptions<SCHEMAS, PREFIX, any>;
   /** Makes the connection of one run, which owns it. Starts nothing yet. @internal */
   readonly [openConnection]: (step: ConnectionStep) => LiveConnection;
 }

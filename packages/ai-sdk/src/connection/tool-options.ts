@@ -1,13 +1,9 @@
-import type { MCPClient } from "@ai-sdk/mcp";
 import type { JsonValue } from "@durable-mcp/core";
 import type { ToolProgress } from "./call-progress.ts";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 
-/** Schemas for typed and validated tools, in the form of `schemas` of `MCPClient.tools()`. */
-export type ConnectionToolSchemas = Exclude<
-  NonNullable<NonNullable<Parameters<MCPClient["tools"]>[0]>["schemas"]>,
-  "automatic"
->;
+/** Schemas for typed and validated tools, by the server's names. */
+export type ConnectionToolSchemas = Record<string, { inputSchema: any; outputSchema?: any }>;
 
 /** What stands before the server's names of tools, in the types. `undefined` stands for the default. */
 export type ToolNamePrefix = string | false | undefined;

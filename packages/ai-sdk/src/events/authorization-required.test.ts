@@ -9,10 +9,12 @@ import { startModernServer } from "../../test/modern-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import { McpSessionError } from "../index.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+  McpSessionError,
+} from "../index.ts";
 
 const scopes = ["notes:read"];
 const startUrl = "https://app.test/oauth/start?connection=notes&resource=abc";

@@ -1,5 +1,4 @@
-import type { MCPClient } from "@ai-sdk/mcp";
-import type { ToolSet } from "ai";
+import type { McpClient } from "../base/mcp-client.ts";
 
 /** The use of a client that failed. */
 interface FailedRequest {
@@ -16,18 +15,23 @@ export type RestoreError = (error: unknown, request?: FailedRequest) => unknown;
 /** Has a person do what a refusal asks for. @returns whether the refused request goes out once more */
 type AnswerRefusal = (error: unknown) => Promise<boolean>;
 
+/** Tools that a client makes of those of its server, by name. */
+export type ClientTools = Readonly<
+  Record<string, { execute?: (...args: unknown[]) => PromiseLike<unknown> }>
+>;
+
 /**
  * The client with the errors that `restore` makes of its own, those of its tools among them.
  *
  * @param secrets are in no result of a tool that failed
  * @param answer asked once for each request, with the client's own error
  */
-export function withSessionErrors(
-  client: MCPClient,
+export function withSessionErrors<CLIENT extends McpClient>(
+  client: CLIENT,
   restore: RestoreError,
   secrets?: { readonly scrubResult: <RESULT>(result: RESULT) => RESULT },
   answer?: AnswerRefusal,
-): MCPClient {
+): CLIENT {
   const restoring = async <T>(
     result: PromiseLike<T>,
     args: readonly unknown[],
@@ -43,15 +47,15 @@ export function withSessionErrors(
     }
   };
 
-  const restoreTools = (tools: ToolSet): ToolSet => {
+  const restoreTools = (tools: ClientTools): ClientTools => {
     const entries = Object.entries(tools).map(([name, tool]) => {
-      const { execute: call } = tool as { execute?: (...args: unknown[]) => PromiseLike<unknown> };
+      const { execute: call } = tool;
       if (call === undefined) return [name, tool] as const;
       const execute = async (...args: unknown[]) =>
         await restoring(call(...args), args, "tools/call", () => call(...args));
       return [name, { ...tool, execute }] as const;
     });
-    return Object.fromEntries(entries) as ToolSet;
+    return Object.fromEntries(entries);
   };
 
   return new Proxy(client, {
@@ -60,13 +64,13 @@ export function withSessionErrors(
       if (typeof value !== "function") return value;
       return (...args: unknown[]) => {
         const result: unknown = value.apply(target, args);
-        if (key === "toolsFromDefinitions") return restoreTools(result as ToolSet);
+        if (key === "toolsFromDefinitions") return restoreTools(result as ClientTools);
         if (!(result instanceof Promise)) return result;
         const method = key === "callTool" ? "tools/call" : undefined;
         const again = () => value.apply(target, args) as Promise<unknown>;
         const restored = restoring(result, args, method, again);
         return key === "tools"
-          ? restored.then((tools) => restoreTools(tools as ToolSet))
+          ? restored.then((tools) => restoreTools(tools as ClientTools))
           : restored;
       };
     },
@@ -74,7 +78,10 @@ export function withSessionErrors(
 }
 
 /** The client with some methods of its own. */
-export function withOwnMethods(client: MCPClient, own: Partial<MCPClient>): MCPClient {
+export function withOwnMethods<CLIENT extends object>(
+  client: CLIENT,
+  own: Partial<CLIENT>,
+): CLIENT {
   return new Proxy(client, {
     get(target, key) {
       const owner = Object.hasOwn(own, key) ? own : target;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection } from "../index.ts";
 
 const protocolVersion = "2025-11-25";
 const connection = "notes";

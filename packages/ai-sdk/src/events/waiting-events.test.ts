@@ -5,9 +5,11 @@ import { callsOf } from "../../test/calls-of.ts";
 import { type AnswerLeg, startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { alice, callTool } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 import type { OnEvent } from "./application-event.ts";
 
 const use = { principal: alice };

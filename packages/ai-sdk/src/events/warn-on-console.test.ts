@@ -6,10 +6,12 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
+import {
+  createConnectionProvider,
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 import type { OnEvent } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import type { McpClientConnectionOptions } from "../index.ts";
 
 async function startRegistry(
   options: Partial<McpClientConnectionOptions> = {},

@@ -1,6 +1,6 @@
-import { auth } from "@ai-sdk/mcp";
 import type { McpSessionError } from "@durable-mcp/core";
 import type { SharedClient } from "../connection/shared-client.ts";
+import { clientOpener } from "../connection/define-connection.ts";
 import { clientInfo } from "../connection/client-capabilities.ts";
 import { firstWithDiscovery, keptVersion } from "../slots/kept-session.ts";
 import { ping } from "./end-mcp-session.ts";
@@ -99,15 +99,15 @@ interface Asked {
 
 /** @throws the reason why the server did not answer */
 async function send(
-  { url, unavailable, connectionFetch }: HttpParts,
+  { url, unavailable, connectionFetch, definition }: HttpParts,
   attempt: () => Promise<Asked>,
 ): Promise<void> {
   let { status, failure } = await attempt();
   const provider = status === 401 ? await connectionFetch.authProvider() : undefined;
   // The client would renew the login, too, but it only does so for requests of its own.
-  const renewal =
-    provider && (await auth(provider, { serverUrl: url, fetchFn: connectionFetch.fetch }));
-  if (renewal === "AUTHORIZED") ({ status, failure } = await attempt());
+  const use = { serverUrl: new URL(url).href, fetchFn: connectionFetch.fetch };
+  const isRenewed = provider && (await definition[clientOpener].renewLogin(provider, use));
+  if (isRenewed) ({ status, failure } = await attempt());
   if (failure !== undefined) throw failure;
   if (status !== undefined) {
     throw unavailable({ statusCode: status });

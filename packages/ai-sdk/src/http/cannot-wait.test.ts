@@ -4,8 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 
 test("a slow call whose stream has no event ids says that it cannot be left, and goes on", async () => {
   const { url, requests, waits, release } = await startNotebookServer();

@@ -4,7 +4,7 @@ import { authorizations } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import type { McpClientConnectionOptions } from "../index.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 

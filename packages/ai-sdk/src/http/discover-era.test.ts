@@ -3,9 +3,11 @@ import { createFaultyServer } from "@durable-mcp/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { alice } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 
 type Faulty = Awaited<ReturnType<typeof createFaultyServer>>;
 type Options = Parameters<typeof createFaultyServer>[0];

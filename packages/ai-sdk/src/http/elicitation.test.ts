@@ -6,10 +6,12 @@ import { confirm, startAskingServer } from "../../test/asking-server.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../../test/step.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
-import { defineMcpStdioConnection } from "../stdio/define-stdio-connection.ts";
+import {
+  createConnectionProvider,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 /** A tool that asks for a name, on the stream of the session rather than on that of the call. */
 function registerGreeting(mcp: McpServer): void {

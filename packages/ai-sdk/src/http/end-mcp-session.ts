@@ -12,8 +12,8 @@ import {
 import { abortable, isLost, readText, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import {
+  type DeclaredServer,
   endpointOf,
-  type McpClientConnection,
   sessionOptions,
 } from "../connection/define-connection.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
@@ -23,7 +23,7 @@ import { createConnectionFetch } from "./connection-fetch.ts";
 /** A stored session, used outside of a step's run. */
 interface McpSessionUse {
   /** `undefined` if the connection is no longer declared. */
-  readonly definition: McpClientConnection | undefined;
+  readonly definition: DeclaredServer | undefined;
   readonly connection: string;
   readonly principal: Principal;
   readonly snapshot: SessionSnapshot | undefined;
@@ -43,7 +43,7 @@ type EndFailure = "refused" | "timeout" | "unreachable";
  * takes `timeoutMs` at most. The snapshot must be of the connection's URL.
  */
 export async function endMcpSession(
-  use: McpSessionUse & { definition: McpClientConnection; snapshot: ActiveSessionSnapshot },
+  use: McpSessionUse & { definition: DeclaredServer; snapshot: ActiveSessionSnapshot },
 ): Promise<McpSessionEnd> {
   const { definition, connection, principal, snapshot, timeoutMs, now } = use;
   const closing = new AbortController();
@@ -67,7 +67,7 @@ export async function endMcpSession(
 
 /** A connection's fetch outside of a step's run. */
 function fetchOnce(
-  definition: McpClientConnection,
+  definition: DeclaredServer,
   context: ConnectionContext,
   now: () => number,
 ): typeof globalThis.fetch {

@@ -6,9 +6,11 @@ import { type ReceivedRequest, sendJson, sendText } from "../../../core/test/htt
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionRun } from "../run/connection-run.ts";
+import {
+  type ConnectionRun,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 
 type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 

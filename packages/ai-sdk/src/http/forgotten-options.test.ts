@@ -7,11 +7,13 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import { currentConnections } from "../index.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
+import {
+  createConnectionProvider,
+  createDurableSessions,
+  currentConnections,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 
 const warn = vi.spyOn(console, "warn");
 beforeEach(() => void warn.mockReset().mockReturnValue(undefined));

@@ -4,8 +4,7 @@ import { startModernServer } from "../../test/modern-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 
 const day = 86_400_000;
 const sessions = ["stateful", "stateless"] as const;

@@ -1,13 +1,13 @@
-import { createMCPClient, type MCPClient, type MCPClientConfig } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { combineSignals, isLost, isRecord } from "@durable-mcp/core/internal";
+import { isLost, isRecord } from "@durable-mcp/core/internal";
+import type { McpClient } from "../base/mcp-client.ts";
 import {
   answerElicitations,
   answerRefusals,
   clientDescription,
 } from "../connection/client-capabilities.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
-import { isStateful } from "../connection/define-connection.ts";
+import { clientOpener, isStateful } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { withSessionErrors } from "../events/client-errors.ts";
 import { restoreSessionError } from "../events/connection-error.ts";
@@ -29,30 +29,20 @@ interface ClientUse {
 
 /** Opens a client on a connection's server. @param type `"sse"` is the old HTTP+SSE transport */
 export async function openClient(
-  { definition: { options }, inConnectTime, callLimits, connectionFetch, url }: HttpParts,
+  { definition, inConnectTime, callLimits, connectionFetch, url }: HttpParts,
   type: "http" | "sse",
   { context, fetch, headers, inTime = inConnectTime }: ClientUse,
-): Promise<MCPClient> {
+): Promise<McpClient> {
   const authProvider = await connectionFetch.authProvider();
-  const config: MCPClientConfig & { experimental_events?: { adapter?: never } } = {
-    transport: {
-      type,
-      url: new URL(url).href,
-      ...(headers && { headers }),
-      ...(authProvider && { authProvider }),
-      ...(fetch && { fetch }),
-    },
+  const { options } = definition;
+  const config = {
+    transport: { type, url: new URL(url).href, headers, authProvider, fetch },
     ...clientDescription(options),
+    ...answerElicitations(options, context, callLimits),
   };
-  // `@ai-sdk/mcp` calls it, and Next's edge runtime does not have it.
-  if (!("any" in AbortSignal)) {
-    Object.assign(AbortSignal, { any: (signals: AbortSignal[]) => combineSignals(signals) });
-  }
-  const client = await inTime(context.abortSignal, (signal) =>
-    createMCPClient({ ...config, initializationOptions: { signal } }),
+  return await inTime(context.abortSignal, (signal) =>
+    definition[clientOpener].createClient({ ...config, signal }),
   );
-  answerElicitations(client, options, context, callLimits);
-  return client;
 }
 
 /** Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself. Nobody opens envelopes then. */
@@ -71,7 +61,7 @@ export async function connectClient(
   parts: HttpParts,
   takeFetch: TakeFetch,
   isPausing: boolean,
-): Promise<MCPClient> {
+): Promise<McpClient> {
   const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
   const { connection } = context;
   const { headers, authProvider } = definition.options;

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection } from "../index.ts";
 
 const MiB = 1_048_576;
 /** 64 MiB of zeros in 64 kB. */

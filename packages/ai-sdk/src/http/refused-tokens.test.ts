@@ -5,9 +5,8 @@ import { startModernServer } from "../../test/modern-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";
 import { callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 import type { ConnectionToken, TokenContext } from "../connection/credential-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 type Answer = (context: TokenContext, count: number) => ConnectionToken | undefined;
 

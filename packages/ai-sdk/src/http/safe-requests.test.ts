@@ -4,7 +4,7 @@ import { sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import type { McpClientConnectionOptions } from "../index.ts";
 
 async function start(options: Partial<McpClientConnectionOptions> = {}) {
   const server = await startNotebookServer();

@@ -5,8 +5,7 @@ import { type ReceivedRequest, sendJson, sendText } from "../../../core/test/htt
 import { type Interceptor, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { startNotes } from "../../test/saved-session.ts";
 import { callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 
 const principal = { type: "user", issuer: "https://canary-issuer", id: "canary-user" } as const;
 const auth = { getToken: () => ({ token: `canary-token/+&<='` }) };

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { shortenLimits } from "../../../core/test/short-limits.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 
 const modes = ["stateless", "stateful"] as const;
 

@@ -2,8 +2,7 @@ import { createMCPClient } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 
 const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions> = {}) =>
   defineMcpClientConnection({ url, description: "A server.", session: "stateless", ...options });

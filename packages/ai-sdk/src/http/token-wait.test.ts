@@ -3,9 +3,8 @@ import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { callForText, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 import type { ConnectionToken } from "../connection/credential-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 async function start(
   getToken: () => Promise<ConnectionToken>,

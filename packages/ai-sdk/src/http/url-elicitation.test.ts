@@ -10,9 +10,11 @@ import {
   startNotebookServer,
 } from "../../test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 
 const page = "https://files.example/connect?flow=1";
 const elicitation = { mode: "url", elicitationId: "e-1", url: page, message: "Connect." } as const;

@@ -12,9 +12,11 @@ import { startHttpServer } from "../../../core/test/http-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 
 const form = { sure: { type: "boolean" } };
 const accept = { sure: { action: "accept" as const, content: { sure: true } } };

@@ -1,6 +1,5 @@
-import { MCPClientError } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { causesOf } from "../events/request-failure.ts";
+import { causesOf, isOwnAnswer } from "../events/request-failure.ts";
 
 const abortNames = ["AbortError", "TimeoutError"];
 
@@ -18,10 +17,9 @@ export function failureAttributes(error: unknown): Record<string, string | numbe
       ...(reason !== undefined && { "durable_mcp.reason": reason }),
     };
   }
-  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
-  // The numeric `code` of a `DOMException` is none of JSON-RPC.
-  if (MCPClientError.isInstance(error) && Number.isInteger(code)) {
-    const type = String(code);
+  const { statusCode } = (error ?? {}) as { statusCode?: unknown };
+  if (isOwnAnswer(error)) {
+    const type = String(error.code);
     return {
       "error.type": type,
       "rpc.response.status_code": type,

@@ -13,7 +13,7 @@ import {
   type McpClientConnectionOptions,
   withConnections,
 } from "../index.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 import { openTelemetry } from "./index.ts";
 
 const { take, values } = collectMetrics();

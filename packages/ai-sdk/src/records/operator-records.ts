@@ -1,5 +1,5 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { declareServer } from "../connection/define-connection.ts";
 import type { EndMode } from "../slots/kept-session.ts";
 import type { EndedSession, StoredSession } from "../slots/session-reports.ts";
 import { endRecord, removeRecord } from "./end-record.ts";
@@ -59,7 +59,7 @@ export async function endForOperator(
   const session = record?.snapshot.kind === "session" ? record.snapshot : record?.ending?.[0];
   const isNamed = session !== undefined && use.origins.has(new URL(session.url).origin);
   if (principal === undefined || !isNamed) return await removeRecord(store, stored);
-  const definition = defineMcpClientConnection({
+  const definition = declareServer({
     url: session.url,
     description: "A server that only the store knows.",
     session: "stateful",

@@ -3,9 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { aliceKey } from "../../test/saved-session.ts";
 import { alice } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createConnectionProvider, defineMcpClientConnection } from "../index.ts";
 import { slotName } from "../slots/step-slot.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
 
 const connections = {
   notes: defineMcpClientConnection({

@@ -24,7 +24,7 @@ import {
   type McpConnection,
   withConnections,
 } from "../index.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 /** A busy machine takes its time. */
 const patient = { timeout: 10_000 };

@@ -1,6 +1,6 @@
-import type { MCPClient } from "@ai-sdk/mcp";
 import { sessionKey } from "@durable-mcp/core";
 import { detach, invalid } from "@durable-mcp/core/internal";
+import type { McpClient } from "../base/mcp-client.ts";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
@@ -62,7 +62,7 @@ export function startAutoSession(
   const { withRun, hold, whileHeld, end } = createLazyRun(runs, idleTimeoutMs);
   const run = createLentRun(withRun, runs.declared, {
     client: (name) =>
-      withRun(async (current) => watchedClient(await current.client(name), whileHeld)),
+      withRun(async (current) => watchedClient(await current.client(name), whileHeld) as never),
     fetch(name) {
       let own: { of: ConnectionRun; fetch: typeof globalThis.fetch } | undefined;
       return async (input, init) =>
@@ -202,9 +202,9 @@ const notWatched: ReadonlySet<string | symbol> = new Set([
 
 /** A client whose requests are uses, because the client outlives the use that made it. */
 function watchedClient(
-  client: MCPClient,
+  client: McpClient,
   whileHeld: (work: () => unknown) => Promise<unknown>,
-): MCPClient {
+): McpClient {
   return new Proxy(client, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target);

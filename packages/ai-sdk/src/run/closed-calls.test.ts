@@ -5,7 +5,7 @@ import { describingProgram } from "../../test/describing-program.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { type ConnectionRun, createDurableSessions, defineMcpClientConnection } from "../index.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 const kinds = ["stateful", "stateless", "stdio"] as const;
 const description = "Waits.";

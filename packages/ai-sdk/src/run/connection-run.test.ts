@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import type { McpClientConnectionOptions } from "../index.ts";
 
 const sessions = ["stateful", "stateless"] as const;
 

@@ -55,7 +55,7 @@ export function createRun(
       // An own connection ends by itself. A shared one continues for the others.
       const shared = lifetime.owns(connection) ? undefined : signal;
       const client = await abortable(connection.client(), shared);
-      return clientForUse(connection, client);
+      return clientForUse(connection, client) as never;
     },
     fetch: (name) => lookUp(name).createFetch(),
     async instructions() {
@@ -64,7 +64,7 @@ export function createRun(
       return Object.fromEntries(entries.flat());
     },
     async call(name, tool, input, options) {
-      return await callTool(find(name), tool, input, options);
+      return (await callTool(find(name), tool, input, options)) as never;
     },
     async ready(name, options) {
       const connection = find(name);

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection } from "../index.ts";
 
 const notebook = ({ url }: NotebookServer, session: "stateful" | "stateless" = "stateful") =>
   defineMcpClientConnection({ url, description: "A notebook.", session });

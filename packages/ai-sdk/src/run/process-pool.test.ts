@@ -13,7 +13,7 @@ import {
   type EventStep,
   withConnections,
 } from "../index.ts";
-import { defineMcpStdioConnection, type McpStdioConnectionOptions } from "../stdio/index.ts";
+import { defineMcpStdioConnection, type McpStdioConnectionOptions } from "../stdio.ts";
 
 const describeIt = () => currentConnections().call("program", "describe");
 const define = (options: Partial<McpStdioConnectionOptions> = {}) =>

@@ -7,9 +7,8 @@ import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "../agent/durable-agent-ui-stream.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { createDurableSessions, type McpClientConnectionOptions } from "../index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 const isDown = { code: "CONNECTION_UNAVAILABLE", data: { connection: "notes" } };
 const refuse = (server: NotebookServer) =>

@@ -8,8 +8,7 @@ import { startRuns, textOf } from "../../test/run.ts";
 import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import { currentConnections, withConnections } from "../sessions/current-connections.ts";
+import { createDurableSessions, currentConnections, withConnections } from "../index.ts";
 import { currentScope } from "./run-scope.ts";
 
 const prompt = "Go on.";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection } from "../index.ts";
 
 const define = ({ url }: { url: string }, session: "stateful" | "stateless") =>
   defineMcpClientConnection({ url, description: "A notebook.", session });

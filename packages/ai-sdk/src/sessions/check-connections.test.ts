@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkConnections } from "./check-connections.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createConnectionProvider, defineMcpClientConnection } from "../index.ts";
 
 const valid = defineMcpClientConnection({
   url: "https://mcp.test/mcp",

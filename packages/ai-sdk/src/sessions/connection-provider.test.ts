@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../../test/step.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createConnectionProvider, defineMcpClientConnection } from "../index.ts";
 
 const notebook = (url: string) =>
   defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });

@@ -6,13 +6,15 @@ import { isOfProgress } from "../../test/collect-events.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, outdateTools } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import {
+  type ConnectionRun,
+  createConnectionProvider,
+  createDurableSessions,
+  defineMcpClientConnection,
+} from "../index.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation } from "../events/connection-telemetry.ts";
-import type { ConnectionRun } from "../run/connection-run.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 const use = { principal: alice };
 const isOver = { code: "CONNECTION_UNAVAILABLE" };

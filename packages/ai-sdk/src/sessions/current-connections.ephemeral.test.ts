@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callForText, callTool } from "../../test/step.ts";
-import { currentConnections, withConnections } from "./current-connections.ts";
+import { currentConnections, withConnections } from "../index.ts";
 
 async function startEphemeral() {
   const application = await startRuns();

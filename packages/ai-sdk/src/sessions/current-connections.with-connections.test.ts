@@ -4,8 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, bob } from "../../test/step.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
-import { currentConnections, withConnections } from "./current-connections.ts";
+import { createDurableSessions, currentConnections, withConnections } from "../index.ts";
 import type { ConnectionMode } from "../run/run-scope.ts";
 
 const isOver = { code: "CONNECTION_UNAVAILABLE" };

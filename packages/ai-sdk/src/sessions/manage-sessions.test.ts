@@ -15,7 +15,7 @@ import { sendJson, sendText } from "../../../core/test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook as define } from "../../test/saved-session.ts";
 import { alice, bob } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import type { McpClientConnectionOptions } from "../index.ts";
 
 const refuseDelete = (server: NotebookServer, status: number) =>
   server.intercept(on("DELETE", (_, response) => sendText(response, status)));

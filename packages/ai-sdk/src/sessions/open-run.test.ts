@@ -6,7 +6,7 @@ import { startProcess } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { alice, callForText } from "../../test/step.ts";
-import type { OpenRun } from "./open-run.ts";
+import type { OpenRun } from "../index.ts";
 
 const use = { principal: alice };
 /** What a run of at most three model calls with the lease's tools is told. */

@@ -1,6 +1,5 @@
 import { expectTypeOf, test } from "vitest";
-import { createPrincipals, type Principal } from "../index.ts";
-import type { createConnectionProvider } from "./create-connection-provider.ts";
+import { type createConnectionProvider, createPrincipals, type Principal } from "../index.ts";
 
 declare const provider: ReturnType<typeof createConnectionProvider>;
 

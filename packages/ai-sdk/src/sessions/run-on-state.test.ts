@@ -7,9 +7,8 @@ import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import type { ConnectionRun } from "../run/connection-run.ts";
+import { type ConnectionRun, createConnectionProvider } from "../index.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
 
 const principal = alice;
 const add = (text: string) => ({ tool: "notes__add_note", input: { text } });

@@ -4,7 +4,7 @@ import { sendText } from "../../../core/test/http-server.ts";
 import { type Interceptor, on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { currentConnections, withConnections } from "./current-connections.ts";
+import { currentConnections, withConnections } from "../index.ts";
 
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
 const initializations = (log: string[]) => log.filter((line) => line === "POST initialize").length;

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { StatefulSessionOptions } from "../connection/connection-options.ts";
+import { defineMcpClientConnection, type StatefulSessionOptions } from "../index.ts";
 import { sealState, type SealStateOptions, unsealState } from "@durable-mcp/core/sealing";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));

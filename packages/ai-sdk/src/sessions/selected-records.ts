@@ -2,10 +2,7 @@ import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { checkSessionName } from "../base/session-name.ts";
 import type { ConnectionHeaders } from "../connection/credential-options.ts";
-import {
-  defineMcpClientConnection,
-  type McpClientConnection,
-} from "../connection/define-connection.ts";
+import { declareServer, type DeclaredServer } from "../connection/define-connection.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
 import {
@@ -206,17 +203,17 @@ export async function authorizeRecord(
 }
 
 function withHeaders(
-  definition: McpClientConnection,
+  { options: declared }: DeclaredServer,
   headers: SessionAuthorization["headers"],
-): McpClientConnection {
-  if (headers === undefined) return definition;
+): DeclaredServer {
+  if (headers === undefined) return { options: declared };
   const names = new Set(Object.keys(headers).map((header) => header.toLowerCase()));
-  const { auth, authProvider, headers: own = {}, ...options } = definition.options;
+  const { auth, authProvider, headers: own = {}, ...options } = declared;
   const merge = (given: ConnectionHeaders): ConnectionHeaders => {
     const others = Object.entries(given).filter(([header]) => !names.has(header.toLowerCase()));
     return { ...Object.fromEntries(others), ...headers };
   };
-  return defineMcpClientConnection({
+  return declareServer({
     ...options,
     ...(!names.has("authorization") && { auth, authProvider }),
     headers: typeof own === "function" ? async (context) => merge(await own(context)) : merge(own),

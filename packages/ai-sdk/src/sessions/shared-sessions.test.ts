@@ -13,7 +13,7 @@ import {
   defineMcpClientConnection,
   withConnections,
 } from "../index.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 const use = { principal: alice };
 const hour = 3_600_000;

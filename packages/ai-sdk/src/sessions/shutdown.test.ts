@@ -5,8 +5,7 @@ import { createFaultyStore } from "@durable-mcp/testing";
 import { on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
-import { currentConnections, withConnections } from "./current-connections.ts";
+import { createDurableSessions, currentConnections, withConnections } from "../index.ts";
 
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
 const principal = alice;
@@ -178,8 +177,7 @@ async function startProcessOn(
   store: ReturnType<typeof createMemoryStore>,
   servers: Record<"browser" | "cart" | "plain", { readonly url: string }>,
 ) {
-  const { createConnectionProvider } = await import("./create-connection-provider.ts");
-  const { defineMcpClientConnection } = await import("../connection/define-connection.ts");
+  const { createConnectionProvider, defineMcpClientConnection } = await import("../index.ts");
   const { url } = servers.cart;
   const provider = createConnectionProvider({
     connections: {

@@ -6,9 +6,12 @@ import { type ProcessOptions, startProcess } from "../../test/durable-process.ts
 import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServerOptions, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
-import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
-import type { ConnectionRun } from "../run/connection-run.ts";
-import type { DurableSessions } from "./durable-sessions.ts";
+import {
+  type ConnectionRun,
+  createDurableSessions,
+  defineMcpClientConnection,
+  type DurableSessions,
+} from "../index.ts";
 
 const use = { principal: alice };
 const touchIntervalMs = 60_000;

@@ -9,8 +9,7 @@ import { startHttpServer } from "../../../core/test/http-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import type { ConnectionRun } from "../run/connection-run.ts";
-import { currentConnections, withConnections } from "./current-connections.ts";
+import { type ConnectionRun, currentConnections, withConnections } from "../index.ts";
 
 type Model = ReturnType<typeof streamingModel>;
 

@@ -9,10 +9,12 @@ import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-s
 import { alice, bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import {
+  createConnectionProvider,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
-import { createConnectionProvider } from "./create-connection-provider.ts";
 
 type Ai = (typeof majors)[number]["ai"];
 

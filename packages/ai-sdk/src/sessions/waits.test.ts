@@ -6,7 +6,7 @@ import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { list, startNotebooks, touchIntervalMs } from "../../test/agent-session.ts";
 import { alice } from "../../test/step.ts";
-import { withConnections } from "./current-connections.ts";
+import { withConnections } from "../index.ts";
 
 // Every wait for a store or a server at the beginning and the end of a run ends, and ends with the
 // caller. What hangs here hangs for ever.

@@ -1,6 +1,6 @@
 import { isLost, isNewerFormat, isOutdated, isRecord, outdated } from "@durable-mcp/core/internal";
 import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
-import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
+import { type DeclaredServer, endpointOf } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { SlotName } from "./step-slot.ts";
 
@@ -31,7 +31,7 @@ export type EndMode = "restart" | "idle" | "end" | "sweep" | "delete";
 export interface EndUse {
   readonly principal: Principal;
   /** The connection's definition; `undefined` if it is no longer declared. */
-  readonly definition: McpClientConnection | undefined;
+  readonly definition: DeclaredServer | undefined;
   readonly mode: EndMode;
   /** For each request to a server, in milliseconds. @default 5000 */
   readonly timeoutMs?: number | undefined;

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { ClientOpener } from "../base/mcp-client.ts";
 import { flag, someFunction, text, timeout } from "../base/check-options.ts";
 import {
   checkDefinition,
@@ -41,27 +42,23 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Declares an MCP server that is a program on this machine and talks over its stdin and stdout. Each run has a process
- * of its own, from first use until its end, unless a pool keeps it. Nothing of it is saved.
+ * Declares an MCP server that is a program on this machine and talks over its stdin and stdout.
  *
- * @example
- * defineMcpStdioConnection({
- *   command: "npx",
- *   args: ["-y", "@modelcontextprotocol/server-memory"],
- *   description: "A knowledge graph.",
- * })
- *
+ * @param opener makes its clients
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
  */
 export function defineMcpStdioConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
   const PREFIX extends ToolNamePrefix = undefined,
->(options: McpStdioConnectionOptions<SCHEMAS, PREFIX>): McpStdioConnection<SCHEMAS, PREFIX> {
+>(
+  options: McpStdioConnectionOptions<SCHEMAS, PREFIX, any>,
+  opener: ClientOpener,
+): McpStdioConnection<SCHEMAS, PREFIX> {
   checkDefinition(optionsSchema, options);
   const own = Object.freeze({ ...options });
   return Object.freeze({
     type: "mcp-stdio",
     options: own,
-    [openConnection]: (step) => createStdioConnection({ options: own, ...step }),
+    [openConnection]: (step) => createStdioConnection({ options: own, opener, ...step }),
   } satisfies McpStdioConnection<SCHEMAS, PREFIX>);
 }

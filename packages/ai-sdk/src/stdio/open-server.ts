@@ -1,6 +1,6 @@
-import { createMCPClient, type MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import type { McpClient } from "../base/mcp-client.ts";
 import {
   answerElicitations,
   answerRefusals,
@@ -23,7 +23,7 @@ const unsupportedVersion = -32022;
 /** A running server, and a client after its handshake. */
 export interface OpenServer {
   readonly server: StdioServer;
-  readonly client: MCPClient;
+  readonly client: McpClient;
 }
 
 /** Starts the first server, or one in the place of a lost one. */
@@ -137,20 +137,19 @@ async function connectServer(parts: StdioParts): Promise<OpenServer> {
 }
 
 async function connectClient(
-  { options, context, errors, connectMs, callLimits, failures, secrets }: StdioParts,
+  { options, context, errors, connectMs, callLimits, failures, secrets, opener }: StdioParts,
   server: StdioServer,
   discover: boolean,
-): Promise<MCPClient> {
+): Promise<McpClient> {
   const signal = withTimeLimit(connectMs, context.abortSignal);
   try {
-    const client = await createMCPClient({
+    return await opener.createClient({
       transport: server.transport,
       ...clientDescription(options),
       protocolVersionDiscovery: discover,
-      initializationOptions: { signal },
+      signal,
+      ...answerElicitations(options, context, callLimits),
     });
-    answerElicitations(client, options, context, callLimits);
-    return client;
   } catch (error) {
     if (isUnsupportedVersion(error) && !discover) throw error;
     context.abortSignal.throwIfAborted();

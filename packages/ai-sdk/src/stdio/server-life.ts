@@ -1,4 +1,4 @@
-import type { MCPClient } from "@ai-sdk/mcp";
+import type { McpClient } from "../base/mcp-client.ts";
 
 type Phase =
   /** No server has run yet. */
@@ -37,7 +37,7 @@ export function createServerLife(isAfterEnd = false, now: () => number = Date.no
      *
      * @returns whether its version or its capabilities differ from those of the server before it
      */
-    opened({ initializeResult: { protocolVersion, capabilities } }: MCPClient): boolean {
+    opened({ initializeResult: { protocolVersion, capabilities } }: McpClient): boolean {
       hasLossNotice ||= isInPlace();
       phase = isLost() ? "replaced" : "running";
       const before = negotiated;

@@ -1,6 +1,6 @@
-import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, within, withTimeLimit } from "@durable-mcp/core/internal";
+import type { McpClient } from "../base/mcp-client.ts";
 import type {
   ConnectionManagement,
   LiveConnection,
@@ -193,7 +193,7 @@ function createCurrentServer(
 }
 
 /** Sends the smallest request that the client has. */
-async function askServer(client: MCPClient, signal: AbortSignal): Promise<void> {
+async function askServer(client: McpClient, signal: AbortSignal): Promise<void> {
   if (client.initializeResult.capabilities.tools == null) return;
   await client.listTools({ options: { signal } });
 }

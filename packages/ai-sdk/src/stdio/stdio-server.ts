@@ -1,5 +1,6 @@
 import type { McpSessionError } from "@durable-mcp/core";
 import { isRecord, scrubJson } from "@durable-mcp/core/internal";
+import type { ClientOpener } from "../base/mcp-client.ts";
 import { askForProgress, takeOut, takeProgress } from "../connection/call-envelope.ts";
 import { createConnectionSecrets } from "../connection/connection-secrets.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
@@ -18,7 +19,10 @@ export async function closeServers(servers: StdioParts["servers"]): Promise<void
   await Promise.all([...servers].map((server) => server.close()));
 }
 
-export type StdioStep = ConnectionStep & { readonly options: McpStdioConnectionOptions };
+export interface StdioStep extends ConnectionStep {
+  readonly options: McpStdioConnectionOptions;
+  readonly opener: ClientOpener;
+}
 
 /** Of a request that met the server's end, or an answer that is of no use. */
 interface RequestFailure {

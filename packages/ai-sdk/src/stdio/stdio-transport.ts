@@ -1,5 +1,6 @@
-import type { JSONRPCMessage, JSONRPCRequest, MCPTransport } from "@ai-sdk/mcp";
-import { isRecord } from "@durable-mcp/core/internal";
+import type { JsonRpcRequest } from "@durable-mcp/core";
+import { isRecord, type JsonRpcMessage } from "@durable-mcp/core/internal";
+import type { ClientTransport } from "../base/mcp-client.ts";
 import { createLineReader } from "./message-lines.ts";
 import {
   answeredId,
@@ -24,21 +25,21 @@ export interface TransportObserver {
    * The `data` of the JSON-RPC error that answers a request.
    * @param why why its answer is of no use; without it, the process ended
    */
-  readonly failureData: (request: JSONRPCRequest, why?: string) => object;
+  readonly failureData: (request: JsonRpcRequest, why?: string) => object;
   /** The error of a request that is not sent, because the server does not read. */
   readonly notReading: () => Error;
   /** Called for each answer, which shows that the server works. */
-  readonly onAnswer: (request: JSONRPCRequest) => void;
+  readonly onAnswer: (request: JsonRpcRequest) => void;
   readonly onNotification: (method: string, params: unknown) => void;
   /** Called for a line on stdout that is dropped. Of a long line it gets the beginning. */
   readonly onDropped: (line: Buffer, reason: DropReason) => void;
   /** Gives a message as the server gets it. */
-  readonly toServer: (message: JSONRPCMessage) => JSONRPCMessage;
+  readonly toServer: (message: JsonRpcMessage) => JsonRpcMessage;
   /** Gives the `error` of an answer as the client may see it. */
   readonly toClient: (error: object) => object;
 }
 
-export interface StdioTransport extends MCPTransport {
+export interface StdioTransport extends ClientTransport {
   /** Whether a request waits for its answer. */
   readonly isBusy: () => boolean;
   /** Whether it was closed here. */
@@ -62,16 +63,16 @@ export function createStdioTransport(
 
   const deliver = (message: object) => {
     try {
-      transport.onmessage?.(message as JSONRPCMessage);
+      transport.onmessage?.(message);
     } catch (error) {
       transport.onerror?.(error as Error);
     }
   };
-  const fail = (request: JSONRPCRequest, message: string, data: object) =>
+  const fail = (request: JsonRpcRequest, message: string, data: object) =>
     deliver({ jsonrpc: "2.0", id: request.id, error: { code: failed, message, data } });
 
   /** Cancels an aborted request on the server. A handshake cannot be cancelled. */
-  const cancel = ({ id, method }: JSONRPCRequest) => {
+  const cancel = ({ id, method }: JsonRpcRequest) => {
     if (isOver || method === "initialize" || process.stdin.writableLength > maxUnread) return;
     const params = { requestId: id };
     void write({ jsonrpc: "2.0", method: "notifications/cancelled", params });
@@ -127,10 +128,10 @@ function createReceiver({
   readonly pending: ReturnType<typeof createPendingRequests>;
   readonly questions: ReturnType<typeof createOpenQuestions>;
   readonly deliver: (message: object) => void;
-  readonly fail: (request: JSONRPCRequest, message: string, data: object) => void;
+  readonly fail: (request: JsonRpcRequest, message: string, data: object) => void;
   readonly observer: TransportObserver;
 }): (chunk: Buffer) => void {
-  const refuse = (request: JSONRPCRequest | undefined, why: string) => {
+  const refuse = (request: JsonRpcRequest | undefined, why: string) => {
     if (request) fail(request, `its answer ${why}`, observer.failureData(request, why));
   };
   const drop = (reason: DropReason, head: Buffer, tail = head) => {
@@ -177,7 +178,7 @@ function createReceiver({
 
 /** The requests without an answer. This process stays alive for them. */
 function createPendingRequests(process: SupervisedProcess) {
-  const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
+  const pending = new Map<string, { request: JsonRpcRequest; stopWatching: () => void }>();
   const settle = (id: string | number | undefined) => {
     const found = pending.get(String(id));
     if (found === undefined) return undefined;
@@ -191,7 +192,7 @@ function createPendingRequests(process: SupervisedProcess) {
     settle,
     settleAll: () => [...pending.keys()].map((id) => settle(id)!),
     /** @param onAbort called when the client aborts the request before its answer */
-    add(request: JSONRPCRequest, signal: AbortSignal | undefined, onAbort: () => void) {
+    add(request: JsonRpcRequest, signal: AbortSignal | undefined, onAbort: () => void) {
       const giveUp = () => {
         settle(request.id);
         onAbort();
@@ -217,8 +218,8 @@ function createOpenQuestions() {
       bytes += length;
       return true;
     },
-    close(answer: JSONRPCMessage) {
-      if (!("id" in answer) || answer.id === undefined) return;
+    close(answer: JsonRpcMessage) {
+      if (!("id" in answer) || answer.id == null) return;
       bytes -= lengths.get(answer.id) ?? 0;
       lengths.delete(answer.id);
     },

@@ -1,9 +1,10 @@
 /** A call ends after a time, whatever the server sends meanwhile. */
+import { defineMcpClientConnection } from "../index.ts";
 import { expect, test, vi } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import { callTimeoutMs, defineMcpClientConnection } from "../connection/define-connection.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { callTimeoutMs } from "../connection/define-connection.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 const http = { url: "http://127.0.0.1:1/mcp", description: "A notebook." };
 const stdio = { command: "notebook", description: "A notebook." };

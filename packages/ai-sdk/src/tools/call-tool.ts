@@ -1,4 +1,3 @@
-import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import {
@@ -8,6 +7,7 @@ import {
   waitingResult,
   withoutMarks,
 } from "@durable-mcp/core/internal";
+import type { CallToolResult, McpClient } from "../base/mcp-client.ts";
 import {
   abortSignal,
   checkOptions,
@@ -194,7 +194,7 @@ function waitingOf(result: unknown): ConnectionOperationDetails["waiting"] {
   return call && { round: call.round, state: call.state };
 }
 
-const clientsInUse = new WeakMap<MCPClient, MCPClient>();
+const clientsInUse = new WeakMap<McpClient, McpClient>();
 
 /**
  * The client of a connection for the application: its own `callTool` and `listTools` are traced, and a failure
@@ -202,12 +202,12 @@ const clientsInUse = new WeakMap<MCPClient, MCPClient>();
  */
 export function clientForUse(
   { trace, tell, pausing, takesEnvelopes }: LiveConnection,
-  client: MCPClient,
-): MCPClient {
+  client: McpClient,
+): McpClient {
   const known = clientsInUse.get(client);
   if (known !== undefined) return known;
 
-  const traced: Pick<MCPClient, "callTool" | "listTools"> = {
+  const traced: Pick<McpClient, "callTool" | "listTools"> = {
     callTool: (options) =>
       trace({ operation: "call", tool: options.name }, async (note) => {
         const callWith = (args: Readonly<Record<string, unknown>>) =>

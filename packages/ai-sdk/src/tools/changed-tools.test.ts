@@ -2,8 +2,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 
 test("a tool that means something else in a later step is named, and its words are not", async () => {
   let description = "Adds a note.";

@@ -11,12 +11,9 @@ import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import type { Principal } from "@durable-mcp/core";
 import type { ProvidedArgumentContext } from "../connection/tool-options.ts";
-import { defineMcpStdioConnection } from "../stdio/define-stdio-connection.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
-import {
-  defineMcpClientConnection,
-  type McpClientConnection,
-} from "../connection/define-connection.ts";
+import { createConnectionProvider, defineMcpClientConnection } from "../index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
+import { type McpClientConnection } from "../connection/define-connection.ts";
 
 const url = "http://127.0.0.1/mcp";
 const plain = defineMcpClientConnection({ url, description: "No schemas." });

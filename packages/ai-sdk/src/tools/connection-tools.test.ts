@@ -8,8 +8,7 @@ import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 
 /** The tools of one connection named `notes`. */
 async function openTools(

@@ -1,5 +1,4 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import {
   abortable,
@@ -15,8 +14,8 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { runOver } from "../events/connection-error.ts";
 import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
-import { modelSchema } from "./provided-arguments.ts";
-import { acceptWaiting, plainModelOutput, waitingModelOutput } from "./model-output.ts";
+import { modelSchema } from "./model-schema.ts";
+import { acceptWaiting, toldOutput } from "./model-output.ts";
 import { createToolApproval, whileAllowed } from "./tool-approval.ts";
 import { around, followToolCalls, markWaiting, pathAround, waitBelow } from "./tool-call-scope.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
@@ -25,7 +24,7 @@ import { plainToolName, toolName } from "./tool-name.ts";
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
   const { name, definition, abortSignal } = connection;
   const list = async () => {
-    const current = await connection.client();
+    const current = await clientOf(connection);
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
     const listed = await connection.inConnectTime(abortSignal, (signal) =>
       listAllTools(current, connection, signal),
@@ -47,7 +46,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
 
   const boundNow: BoundTools = async (signal) => {
     if (abortSignal.aborted) throw runOver(name);
-    const current = await abortable(connection.client(), signal);
+    const current = await abortable(clientOf(connection), signal);
     if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
     return bound;
   };
@@ -68,6 +67,9 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   return Object.fromEntries(own);
 }
 
+/** The connection's client, which its definition has made. */
+const clientOf = async (connection: LiveConnection) => (await connection.client()) as MCPClient;
+
 interface ToolParts {
   /** The server's tool. */
   readonly called: { readonly name: string; readonly annotations?: unknown };
@@ -86,7 +88,7 @@ function createTool(
   const call = createCall(connection, called, boundNow);
   const execute: Execute = async (input, use) =>
     (await denial(input, use)) ?? (await call(input, use));
-  const toModelOutput = modelOutput(connection, tool);
+  const toModelOutput = toldOutput(connection, tool, mayWait(connection));
   const waiting = mayWait(connection) && {
     ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
   };
@@ -142,18 +144,6 @@ function createCall(
     // A notice is for the model's next result, which a placeholder is not.
     if (waitingCallOf(result)) return await waitBelow(result, toolCallId, pausing ?? signIn);
     return lossNotices?.mark(result, toolCallId ?? "") ?? result;
-  };
-}
-
-/** What the model is told of a result, if it is not what the client's tool says. */
-function modelOutput(connection: LiveConnection, tool: Tool): Tool["toModelOutput"] {
-  const { lossNotices } = connection;
-  const told: Tool["toModelOutput"] =
-    lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
-  if (!mayWait(connection)) return told;
-  return (result) => {
-    if (waitingCallOf(result.output)) return waitingModelOutput(result.output as WaitingResult);
-    return told?.(result) ?? tool.toModelOutput?.(result) ?? plainModelOutput(result.output);
   };
 }
 

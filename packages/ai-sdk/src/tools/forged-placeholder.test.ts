@@ -7,9 +7,11 @@ import { startHttpServer } from "../../../core/test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
 
 test("a server of a connection that does not pause ends no loop with a waiting call that it made up", async () => {

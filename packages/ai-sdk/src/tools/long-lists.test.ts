@@ -8,7 +8,7 @@ import { createMapDriver } from "../../../core/test/map-driver.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection } from "../index.ts";
 import { sendJson } from "../../../core/test/http-server.ts";
 
 /** A notebook with so many tools more, of about `size` characters each. */

@@ -14,13 +14,12 @@ import { answer, type NotebookServer, startNotebookServer } from "../../test/not
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 import type {
   ToolApprovalCall,
   ToolApprovalStatus,
   ToolCallOptions,
 } from "../connection/tool-options.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
 
 const use = { principal: alice };
 const addMilk = { tool: "notes__add_note", input: { text: "milk" } };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { defineMcpClientConnection } from "../index.ts";
 
 test("title, annotations and the app's resource reach tools and calls, in a resumed step too", async () => {
   const resourceUri = "ui://notes/list.html";

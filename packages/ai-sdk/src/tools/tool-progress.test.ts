@@ -8,11 +8,13 @@ import { describingProgram } from "../../test/describing-program.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "../index.ts";
 import type { ToolProgress } from "../connection/call-progress.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
-import { defineMcpStdioConnection } from "../stdio/index.ts";
+import { defineMcpStdioConnection } from "../stdio.ts";
 
 /** A tool that reports these, */
 function registerReports(mcp: McpServer, reports: readonly object[]) {

@@ -5,8 +5,7 @@ import { expect, test } from "vitest";
 import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 
 const use = { principal: alice };
 

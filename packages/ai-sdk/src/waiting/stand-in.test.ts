@@ -11,7 +11,7 @@ import {
 } from "../../test/sign-in-application.ts";
 import { createSignIns } from "../../test/sign-ins.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { createConnectionProvider } from "../sessions/create-connection-provider.ts";
+import { createConnectionProvider } from "../index.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 
 const nothing = () => undefined;

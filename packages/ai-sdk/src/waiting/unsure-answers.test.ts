@@ -16,8 +16,7 @@ import { slowKinds } from "../../test/slow-server.ts";
 import { createEventStore } from "../../test/slow-sessions.ts";
 import { question } from "../../test/slow-work.ts";
 import { majors } from "../../test/waiting-tool.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 import type { DueCalls } from "../sessions/due-calls.ts";
 
 const { ai } = majors[0]!;

@@ -6,15 +6,15 @@ import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { alice, bob, callTool } from "../../test/step.ts";
-import type { DurableSessionsOptions } from "../sessions/durable-sessions.ts";
 import {
+  type ConnectionRun,
   createDurableSessions,
   currentConnections,
   defineMcpClientConnection,
+  type DurableSessionsOptions,
   withConnections,
 } from "../index.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
-import type { ConnectionRun } from "../run/connection-run.ts";
 
 const use = { principal: alice };
 
