@@ -1,6 +1,6 @@
 import { isToolUIPart } from "ai";
 import Markdown from "react-markdown";
-import type { ChatMessage } from "../lib/chat-message";
+import type { ChatMessage } from "../lib/chat-state";
 import { ToolCall } from "./tool-call";
 
 export function Message({ message: { role, parts, metadata } }: { message: ChatMessage }) {

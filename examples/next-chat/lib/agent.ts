@@ -1,5 +1,7 @@
 import {
   agentTool,
+  type ChatRoute,
+  createChatRoute,
   createDurableAgent,
   currentConnections,
   type DurableAgent,
@@ -9,14 +11,16 @@ import { createOAuth, type OAuth } from "@durable-mcp/oauth";
 import { openStore } from "@durable-mcp/stores/open";
 import { ToolLoopAgent, type ToolSet } from "ai";
 import { createConnections } from "./connections";
-import { type History, openHistory } from "./history";
+import type { ChatMessage, Connections } from "./chat-state";
 import { chooseModel } from "./model";
 import { setting } from "./settings";
+import { currentUser } from "./user";
 
 interface ChatParts {
   readonly agent: DurableAgent;
   readonly oauth: OAuth;
-  readonly history: History;
+  /** Answers, saves and reads chats. */
+  readonly chat: ChatRoute<ChatMessage, Connections>;
   /** The name of the language model; `undefined` if answers come from a script. */
   readonly modelName: string | undefined;
 }
@@ -30,7 +34,6 @@ export function chatParts(): Promise<ChatParts> {
 const kept = globalThis as typeof globalThis & { chatParts?: Promise<ChatParts> };
 
 async function createChatParts(): Promise<ChatParts> {
-  const history = openHistory(setting("DATABASE"));
   const { store } = await openStore(setting("DURABLE_MCP_STORE"));
   const oauth = createOAuth({
     store,
@@ -62,5 +65,26 @@ async function createChatParts(): Promise<ChatParts> {
     whileWaiting: (process.env["WHILE_WAITING"] || "reply") as "reply" | "hold" | "withdraw",
     instructions: "Do what the user asks with the tools that you have, then answer briefly.",
   });
-  return { agent, oauth, history, modelName };
+  const chat = createChatRoute<ChatMessage, Connections>({
+    agent,
+    principal: currentUser,
+    stream: {
+      messageMetadata: ({ part }) => (part.type === "start" ? { process: process.pid } : undefined),
+    },
+    async more({ id, principal }) {
+      const [{ sessions }, grants] = await Promise.all([
+        agent.sessions.list({ principal, sessionId: id }),
+        oauth.list({ principal }),
+      ]);
+      const kept = sessions.filter(({ kind }) => kind === "session");
+      return {
+        connections: [
+          ...kept.map(({ connection }) => ({ name: connection, has: "session" as const })),
+          ...grants.map(({ connection }) => ({ name: connection, has: "sign-in" as const })),
+        ],
+      };
+    },
+    onError: console.error,
+  });
+  return { agent, oauth, chat, modelName };
 }

@@ -9,6 +9,7 @@ import { createEventLog } from "./event-log/index.ts";
 import {
   type ConnectionRun,
   createConnectionProvider,
+  createChatRoute,
   createDurableAgent,
   createDurableAgentUIStreamResponse,
   createDurableSessions,
@@ -102,6 +103,7 @@ const entries: Readonly<Record<string, Entry>> = {
   "admin.sweep": [(o) => admin.sweep(o), { idleForMs: 1e9 }],
 
   createDurableAgent: [createDurableAgent, { connections, store, model }],
+  createChatRoute: [createChatRoute, { agent, principal: () => alice }],
   "agent.open": [(o) => agent.open(o), { sessionId: "chat", ...use }],
 
   "run.tools": [(o) => registry.tools(o), { connections: [] }],

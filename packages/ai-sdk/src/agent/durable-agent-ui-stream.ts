@@ -10,8 +10,8 @@ import type {
 import { type DurableAgentCallOptions, splitCallOptions } from "./agent-sessions.ts";
 import type { DurableAgent } from "./durable-agent.ts";
 import type { RuntimeContext } from "./open-durable-agent.ts";
-import { resumedChunks } from "../waiting/ui-chunks.ts";
-import { tellSilentStep } from "../waiting/ui-chunks.ts";
+import { type BeforeCall, beforeCallKey } from "./before-call.ts";
+import { resumedChunks, tellSilentStep } from "../waiting/ui-chunks.ts";
 
 /**
  * Runs a durable agent and answers with a stream of UI messages, like AI SDK's `createAgentUIStreamResponse`, with the
@@ -64,29 +64,50 @@ export async function createDurableAgentUIStreamResponse<
   agent: DurableAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>;
   options: DurableAgentCallOptions<CALL_OPTIONS>;
 }): Promise<Response> {
-  const { session, own } = splitCallOptions(options);
-  const { abortSignal } = response;
-  const open = await agent.open({ ...session, abortSignal });
+  const { headers, status, statusText, keepAliveMs, consumeSseStream, ...streamed } = response;
+  const init = { headers, status, statusText, keepAliveMs, consumeSseStream };
+  const { stream } = await openAnswer(agent, options, streamed);
+  const ai = await import("ai");
+  return ai.createUIMessageStreamResponse({
+    ...(init as Omit<Parameters<typeof ai.createUIMessageStreamResponse>[0], "stream">),
+    stream,
+  });
+}
+
+/**
+ * An agent's answer as a stream of chunks.
+ *
+ * @returns `uiMessages` as the agent gets them, with the results of calls that have waited
+ */
+export async function openAnswer(
+  agent: DurableAgent<any, any, any, any>,
+  options: DurableAgentCallOptions<any>,
+  streamed: { readonly uiMessages: unknown[]; readonly abortSignal?: AbortSignal | undefined },
+  beforeCall?: BeforeCall,
+): Promise<{ uiMessages: UIMessage[]; stream: ReadableStream<UIMessageChunk> }> {
+  const { session, own } = splitCallOptions<unknown>(options);
+  const { uiMessages: given, abortSignal, ...others } = streamed;
+  const open = await agent.open({ ...session, abortSignal, [beforeCallKey]: beforeCall } as never);
   try {
     const ai = await import("ai");
-    const { headers, status, statusText, keepAliveMs, consumeSseStream, ...streamed } = response;
-    const given = response.uiMessages as UI_MESSAGE[];
     // AI SDK says what is wrong with messages that are none.
-    const uiMessages = Array.isArray(given) ? [...(await open.resume(given))] : given;
+    const uiMessages = Array.isArray(given)
+      ? [...(await open.resume(given as UIMessage[]))]
+      : given;
     const stream: ReadableStream<UIMessageChunk> = await ai.createAgentUIStream({
-      ...streamed,
+      ...others,
+      ...(abortSignal && { abortSignal }),
       uiMessages,
       agent: open,
       // Even if there are none, because the agent's schema may require some.
-      options: own as CALL_OPTIONS,
+      options: own,
     });
-    const init = { headers, status, statusText, keepAliveMs, consumeSseStream };
-    return ai.createUIMessageStreamResponse({
-      ...(init as Omit<Parameters<typeof ai.createUIMessageStreamResponse>[0], "stream">),
+    return {
+      uiMessages,
       stream: stream
-        .pipeThrough(beginningWith(resumedChunks(given, uiMessages)))
+        .pipeThrough(beginningWith(resumedChunks(given as UIMessage[], uiMessages)))
         .pipeThrough(tellSilentStep(uiMessages)),
-    });
+    };
   } finally {
     await open.dispose();
   }

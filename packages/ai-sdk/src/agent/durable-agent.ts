@@ -13,6 +13,7 @@ import {
   splitSessions,
 } from "./agent-sessions.ts";
 import { tellUnmatched } from "./active-tools.ts";
+import { type BeforeCallUse, tellBeforeCalls } from "./before-call.ts";
 import { bindTools } from "../run/bind-tools.ts";
 import { currentScope } from "../run/run-scope.ts";
 import {
@@ -147,7 +148,8 @@ export function createDurableAgent<
     await tellUnmatched(run, { ...offered, ...ownTools }, settings.activeTools);
     const session: DurableAgentSession = { sessionId, principal: how.principal };
     const scope = await run.enter(() => currentScope());
-    const tools = { ...offered, ...(ownTools && bindTools(scope, ownTools)) };
+    const bound = { ...offered, ...(ownTools && bindTools(scope, ownTools)) };
+    const tools = tellBeforeCalls(bound, use as BeforeCallUse);
     // The loop agent only knows the agent's own options, but the application gets all of them.
     const prepare =
       prepareCall &&

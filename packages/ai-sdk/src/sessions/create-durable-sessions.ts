@@ -9,7 +9,7 @@ import { createInternals, internalsOf, type ProviderInternals } from "./provider
 import { createBoundedStore } from "../records/bounded-store.ts";
 import { beginRun, openSession, runStep } from "./open-session.ts";
 import { adminOf, type Management, managementOf, storedWaitingOf } from "./uses-outside-step.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import { type SessionsContext, sessionsContexts } from "./sessions-context.ts";
 import { checkSessionId, leastIdleMs } from "../records/slot-record.ts";
 import { startAutoSession } from "../run/auto-session.ts";
 import type { StoredAutoSessionOptions } from "../run/run-options.ts";
@@ -33,7 +33,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
   const { autoSession } = options;
   const management = managementOf(context);
 
-  return {
+  const sessions: DurableSessions<CONNECTIONS> = {
     open: async (sessionId, use) =>
       await openSession(context, sessionId, checkOptions(useSchema, use)),
     async run(sessionId, use, step) {
@@ -49,6 +49,8 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
     },
     admin: adminOf(context),
   };
+  sessionsContexts.set(sessions, context);
+  return sessions;
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */

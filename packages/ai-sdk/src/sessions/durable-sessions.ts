@@ -198,13 +198,13 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
    * ended stays in the store, and its next step tries once more. Without `name`, the selected connections'
    * waiting calls are deleted too, whatever their state; the servers of tasks and streams are asked to stop,
-   * best effort. Shared sessions do not end with an agent session, only under `{ shared: id }`.
+   * best effort. Without `connection` either, so are the messages of the chat (`createChatRoute`). Shared sessions do not end with an agent session, only under `{ shared: id }`.
    */
   end(of: string | SharedId, selection: SelectionInTime<CONNECTIONS>): Promise<EndedSession[]>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
    * and removes all of the principal's records, whether or not the servers could be reached: also those of
-   * waiting calls, as `end` does. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`),
+   * waiting calls and chats, as `end` does. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`),
    * which `end` leaves.
    *
    * @returns one entry for each session

@@ -12,6 +12,7 @@ import type {
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
+import { chatPrefix, chatRecordsOwner, deleteChats } from "../records/chat-records.ts";
 import { endRecord } from "../records/end-record.ts";
 import {
   deleteSeen,
@@ -70,6 +71,7 @@ export function createManagement(
         endFound(context, of, selected, found.records, "end"),
         endCalls(context, found.waiting, selected.principal),
         deleteSeen(store, found.seen, selected.principal),
+        endChat(context, of, selected),
       ]);
       return ended;
     },
@@ -82,12 +84,28 @@ export function createManagement(
         endKept(context, [], { principal }, "end"),
         endCalls(context, waiting, principal),
         deleteSeen(store, seen, principal),
+        deleteChats(store, { owner: chatRecordsOwner(principal) }),
       ]);
       // Not before: the end of a session on its server needs a token.
       await forgetGrants(context, grants, principal);
       return [...ended, ...processes];
     },
   };
+}
+
+/**
+ * Deletes the messages of a chat, unless only a part of its sessions ends.
+ *
+ * @param selected without a principal, those of all
+ */
+export async function endChat(
+  { store, agent, carried }: SessionsContext,
+  of: string | SharedId,
+  { principal, connection, name }: Partial<SessionSelection>,
+): Promise<void> {
+  const isPart = connection !== undefined || name !== undefined || carried !== undefined;
+  if (isPart || typeof of !== "string") return;
+  await deleteChats(store, { prefix: await chatPrefix({ agent, sessionId: of, principal }) });
 }
 
 /** Deletes waiting calls, and has the servers stop that keep one, best effort. */

@@ -21,6 +21,7 @@ import type {
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import { deleteCalls } from "../waiting/waiting-records.ts";
+import { endChat } from "./manage-sessions.ts";
 import { listSchema, operatorSchema, sweepSchema } from "./outside-schemas.ts";
 import {
   askRecord,
@@ -146,6 +147,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
         each((stored, use) => endIfUsable(context, stored, use, "end")),
         deleteCalls(context, waiting),
         deleteSeen(store, seen),
+        endChat(context, of, selection ?? {}),
       ]);
       return ended;
     },

@@ -1,4 +1,5 @@
 import type { SessionStore } from "@durable-mcp/core";
+import { invalidOption } from "@durable-mcp/core/internal";
 import type { OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
@@ -23,6 +24,17 @@ export interface SessionsContext {
   readonly tell: Tell;
   readonly now: () => number;
   readonly work: OpenWork;
+}
+
+/** By durable sessions. */
+export const sessionsContexts = new WeakMap<object, SessionsContext>();
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for what are no durable sessions */
+export function sessionsContextOf(sessions: object): SessionsContext {
+  const found = sessionsContexts.get(sessions);
+  if (found !== undefined) return found;
+  const fix = "must come from createDurableAgent of this copy of @durable-mcp/ai-sdk";
+  throw invalidOption("agent", fix);
 }
 
 /** The context of one step of an agent session. */

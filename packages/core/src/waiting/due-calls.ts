@@ -43,7 +43,7 @@ export const dueKey = (agent: string | null, reference: string) => prefixOf(agen
  *
  * @param of without a principal, of all
  */
-async function referenceStart({
+export async function referenceStart({
   agent,
   sessionId,
   principal,

@@ -22,7 +22,14 @@ export {
 } from "./waiting-failure.ts";
 export type { CallNotes } from "./call-notes.ts";
 export { createWaitingFetch } from "./waiting-fetch.ts";
-export { dueKey, followLook, listDue, listOpenCalls, readDue } from "./due-calls.ts";
+export {
+  dueKey,
+  followLook,
+  listDue,
+  listOpenCalls,
+  readDue,
+  referenceStart,
+} from "./due-calls.ts";
 export { answerOnServer, cancelHeld, isDue, lookAt } from "./held-call.ts";
 export { delivers, isKeptByServer, isOpen, isOnServer, isRepeated } from "./waiting-life.ts";
 export {

@@ -1,0 +1,94 @@
+import { McpSessionError } from "@durable-mcp/core";
+import type { UIMessage, UIMessageChunk } from "ai";
+import type { DurableAgent } from "../agent/durable-agent.ts";
+import { openAnswer } from "../agent/durable-agent-ui-stream.ts";
+import type { OwnAnswer } from "./answer-record.ts";
+import { createLiveStream, type LiveStream } from "./live-stream.ts";
+import { lacksResult, settleMessages } from "./settle-messages.ts";
+
+interface ChatAnswer {
+  readonly agent: DurableAgent<any, any, any, any>;
+  readonly answer: OwnAnswer;
+  /** With what the user has said. */
+  readonly messages: readonly UIMessage[];
+  readonly save: (messages: readonly UIMessage[]) => Promise<void>;
+  /** Gives the agent's call options. */
+  readonly options: () => Promise<any>;
+  /** What the page reads of the answer. */
+  readonly stream: object | undefined;
+  /** @returns what the page reads of an error */
+  readonly onError: (error: unknown) => string;
+}
+
+/**
+ * Makes an answer to its end, whoever reads it, and saves it after each step. At the end it is nobody's any more.
+ *
+ * @throws if it could not be begun. It counts as failed then
+ */
+export async function answerChat({
+  agent,
+  answer,
+  save,
+  onError,
+  ...given
+}: ChatAnswer): Promise<LiveStream<UIMessageChunk>> {
+  const { signal } = answer;
+  const keep = async (all: readonly UIMessage[]) => {
+    // A process that was asleep has lost the chat to another one.
+    if (!(await answer.isOurs())) return;
+    await save(all);
+    answer.saved((call) => lacksResult(all, call));
+  };
+  let failure: { readonly text: string } | undefined;
+  // AI SDK tells of an error again when it reads its chunk.
+  const fail = (error: unknown) => (failure ??= { text: onError(error) }).text;
+  /** Of a call's error, or of the answer's. */
+  let cause: unknown;
+  const textOf = (error: unknown) => {
+    cause = error;
+    return McpSessionError.isInstance(error) ? error.message : "An error occurred.";
+  };
+  const failures = new TransformStream<UIMessageChunk, UIMessageChunk>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.type === "error" ? { ...chunk, errorText: fail(cause) } : chunk);
+    },
+  });
+  const finish = async (all: readonly UIMessage[]) => {
+    const isWhole = failure === undefined && !signal.aborted;
+    await keep((isWhole ? all : settleMessages(all)).filter(hasParts)).catch(fail);
+    await answer.end(failure ? "failed" : "done").catch(onError);
+  };
+  try {
+    const { messages, stream, options } = given;
+    await keep(messages);
+    const ai = await import("ai");
+    const { uiMessages, ...answered } = await openAnswer(
+      agent,
+      await options(),
+      {
+        // The model reads the error of a call in a later step as the page has it.
+        ...{ ...stream, onError: textOf, redactToolErrors: false },
+        ...{ uiMessages: [...messages], abortSignal: signal },
+      },
+      answer.begin,
+    );
+    const saved = ai.createUIMessageStream({
+      originalMessages: uiMessages,
+      execute: ({ writer }) => writer.merge(answered.stream.pipeThrough(failures)),
+      // By the names that both releases of AI SDK know. What is not saved now is saved at the end.
+      onStepFinish: async ({ messages: all }) => void (await keep(all).catch(onError)),
+      onFinish: async ({ messages: all }) => await finish(all),
+      onError: fail,
+      generateId: () => crypto.randomUUID(),
+    });
+    return createLiveStream(saved);
+  } catch (error) {
+    await answer.end("failed").catch(onError);
+    throw error;
+  }
+}
+
+/** Of an answer that failed at once there is an empty message. */
+function hasParts({ role, parts }: UIMessage): boolean {
+  return role !== "assistant" || parts.some(({ type }) => type !== "step-start");
+}

@@ -1,0 +1,119 @@
+import { McpSessionError, type McpSessionErrorCode } from "@durable-mcp/core";
+import type { UIMessage } from "ai";
+import * as z from "zod/mini";
+
+const id = z.string().check(z.minLength(1), z.maxLength(200));
+const parts = z.array(z.looseObject({ type: z.string() }));
+const answer = {
+  call: id,
+  round: z.optional(z.number()),
+  responses: z.record(z.string(), z.any()),
+};
+
+/** What a page may want of a chat. All else is on the server, and not taken from a browser. */
+const requestBody = z.object({
+  message: z.optional(z.object({ id, role: z.literal("user"), parts })),
+  answer: z.optional(z.object(answer)),
+  withdraw: z.optional(z.object({ call: id })),
+  approval: z.optional(z.object({ id, approved: z.boolean(), reason: z.optional(z.string()) })),
+  stop: z.optional(z.literal(true)),
+});
+
+const problems = {
+  invalid: [400, "This is no request of a chat."],
+  "signed-out": [401, "Sign in first."],
+  answering: [409, "An answer is being made. Wait until it is there."],
+  answered: [409, "The answer is there already."],
+  "not-waiting": [409, "This was answered somewhere else, or is over. Nothing was sent."],
+  "outcome-unknown": [409, "Nobody knows whether the server got it."],
+  expired: [409, "The question was too old. Nothing was sent."],
+  json: [415, "Send application/json."],
+  "invalid-answer": [422, "This is no answer to the question."],
+  failed: [500, "This did not work. The log of the server says why."],
+  unavailable: [503, "This does not work right now. Try again."],
+} as const;
+
+type Problem = keyof typeof problems;
+
+const byCode: Partial<Record<McpSessionErrorCode, Problem>> = {
+  INPUT_INVALID: "invalid-answer",
+  NOT_WAITING: "not-waiting",
+  STORE_FAILED: "unavailable",
+  CONNECTION_UNAVAILABLE: "unavailable",
+};
+
+/** Why a request is refused. */
+export class ChatProblem extends Error {
+  override readonly name: Problem;
+
+  constructor(problem: Problem) {
+    super(problems[problem][1]);
+    this.name = problem;
+  }
+}
+
+export function reply(body: unknown, status = 200): Response {
+  return Response.json(body, { status, headers: { "cache-control": "no-store" } });
+}
+
+/** What a page reads of an error: what it is, and a text for people. */
+export function problemResponse(problem: unknown): Response {
+  const known = McpSessionError.isInstance(problem) ? problem : undefined;
+  const own = problem instanceof ChatProblem ? problem.name : undefined;
+  const error = own ?? (known && byCode[known.code]) ?? "failed";
+  const [status, text] = problems[error];
+  if (error !== "invalid-answer") return reply({ error, message: text }, status);
+  return reply({ error, message: known?.message, field: known?.data.field }, status);
+}
+
+/** The state of a call after an answer. */
+export function stateResponse(state: string): Response {
+  if (state !== "outcome-unknown" && state !== "expired") return reply({ state });
+  return problemResponse(new ChatProblem(state));
+}
+
+/** @throws {ChatProblem} */
+export async function readBody(request: Request): Promise<z.infer<typeof requestBody>> {
+  // A form of another site cannot send it.
+  if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? ""))
+    throw new ChatProblem("json");
+  return checked(requestBody, await request.json().catch(() => undefined));
+}
+
+/** The chat of a request: without an id of the application's, the last part of the URL's path. @throws {ChatProblem} */
+export function checkChat(chat: string | undefined, { url }: Request): string {
+  const last = new URL(url).pathname.split("/").findLast((part) => part !== "");
+  return checked(id, chat ?? decoded(last));
+}
+
+function decoded(text = ""): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+type Parts = UIMessage["parts"];
+
+/** The user's message, of which only the accepted parts are kept. @throws {ChatProblem} without any */
+export function userMessage(
+  message: { readonly id: string; readonly parts: readonly object[] },
+  acceptParts: (parts: Parts) => Parts = textsOf,
+): UIMessage {
+  const own = acceptParts(message.parts as Parts);
+  if (own.length === 0) throw new ChatProblem("invalid");
+  return { id: message.id, role: "user", parts: own };
+}
+
+function textsOf(given: Parts): Parts {
+  return given.flatMap(({ type, text }: { type: string; text?: unknown }) =>
+    type === "text" && typeof text === "string" ? [{ type, text }] : [],
+  );
+}
+
+function checked<SCHEMA extends z.ZodMiniType>(schema: SCHEMA, value: unknown): z.infer<SCHEMA> {
+  const parsed = z.safeParse(schema, value);
+  if (!parsed.success) throw new ChatProblem("invalid");
+  return parsed.data;
+}

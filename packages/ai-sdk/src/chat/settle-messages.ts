@@ -1,0 +1,117 @@
+import type { UIMessage } from "ai";
+import type { AgentCall } from "../agent/before-call.ts";
+import { findPlaceholders } from "../waiting/placeholders.ts";
+import type { FoundAnswer } from "./answer-record.ts";
+
+type Messages = readonly UIMessage[];
+type Part = UIMessage["parts"][number];
+
+const errorText =
+  "The answer of this call is lost: what made it has ended. Nobody knows whether it was carried out; check before you call again.";
+const lost = { state: "output-error", errorText } as const;
+
+/** The saved messages, with what only the record of an unfinished answer has. */
+export function withAnswer(saved: Messages, found: FoundAnswer | undefined): Messages {
+  const { messages: said = [], calls, state } = found ?? {};
+  const messages = [...saved, ...said.filter((message) => !hasMessage(saved, message))];
+  return calls === undefined || state === "yes" ? messages : settleMessages(messages, calls);
+}
+
+export function hasMessage(messages: Messages, { id }: UIMessage): boolean {
+  return messages.some((message) => message.id === id);
+}
+
+/**
+ * Gives calls of the last answer that have no result one: that it is lost.
+ *
+ * @param calls those that had begun, also if the answer lacks them; without it, all that the answer has
+ */
+export function settleMessages(messages: Messages, calls?: readonly AgentCall[]): Messages {
+  const last = messages.at(-1);
+  const answer = last?.role === "assistant" ? last : undefined;
+  const settled = (answer?.parts ?? []).flatMap((part): Part[] => {
+    if (!("toolCallId" in part) || hasResult(part)) return [part];
+    const isLost = calls?.some((call) => isOf(part, call)) ?? true;
+    if (!isLost) return [part];
+    return part.state === "input-streaming" ? [] : [{ ...part, ...lost } as Part];
+  });
+  const missing = calls?.filter((call) => !settled.some((part) => isOf(part, call))) ?? [];
+  const added = missing.map((call): Part => ({ type: "dynamic-tool", ...call, ...lost }));
+  if (answer === undefined && added.length === 0) return messages;
+  const step: Part[] = added.length > 0 ? [{ type: "step-start" }] : [];
+  const { id = crypto.randomUUID(), ...rest } = answer ?? {};
+  const next: UIMessage = {
+    ...rest,
+    id,
+    role: "assistant",
+    parts: [...settled, ...step, ...added],
+  };
+  return [...(answer ? messages.slice(0, -1) : messages), next];
+}
+
+function isOf(part: Part, { toolCallId }: AgentCall): boolean {
+  return "toolCallId" in part && part.toolCallId === toolCallId;
+}
+
+function hasResult(part: Part): boolean {
+  const states: unknown[] = ["output-available", "output-error", "output-denied"];
+  return "state" in part && states.includes(part.state);
+}
+
+/** The user's word on a call that needs approval. */
+export interface Approval {
+  readonly id: string;
+  readonly approved: boolean;
+  readonly reason?: string | undefined;
+}
+
+/** @returns `undefined` if no call of the last answer needs it */
+export function withApproval(messages: Messages, { id, ...said }: Approval): Messages | undefined {
+  let isFound = false;
+  const next = mapLastParts(messages, (part) => {
+    if (!("approval" in part) || part.approval?.id !== id) return part;
+    isFound = true;
+    if (part.state !== "approval-requested") return part;
+    return {
+      ...part,
+      state: "approval-responded",
+      approval: { ...part.approval, ...said },
+    } as Part;
+  });
+  return isFound ? next : undefined;
+}
+
+/** What the user says instead of an approval denies it. */
+export function withoutApprovals(messages: Messages): Messages {
+  const said = { approved: false, reason: "The user has said something else." };
+  return mapLastParts(messages, (part) =>
+    isPending(part)
+      ? ({ ...part, state: "output-denied", approval: { ...part.approval, ...said } } as Part)
+      : part,
+  );
+}
+
+function isPending(part: Part): part is Part & { readonly approval: object } {
+  return "toolCallId" in part && part.state === "approval-requested";
+}
+
+function mapLastParts(messages: Messages, change: (part: Part) => Part): Messages {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") return messages;
+  return [...messages.slice(0, -1), { ...last, parts: last.parts.map(change) }];
+}
+
+/** Whether the last answer lacks the result of a call. */
+export function lacksResult(messages: Messages, call: AgentCall): boolean {
+  const { role, parts = [] } = messages.at(-1) ?? {};
+  return role !== "assistant" || !parts.some((part) => isOf(part, call) && hasResult(part));
+}
+
+/** Whether there is nothing to go on with: the model has said the last word and no call waits, or one needs approval. */
+export function isAnswered(messages: Messages): boolean {
+  const { role, parts = [] } = messages.at(-1) ?? { role: "assistant" };
+  const step = parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1);
+  if (step.some(isPending)) return true;
+  const isSpoken = role === "assistant" && !step.some((part) => "toolCallId" in part);
+  return isSpoken && findPlaceholders(messages).length === 0;
+}

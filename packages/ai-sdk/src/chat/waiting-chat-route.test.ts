@@ -1,0 +1,111 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
+import { expect, test } from "vitest";
+import { startAskingServer, yes } from "../../test/asking-server.ts";
+import { linesOf, problemIn, startChat } from "../../test/chat.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { add, toolApproval } from "../../test/notebook-sessions.ts";
+import { defineMcpClientConnection } from "../index.ts";
+
+const order = { tool: "shop__order", input: { item: "tea" } };
+
+/** A chat whose server has asked. */
+async function startAsked(...turns: Parameters<typeof scriptedModel>) {
+  const shop = await startAskingServer();
+  const { url } = shop;
+  const connections = {
+    shop: defineMcpClientConnection({ url, description: "Orders.", waiting: true }),
+  };
+  const model = scriptedModel([order], ...turns);
+  const chat = startChat({ model, settings: { connections } });
+  await (await chat.say("Order tea")).text();
+  const { waiting } = await chat.state();
+  return { shop, chat, model, call: waiting[0]!.id! };
+}
+
+test("a question is answered at the same URL, and the chat goes on", async () => {
+  const { shop, chat, model, call } = await startAsked("Ordered.");
+  expect((await chat.state()).waiting).toMatchObject([{ type: "question", tool: "order" }]);
+  const wrong = await chat.post({ answer: { call, round: 1, responses: {} } });
+  expect([wrong.status, await wrong.json()]).toEqual([
+    422,
+    { error: "invalid-answer", message: expect.any(String), field: expect.any(String) },
+  ]);
+  const bob = { user: "bob" };
+  const answer = { answer: { call, round: 1, responses: yes } };
+  expect(await problemIn(await chat.post(answer, bob))).toEqual([409, "not-waiting"]);
+  expect(await (await chat.post(answer)).json()).toEqual({ state: "settled" });
+  expect(await problemIn(await chat.post(answer))).toEqual([409, "not-waiting"]);
+  await (await chat.post({})).text();
+  expect(linesOf(await chat.state())).toEqual([
+    "user: Order tea",
+    "assistant: [shop__order output-available] Ordered.",
+  ]);
+  expect(shop.legs).toHaveLength(2);
+  expect(model.doStreamCalls).toHaveLength(2);
+  expect(await problemIn(await chat.post({}))).toEqual([409, "answered"]);
+});
+
+test("a call is taken back at the same URL", async () => {
+  const { chat, call } = await startAsked("Then not.");
+  expect(await (await chat.post({ withdraw: { call } })).json()).toEqual({ state: "withdrawn" });
+  await (await chat.post({})).text();
+  expect(linesOf(await chat.state())[1]).toMatch(/shop__order output-error.* Then not\./);
+});
+
+test("the user says something else while a call waits", async () => {
+  const { chat, call } = await startAsked("4.", "Ordered, by the way.");
+  await (await chat.say("2 + 2?")).text();
+  await chat.post({ answer: { call, responses: yes } });
+  await (await chat.post({})).text();
+  expect(linesOf(await chat.state())).toEqual([
+    "user: Order tea",
+    "assistant: [shop__order output-available]",
+    "user: 2 + 2?",
+    "assistant: 4. Ordered, by the way.",
+  ]);
+});
+
+test.each([
+  [true, "output-available"],
+  [false, "output-denied"],
+])("a call that needs approval goes on with it: %s", async (approved, state) => {
+  const { url } = await startNotebookServer();
+  const model = scriptedModel([add("b")], "Well.");
+  const chat = startChat({ url, model, settings: { toolApproval } });
+  await (await chat.say("Note b")).text();
+  const asked = (await chat.state()).messages.at(-1)!.parts.at(-1) as { approval: { id: string } };
+  expect(await problemIn(await chat.post({}))).toEqual([409, "answered"]);
+  const { id } = asked.approval;
+  expect(await problemIn(await chat.post({ approval: { id: "other", approved } }))).toEqual([
+    ...[409, "not-waiting"],
+  ]);
+  await (await chat.post({ approval: { id, approved } })).text();
+  const lines = ["user: Note b", `assistant: [notes__add_note ${state}] Well.`];
+  expect(linesOf(await chat.state())).toEqual(lines);
+  expect(await problemIn(await chat.post({ approval: { id, approved } }))).toEqual([
+    409,
+    "answered",
+  ]);
+});
+
+test("what the user says instead of an approval denies it", async () => {
+  const { url } = await startNotebookServer();
+  const model = scriptedModel([add("b")], "Then not.");
+  const chat = startChat({ url, model, settings: { toolApproval } });
+  await (await chat.say("Note b")).text();
+  await (await chat.say("Never mind")).text();
+  expect(linesOf(await chat.state())).toEqual([
+    ...["user: Note b", "assistant: [notes__add_note output-denied]"],
+    ...["user: Never mind", "assistant: Then not."],
+  ]);
+});
+
+test("a store that is down is told as what passes", async () => {
+  const { chat } = await startAsked();
+  const down = new McpSessionError("STORE_FAILED", "The store is down.");
+  const route = startChat({ model: scriptedModel(), principal: () => Promise.reject(down) });
+  expect(await problemIn(await route.post({}))).toEqual([503, "unavailable"]);
+  expect(route.errors).toEqual([down]);
+  expect(chat.errors).toEqual([]);
+});
