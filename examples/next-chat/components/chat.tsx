@@ -1,9 +1,7 @@
 "use client";
 
-import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import { Question, SignIn, useDurableChat } from "@durable-mcp/react";
 import { useEffect } from "react";
-import { answerQuestion, stopAnswer, withdrawCall } from "../app/chat/[id]/actions";
 import type { ChatState } from "../lib/chat-state";
 import { Composer } from "./composer";
 import { Header } from "./header";
@@ -44,9 +42,17 @@ export function Chat({ id, initialState, modelName }: ChatProps) {
               {tool}: {statusMessage} …
             </p>
           ))}
-          {blocking.map((entry) => (
-            <Waiting key={entry.id ?? entry.connection} {...{ chat: id, entry, refresh }} />
-          ))}
+          {blocking.map((entry) =>
+            entry.type === "sign-in" ? (
+              <SignIn className="card" key={entry.connection} entry={entry} />
+            ) : (
+              <Question
+                {...{ className: "card", call: entry }}
+                {...{ onAnswer: chat.answer, onWithdraw: chat.withdraw }}
+                key={entry.id}
+              />
+            ),
+          )}
         </div>
         {error !== undefined && (
           <p className="problem" role="alert">
@@ -57,34 +63,8 @@ export function Chat({ id, initialState, modelName }: ChatProps) {
           </p>
         )}
       </main>
-      <Composer onSend={say} onStop={() => void stopAnswer(id)} isBusy={isBusy} />
+      <Composer onSend={say} onStop={() => void chat.stopAnswer()} isBusy={isBusy} />
     </div>
-  );
-}
-
-interface WaitingProps {
-  chat: string;
-  entry: WaitingEntry;
-  refresh: () => Promise<unknown>;
-}
-
-function Waiting({ chat, entry, refresh }: WaitingProps) {
-  if (entry.type === "sign-in") return <SignIn className="card" entry={entry} />;
-  return (
-    <Question
-      className="card"
-      call={entry}
-      onAnswer={async (responses, { id, round }) => {
-        const problem = await answerQuestion(chat, id, round, responses);
-        await refresh();
-        return problem;
-      }}
-      onWithdraw={async ({ id }) => {
-        const problem = await withdrawCall(chat, id);
-        await refresh();
-        return problem;
-      }}
-    />
   );
 }
 
