@@ -36,14 +36,14 @@ export type { DurableAgentCallOptions, DurableAgentSession } from "./agent/agent
 export { type AgentHistory, agentTool, type AgentToolOptions } from "./agent/agent-tool.ts";
 export type { OpenDurableAgent } from "./agent/open-durable-agent.ts";
 export { createDurableAgentUIStreamResponse } from "./agent/durable-agent-ui-stream.ts";
-export {
-  type Chat,
-  type ChatHistory,
-  type ChatRoute,
-  type ChatRouteOptions,
-  type ChatState,
-  createChatRoute,
-} from "./chat/chat-route.ts";
+export { createChatRoute } from "./chat/chat-route.ts";
+export type {
+  Chat,
+  ChatHistory,
+  ChatRoute,
+  ChatRouteOptions,
+  ChatState,
+} from "./chat/chat-options.ts";
 
 // Sessions: in a store, or in state that the application carries.
 export { createDurableSessions } from "./sessions/create-durable-sessions.ts";

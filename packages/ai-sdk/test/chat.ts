@@ -26,6 +26,12 @@ interface As {
   readonly chat?: string;
 }
 
+const requestOf = ({ user = "alice", chat = "chat-1" }: As, init: RequestInit = {}) =>
+  new Request(`https://app.example/api/chat/${chat}`, {
+    ...init,
+    headers: { "x-user": user, ...(init.headers as Record<string, string>) },
+  });
+
 /** One of the processes that serve chats: a route, and what a page does with it. */
 export function startChat({ url, model, store, now, settings, ...options }: ChatOptions) {
   const notes = () =>
@@ -45,26 +51,21 @@ export function startChat({ url, model, store, now, settings, ...options }: Chat
     onError: (error) => void errors.push(error),
     ...options,
   });
-  const request = ({ user = "alice", chat = "chat-1" }: As, init: RequestInit = {}) =>
-    new Request(`https://app.example/api/chat/${chat}`, {
-      ...init,
-      headers: { "x-user": user, ...(init.headers as Record<string, string>) },
-    });
   const json = { "content-type": "application/json" };
   const post = async (body: object, as: As = {}) =>
-    await route.POST(request(as, { method: "POST", headers: json, body: JSON.stringify(body) }));
+    await route.POST(requestOf(as, { method: "POST", headers: json, body: JSON.stringify(body) }));
   return {
     agent,
     route,
     errors,
-    request,
+    request: requestOf,
     post,
     /** Sends what the user says. */
     say: async (text: string, id = text, as: As = {}) =>
       await post({ message: said(text, id) }, as),
-    state: async (as: As = {}) => (await (await route.GET(request(as))).json()) as ChatState,
+    state: async (as: As = {}) => (await (await route.GET(requestOf(as))).json()) as ChatState,
     resume: async (as: As = {}) =>
-      await route.GET(request(as, { headers: { accept: "text/event-stream" } })),
+      await route.GET(requestOf(as, { headers: { accept: "text/event-stream" } })),
   };
 }
 

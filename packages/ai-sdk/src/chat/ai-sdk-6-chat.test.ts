@@ -11,6 +11,8 @@ afterAll(() => {
   vi.resetModules();
 });
 
+const down = () => Promise.reject(new Error("The model is down."));
+
 test("a message is saved, answered, and not answered twice", async () => {
   expect((await import("ai")).streamText).toBe((await import("ai-6")).streamText);
   const { linesOf, problemIn, startChat } = await import("../../test/chat.ts");
@@ -36,7 +38,6 @@ test("an error fails the answer, and one of a call does not", async () => {
   const { linesOf, startChat } = await import("../../test/chat.ts");
   const { scriptedModel } = await import("@durable-mcp/testing/ai-sdk");
   const { url } = await startNotebookServer();
-  const down = () => Promise.reject(new Error("The model is down."));
   const tools = { broken: { inputSchema: (await import("zod")).object({}), execute: down } };
   const model = scriptedModel([{ tool: "broken" }], "It is broken.", down, "Here I am.");
   const chat = startChat({ url, model, settings: { tools, maxRetries: 0 } });

@@ -70,7 +70,7 @@ export async function answerChat({
         ...{ ...stream, onError: textOf, redactToolErrors: false },
         ...{ uiMessages: [...messages], abortSignal: signal },
       },
-      answer.begin,
+      (call) => answer.begin(call),
     );
     const saved = ai.createUIMessageStream({
       originalMessages: uiMessages,

@@ -98,7 +98,8 @@ function keepAnswer(
     stopped.abort(new Error("Another process may make the answer by now."));
   };
   const write = async (until = now() + aliveMs): Promise<void> => {
-    while (!isLost) {
+    for (;;) {
+      if (isLost) return;
       const next = { ...record, until };
       const written = await put(next, revision);
       if (written.ok) return void ([record, revision] = [next, written.revision]);
@@ -109,6 +110,10 @@ function keepAnswer(
       record = { ...record, isStopped: current.isStopped };
       if (current.isStopped) stopped.abort(new Error("The user has stopped the answer."));
     }
+  };
+  const isOurs = async () => {
+    await write();
+    return !isLost;
   };
   let last: Promise<void> = Promise.resolve();
   /** One write at a time. */
@@ -143,7 +148,7 @@ function keepAnswer(
       await inTurn(async () => {
         if (how === "failed") return await write(0);
         // Again if its user has stopped it a moment too late.
-        while (!isLost && !(await store.delete(key, revision)).ok) await write();
+        while (!(await store.delete(key, revision)).ok && (await isOurs())) continue;
       });
     },
   };

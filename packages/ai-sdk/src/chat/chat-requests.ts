@@ -67,7 +67,7 @@ export function problemResponse(problem: unknown): Response {
 }
 
 /** The state of a call after an answer. */
-export function stateResponse(state: string): Response {
+export function stateResponse({ state }: { readonly state: string }): Response {
   if (state !== "outcome-unknown" && state !== "expired") return reply({ state });
   return problemResponse(new ChatProblem(state));
 }

@@ -74,7 +74,7 @@ describe("a message", () => {
     const turns = [held("One."), held("Two.")];
     const chats = turns.map(({ turn }) => startChat({ model: scriptedModel(turn), store }));
     const responses = await Promise.all(chats.map((chat, at) => chat.say(`Message ${at}`)));
-    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     for (const { release } of turns) release();
     await Promise.all(responses.map((response) => response.text()));
     expect((await chats[0]!.state()).messages).toHaveLength(2);
@@ -154,23 +154,24 @@ describe("the answer", () => {
   });
 });
 
-describe("a process that is gone", () => {
-  /** A process that shows no life any more, as the next one sees it. */
-  async function startGone(...turns: Parameters<typeof scriptedModel>) {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    const gone = startChat({
-      url: server.url,
-      store,
-      model: scriptedModel(...turns),
-      aliveMs: 1e6,
-    });
-    const model = scriptedModel("I go on.");
-    const now = () => Date.now() + 2e6;
-    const next = startChat({ url: server.url, store, model, now, aliveMs: 1e6 });
-    return { server, gone, next, model };
-  }
+const later = () => Date.now() + 2e6;
 
+/** A process that shows no life any more, as the next one sees it. */
+async function startGone(...turns: Parameters<typeof scriptedModel>) {
+  const server = await startNotebookServer();
+  const store = createMemoryStore();
+  const gone = startChat({
+    url: server.url,
+    store,
+    model: scriptedModel(...turns),
+    aliveMs: 1e6,
+  });
+  const model = scriptedModel("I go on.");
+  const next = startChat({ url: server.url, store, model, now: later, aliveMs: 1e6 });
+  return { server, gone, next, model };
+}
+
+describe("a process that is gone", () => {
   test("leaves a message that the next one answers", async () => {
     const turn = held("Too late.");
     const { gone, next } = await startGone(turn.turn);

@@ -1,9 +1,6 @@
-import { McpSessionError } from "@durable-mcp/core";
-import type { UIMessage, UIMessageChunk } from "ai";
-import { chatPrefix, chatRecordsOwner } from "../records/chat-records.ts";
+import type { UIMessageChunk } from "ai";
 import type { SessionsContext } from "../sessions/sessions-context.ts";
-import { answerChat } from "./answer-chat.ts";
-import { createAnswers, type FoundAnswer } from "./answer-record.ts";
+import type { Chat, ChatRoute, ChatRouteOptions } from "./chat-options.ts";
 import {
   ChatProblem,
   checkChat,
@@ -13,110 +10,12 @@ import {
   stateResponse,
   userMessage,
 } from "./chat-requests.ts";
-import type { Chat, ChatRoute, ChatRouteOptions, ChatState } from "./chat-route.ts";
+import { createChats } from "./chats.ts";
 import type { LiveStream } from "./live-stream.ts";
-import {
-  type Approval,
-  hasMessage,
-  isAnswered,
-  withAnswer,
-  withApproval,
-  withoutApprovals,
-} from "./settle-messages.ts";
-import { createStoredMessages } from "./stored-messages.ts";
 
-/** What the user wants answered; nothing: the agent shall go on. */
-interface Asked {
-  readonly said?: UIMessage | undefined;
-  readonly approval?: Approval | undefined;
-}
-
-/** An answer that this process makes. */
-interface LiveAnswer {
-  readonly by: string;
-  /** The user's message that it began with. */
-  readonly said: string | undefined;
-  readonly stream: LiveStream<UIMessageChunk>;
-}
-
-/** Requests in a row that change a chat at the same time. */
-const maxTries = 10;
-
-export function createChatHandlers(
-  options: ChatRouteOptions<UIMessage, object>,
-  { agent: agentName, store, now }: SessionsContext,
-): ChatRoute {
-  const { agent, onError = warn, aliveMs = 10_000 } = options;
-  const { sessions } = agent;
-  /** By the start of the chats' keys. */
-  const live = new Map<string, LiveAnswer>();
-
-  async function open(chat: Chat) {
-    const { id: sessionId, principal } = chat;
-    const prefix = await chatPrefix({ agent: agentName, sessionId, principal });
-    const owner = chatRecordsOwner(principal);
-    const own = options.messages;
-    const stored = own
-      ? {
-          load: async () => await own.load(chat),
-          save: async (all: readonly UIMessage[]) => await own.save(chat, all),
-        }
-      : createStoredMessages(store, { prefix, owner });
-    const answers = createAnswers(store, { key: `${prefix}answer`, owner, now, aliveMs });
-    return { prefix, answers, stored };
-  }
-
-  async function read(chat: Chat): Promise<ChatState> {
-    const { answers, stored } = await open(chat);
-    // Before the messages: an answer that ends in between is in them.
-    const found = await answers.find();
-    const [saved, waiting, more] = await Promise.all([
-      stored.load(),
-      sessions.waiting(chat.id, { principal: chat.principal }),
-      options.more?.(chat),
-    ]);
-    const messages = [...withAnswer(saved, found)];
-    const { state = "no" } = found ?? {};
-    // One whose process ended right after its last save.
-    const isDone = state !== "yes" && isAnswered(messages);
-    return { ...more, messages, answering: isDone ? "no" : state, waiting };
-  }
-
-  /** Answers what the user has said, or goes on. @throws {ChatProblem} */
-  async function answer(chat: Chat, asked: Asked, request: Request) {
-    const { said } = asked;
-    const { prefix, answers, stored } = await open(chat);
-    for (let tries = 0; tries < maxTries; tries += 1) {
-      const found = await answers.find();
-      if (found?.state === "yes") {
-        const own = live.get(prefix);
-        if (said && own?.by === found.by && own.said === said.id) return own.stream;
-        break;
-      }
-      const saved = await stored.load();
-      const messages = nextMessages(withAnswer(saved, found), asked, found);
-      const unsaved = messages.filter((each) => each.role === "user" && !hasMessage(saved, each));
-      const claimed = await answers.claim(found, unsaved);
-      if (claimed === undefined) continue;
-      const stream = await answerChat({
-        ...{ agent, answer: claimed, messages, stream: options.stream },
-        save: async (all) => await stored.save(all),
-        options: async () => ({
-          ...(await options.options?.(chat, request)),
-          ...{ sessionId: chat.id, principal: chat.principal },
-        }),
-        onError: (error) =>
-          onError(error) ?? "The answer broke off. The log of the server says why.",
-      });
-      const own = { by: claimed.by, said: said?.id, stream };
-      live.set(prefix, own);
-      const ended = stream.ended.then(() => void (live.get(prefix) === own && live.delete(prefix)));
-      options.waitUntil?.(ended);
-      return stream;
-    }
-    throw new ChatProblem("answering");
-  }
-
+export function createChatHandlers(options: ChatRouteOptions, context: SessionsContext): ChatRoute {
+  const { sessions } = options.agent;
+  const chats = createChats(options, context);
   /** A handler of requests of a signed-in user. */
   const handler =
     (handle: (chat: Chat, request: Request) => Promise<Response>) =>
@@ -128,37 +27,33 @@ export function createChatHandlers(
         return await handle({ id, principal }, request);
       } catch (error) {
         const response = problemResponse(error);
-        if (response.status >= 500) onError(error);
+        if (response.status >= 500) chats.onError(error);
         return response;
       }
     };
 
   return {
-    read: async (id, { principal }) => await read({ id, principal }),
+    read: async (id, { principal }) => await chats.read({ id, principal }),
     GET: handler(async (chat, { headers }) => {
-      if (!headers.get("accept")?.includes("text/event-stream")) return reply(await read(chat));
-      const own = live.get((await open(chat)).prefix);
-      // A page has more than the beginning of one that goes on in an earlier message.
-      return own?.said === undefined ? nothing() : await respond(own.stream);
+      if (!headers.get("accept")?.includes("text/event-stream"))
+        return reply(await chats.read(chat));
+      const stream = await chats.resume(chat);
+      return stream ? await respond(stream) : nothing();
     }),
     POST: handler(async (chat, request) => {
-      const body = await readBody(request);
+      const { message, approval, answer, withdraw, stop } = await readBody(request);
       const { id, principal } = chat;
-      if (body.stop) {
-        await (await open(chat)).answers.stop();
+      if (stop) {
+        await chats.stop(chat);
         return reply({});
       }
-      if (body.withdraw) {
-        const { state } = await sessions.withdraw(id, body.withdraw.call, { principal });
-        return stateResponse(state);
+      if (withdraw) return stateResponse(await sessions.withdraw(id, withdraw.call, { principal }));
+      if (answer) {
+        const { call, responses, round } = answer;
+        return stateResponse(await sessions.answer(id, call, responses, { principal, round }));
       }
-      if (body.answer) {
-        const { call, responses, round } = body.answer;
-        const { state } = await sessions.answer(id, call, responses, { principal, round });
-        return stateResponse(state);
-      }
-      const said = body.message && userMessage(body.message, options.acceptParts);
-      return await respond(await answer(chat, { said, approval: body.approval }, request));
+      const said = message && userMessage(message, options.acceptParts);
+      return await respond(await chats.answer(chat, { said, approval }, request));
     }),
     DELETE: handler(async (chat) => {
       await sessions.end(chat.id, { principal: chat.principal });
@@ -168,35 +63,9 @@ export function createChatHandlers(
   };
 }
 
-/** The messages that an answer begins with. @throws {ChatProblem} if there is nothing to answer */
-function nextMessages(
-  messages: readonly UIMessage[],
-  { said, approval }: Asked,
-  found: FoundAnswer | undefined,
-): readonly UIMessage[] {
-  if (approval) {
-    const approved = withApproval(messages, approval);
-    if (approved === undefined) throw new ChatProblem("not-waiting");
-    return nextMessages(approved, {}, found);
-  }
-  const at = messages.findIndex(({ id }) => id === said?.id);
-  if (said !== undefined && at === -1) return [...withoutApprovals(messages), said];
-  const isLast = at === messages.findLastIndex(({ role }) => role === "user");
-  const hasAnswer = found === undefined && at < messages.length - 1;
-  if (isAnswered(messages) || (said !== undefined && (!isLast || hasAnswer)))
-    throw new ChatProblem("answered");
-  return messages;
-}
-
 async function respond(stream: LiveStream<UIMessageChunk>): Promise<Response> {
   const { createUIMessageStreamResponse } = await import("ai");
   return createUIMessageStreamResponse({ stream: stream.read() });
 }
 
 const nothing = () => new Response(null, { status: 204 });
-
-function warn(error: unknown): undefined {
-  const name = error instanceof Error ? error.name : typeof error;
-  const code = McpSessionError.isInstance(error) ? ` ${error.code}` : "";
-  console.warn(`[durable-mcp] A chat's request or answer failed: ${name}${code}.`);
-}

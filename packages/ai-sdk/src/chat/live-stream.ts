@@ -7,29 +7,27 @@ export function createLiveStream<CHUNK>(source: ReadableStream<CHUNK>) {
     news.resolve();
     news = Promise.withResolvers();
   };
-  const readAll = source.pipeTo(
-    new WritableStream({
-      write(chunk) {
-        chunks.push(chunk);
-        tell();
-      },
-    }),
-  );
+  const readAll = async () => {
+    const write = (chunk: CHUNK) => {
+      chunks.push(chunk);
+      tell();
+    };
+    await source.pipeTo(new WritableStream({ write })).catch(() => undefined);
+    isOver = true;
+    tell();
+  };
   return {
     /** Resolves at its end, however it ends. */
-    ended: readAll
-      .catch(() => undefined)
-      .then(() => {
-        isOver = true;
-        tell();
-      }),
+    ended: readAll(),
     read() {
       let next = 0;
       return new ReadableStream<CHUNK>({
         async pull(controller) {
-          while (next === chunks.length && !isOver) await news.promise;
-          if (next < chunks.length) controller.enqueue(chunks[next++]!);
-          else controller.close();
+          for (;;) {
+            if (next < chunks.length) return controller.enqueue(chunks[next++]!);
+            if (isOver) return controller.close();
+            await news.promise;
+          }
         },
       });
     },

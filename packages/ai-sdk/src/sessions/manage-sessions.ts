@@ -12,7 +12,7 @@ import type {
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
-import { chatPrefix, chatRecordsOwner, deleteChats } from "../records/chat-records.ts";
+import { chatRecordsOwner, deleteChats } from "../records/chat-records.ts";
 import { endRecord } from "../records/end-record.ts";
 import {
   deleteSeen,
@@ -28,6 +28,7 @@ import {
   selectionSchema,
 } from "./outside-schemas.ts";
 import { askRecord, findSelected, listSelected, recordUses } from "./selected-records.ts";
+import { endChat } from "./end-chat.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import { openWaiting } from "./open-waiting.ts";
 import { deleteCalls, type ListedCall, type OpenCall } from "../waiting/waiting-records.ts";
@@ -91,21 +92,6 @@ export function createManagement(
       return [...ended, ...processes];
     },
   };
-}
-
-/**
- * Deletes the messages of a chat, unless only a part of its sessions ends.
- *
- * @param selected without a principal, those of all
- */
-export async function endChat(
-  { store, agent, carried }: SessionsContext,
-  of: string | SharedId,
-  { principal, connection, name }: Partial<SessionSelection>,
-): Promise<void> {
-  const isPart = connection !== undefined || name !== undefined || carried !== undefined;
-  if (isPart || typeof of !== "string") return;
-  await deleteChats(store, { prefix: await chatPrefix({ agent, sessionId: of, principal }) });
 }
 
 /** Deletes waiting calls, and has the servers stop that keep one, best effort. */

@@ -21,7 +21,7 @@ import type {
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 import { deleteCalls } from "../waiting/waiting-records.ts";
-import { endChat } from "./manage-sessions.ts";
+import { endChat } from "./end-chat.ts";
 import { listSchema, operatorSchema, sweepSchema } from "./outside-schemas.ts";
 import {
   askRecord,
