@@ -24,6 +24,9 @@ export interface FoundAnswer extends AnswerRecord {
   readonly state: "yes" | "interrupted" | "failed";
 }
 
+/** The longest arguments that are noted with a call, in characters of JSON. */
+const maxInput = 20_000;
+
 interface AnswersOptions {
   readonly key: string;
   readonly owner: string;
@@ -100,9 +103,13 @@ function keepAnswer(
   const write = async (until = now() + aliveMs): Promise<void> => {
     for (;;) {
       if (isLost) return;
-      const next = { ...record, until };
-      const written = await put(next, revision);
-      if (written.ok) return void ([record, revision] = [next, written.revision]);
+      const written = await put({ ...record, until }, revision);
+      if (written.ok) {
+        ({ revision } = written);
+        // It may have changed meanwhile.
+        record = { ...record, until };
+        return;
+      }
       const current = parseRecord(written.current?.value);
       if (current?.by !== record.by) return lose();
       // The user stops it, or a write of ours was done all the same.
@@ -134,7 +141,9 @@ function keepAnswer(
     },
     /** Notes a call before it is made. @throws if another process may make the answer */
     async begin(call: AgentCall): Promise<void> {
-      record = { ...record, calls: [...record.calls, call] };
+      const isLong = (JSON.stringify(call.input)?.length ?? 0) > maxInput;
+      const noted = isLong ? { ...call, input: {} } : call;
+      record = { ...record, calls: [...record.calls, noted] };
       await inTurn(() => write());
       if (isLost) throw new McpSessionError("STATE_CONFLICT", "Another process makes the answer.");
     },

@@ -47,7 +47,7 @@ export interface ChatRouteOptions<
   readonly chat?: ((request: Request) => Awaitable<string>) | undefined;
   /** @default the agent's store, until `sessions.end` of the chat */
   readonly messages?: ChatHistory<MESSAGE> | undefined;
-  /** What is kept of the parts of a user's message. @default texts */
+  /** What is kept of the parts of a user's message, up to 500,000 characters of JSON. @default texts */
   readonly acceptParts?: ((parts: UIMessage["parts"]) => UIMessage["parts"]) | undefined;
   /** More for the page, beside {@link ChatState}. @default nothing */
   readonly more?: ((chat: Chat) => Awaitable<MORE>) | undefined;

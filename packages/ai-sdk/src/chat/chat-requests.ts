@@ -27,6 +27,7 @@ const problems = {
   "not-waiting": [409, "This was answered somewhere else, or is over. Nothing was sent."],
   "outcome-unknown": [409, "Nobody knows whether the server got it."],
   expired: [409, "The question was too old. Nothing was sent."],
+  "too-long": [413, "This message is too long."],
   json: [415, "Send application/json."],
   "invalid-answer": [422, "This is no answer to the question."],
   failed: [500, "This did not work. The log of the server says why."],
@@ -94,6 +95,9 @@ function decoded(text = ""): string | undefined {
   }
 }
 
+/** The longest message, in characters of JSON: a record of a store has to take it. */
+const maxLength = 500_000;
+
 type Parts = UIMessage["parts"];
 
 /** The user's message, of which only the accepted parts are kept. @throws {ChatProblem} without any */
@@ -103,6 +107,7 @@ export function userMessage(
 ): UIMessage {
   const own = acceptParts(message.parts as Parts);
   if (own.length === 0) throw new ChatProblem("invalid");
+  if (JSON.stringify(own).length > maxLength) throw new ChatProblem("too-long");
   return { id: message.id, role: "user", parts: own };
 }
 

@@ -1,6 +1,6 @@
 /** `kill -9` of the process that answers, in each phase, and another process: no message is lost, no call made twice. */
 import type { ChatState } from "@durable-mcp/ai-sdk";
-import { createClock, runStep, type StopPlan } from "@durable-mcp/testing";
+import { createClock, runStep, type Step, type StopPlan } from "@durable-mcp/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { converse } from "../../../ai-sdk/test/chat-page.ts";
 import { linesOf, said } from "../../../ai-sdk/test/chat.ts";
@@ -82,36 +82,68 @@ test.each<Case>([
     made: [1, made],
   },
 ])("$phase", async ({ phase, stop, found, made: [times, call] }) => {
-  const { remove, ...place } = await startStorePlace("sqlite");
-  const clock = createClock();
-  const { stats, url } = server;
-  const before = (await stats()).notesAdded[phase] ?? 0;
-  try {
-    const message = said("Note milk.");
-    const note = phase;
-    const first = { place, url, note, body: { message } };
-    const killed = await startModule<ChatRequest, ChatResponse>(program, { input: first, clock });
+  await withChat(phase, async ({ start, pass, chat, message, carriedOut }) => {
+    const killed = await start();
     await killed.kill(stop);
-
-    clock.advance({ ms: 11_000 });
-    const request = async (body?: object) => {
-      const input = { place, url, note, ...(body && { body }) };
-      const { output } = await runStep<ChatRequest, ChatResponse>(serve, { input, clock });
-      return new Response(output.text, { status: output.status });
-    };
-    const chat = {
-      state: async () => (await (await request()).json()) as ChatState,
-      post: request,
-    };
+    pass();
     const { answering, ...state } = await chat.state();
     expect([answering, ...linesOf(state)]).toEqual(found);
     const end = await converse(chat, message, () => {
       throw new Error("Nobody answers.");
     });
     expect(linesOf(end)).toEqual(["user: Note milk.", `assistant: ${call} Noted, or not.`]);
-    expect(((await stats()).notesAdded[phase] ?? 0) - before).toBe(times);
-    expect((await request({ message })).status).toBe(409);
+    expect(await carriedOut()).toBe(times);
+    expect((await chat.post({ message })).status).toBe(409);
+  });
+});
+
+test("a process that was asleep changes nothing of the answer of another one", async () => {
+  await withChat("asleep", async ({ start, pass, chat, message, carriedOut }) => {
+    const asleep = await start();
+    await asleep.freeze({ at: "after-answer" });
+    pass();
+    const end = await converse(chat, message, () => {
+      throw new Error("Nobody answers.");
+    });
+    asleep.resume();
+    await asleep.finish();
+    expect(await chat.state()).toEqual(end);
+    expect(linesOf(end)).toEqual(["user: Note milk.", `assistant: ${lost} Noted, or not.`]);
+    expect(await carriedOut()).toBe(1);
+  });
+});
+
+interface World {
+  /** Starts a process that answers the message. */
+  readonly start: () => Promise<Step<ChatResponse>>;
+  /** A process that shows no life is gone then. */
+  readonly pass: () => void;
+  readonly chat: Parameters<typeof converse>[0];
+  readonly message: ReturnType<typeof said>;
+  /** How often the note was made. */
+  readonly carriedOut: () => Promise<number>;
+}
+
+/** A chat in a SQLite file. @param note what the model has noted */
+async function withChat(note: string, use: (world: World) => Promise<void>): Promise<void> {
+  const { remove, ...place } = await startStorePlace("sqlite");
+  const clock = createClock();
+  const message = said("Note milk.");
+  const { url } = server;
+  const request = async (body?: object) => {
+    const input = { place, url, note, ...(body && { body }) };
+    const { output } = await runStep<ChatRequest, ChatResponse>(serve, { input, clock });
+    return new Response(output.text, { status: output.status });
+  };
+  try {
+    await use({
+      message,
+      start: () => startModule(program, { input: { place, url, note, body: { message } }, clock }),
+      pass: () => void clock.advance({ ms: 11_000 }),
+      chat: { state: async () => (await (await request()).json()) as ChatState, post: request },
+      carriedOut: async () => (await server.stats()).notesAdded[note] ?? 0,
+    });
   } finally {
     await remove();
   }
-});
+}
