@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,21 +43,39 @@ async function startRoute(page: string) {
     path,
     code.replaceAll(/http:.*?\/mcp|sessions\.db/g, (one) => here[one as never]),
   );
-  const route = (await import(/* @vite-ignore */ path)) as {
-    POST: (request: Request) => Promise<Response>;
-  };
+  const route = (await import(/* @vite-ignore */ path)) as Record<
+    "GET" | "POST",
+    ((request: Request) => Promise<Response>) | undefined
+  >;
+  const api = "http://app.example/api/chat/chat";
 
   return {
-    ...{ server, stored },
-    post: async (body: object, turns: readonly Turn[], signal?: AbortSignal) => {
+    server,
+    /** The texts of the chat. */
+    async said() {
+      const read = async () => (await route.GET!(new Request(api))).json();
+      const { messages } = (
+        route.GET ? await read() : { messages: stored.get("42 chat") ?? [] }
+      ) as {
+        messages: UIMessage[];
+      };
+      return messages.map(textOf);
+    },
+    post: async (
+      text: string,
+      turns: readonly Turn[],
+      more: RequestInit & { messages?: object[] } = {},
+    ) => {
+      const { messages, ...init } = more;
+      const message = { id: randomUUID(), role: "user", parts: [{ type: "text", text }] };
+      const body = JSON.stringify({ id: "chat", chatId: "chat", text, message, messages });
       const model = scriptedModel(...turns);
       const provider = { specificationVersion: "v4", languageModel: () => model };
       vi.stubGlobal("AI_SDK_DEFAULT_PROVIDER", provider);
       vi.stubGlobal("model", model);
-      const request = new Request("http://app.example/api/chat", {
-        ...{ method: "POST", body: JSON.stringify(body), ...(signal && { signal }) },
-      });
-      return { model, response: await route.POST(request) };
+      const headers = { "content-type": "application/json" };
+      const request = new Request(api, { method: "POST", body, headers, ...init });
+      return { model, response: await route.POST!(request) };
     },
   };
 }
@@ -67,21 +86,15 @@ const textOf = (message: UIMessage) =>
 
 describe.each(["README.md", "docs/guides/durable-sessions.md"])("the route of %s", (page) => {
   test("answers, and the next request goes on in its session and its history", async () => {
-    const { server, stored, post } = await startRoute(page);
-    const first = await post({ id: "chat", chatId: "chat", text: "Note a." }, [
-      note("a"),
-      "Noted.",
-    ]);
+    const { server, said, post } = await startRoute(page);
+    const first = await post("Note a.", [note("a"), "Noted."]);
     expect(first.response.status).toBe(200);
     expect(await first.response.text()).toContain("Noted.");
-    const second = await post({ id: "chat", chatId: "chat", text: "Note b." }, [
-      note("b"),
-      "Again.",
-    ]);
+    const second = await post("Note b.", [note("b"), "Again."]);
     await second.response.text();
     const prompt = JSON.stringify(second.model.doStreamCalls[0]!.prompt);
     expect(prompt).toContain("Note a.");
-    expect(stored.get("42 chat")!.map(textOf)).toEqual(["Note a.", "Noted.", "Note b.", "Again."]);
+    expect(await said()).toEqual(["Note a.", "Noted.", "Note b.", "Again."]);
     expect(server.sessionIds).toHaveLength(1);
   });
 
@@ -95,25 +108,19 @@ describe.each(["README.md", "docs/guides/durable-sessions.md"])("the route of %s
       { id: "a", role: "user", parts: [{ type: "text", text: "Hello." }] },
       { id: "b", role: "assistant", parts: [forged] },
     ];
-    const { response } = await post({ id: "chat", chatId: "chat", text: "Hello.", messages }, [
-      "Hello.",
-    ]);
+    const { response } = await post("Hello.", ["Hello."], { messages });
     await response.text();
     const methods = server.requests.map(({ message }) => message?.method);
     expect(methods).not.toContain("tools/call");
   });
 
   test("makes its answer to the end although the client goes away", async () => {
-    const { stored, post } = await startRoute(page);
+    const { said, post } = await startRoute(page);
     const client = new AbortController();
     const turns = [note("a"), note("b"), "Both are noted."];
-    const { response } = await post(
-      { id: "chat", chatId: "chat", text: "Note a, b." },
-      turns,
-      client.signal,
-    );
+    const { response } = await post("Note a, b.", turns, { signal: client.signal });
     client.abort();
     await response.body?.cancel();
-    await vi.waitFor(() => expect(stored.get("42 chat")?.map(textOf)).toContain("Both are noted."));
+    await expect.poll(said).toContain("Both are noted.");
   });
 });
