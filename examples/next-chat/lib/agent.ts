@@ -76,10 +76,10 @@ async function createChatParts(): Promise<ChatParts> {
         agent.sessions.list({ principal, sessionId: id }),
         oauth.list({ principal }),
       ]);
-      const kept = sessions.filter(({ kind }) => kind === "session");
+      const open = sessions.filter(({ kind }) => kind === "session");
       return {
         connections: [
-          ...kept.map(({ connection }) => ({ name: connection, has: "session" as const })),
+          ...open.map(({ connection }) => ({ name: connection, has: "session" as const })),
           ...grants.map(({ connection }) => ({ name: connection, has: "sign-in" as const })),
         ],
       };

@@ -52,7 +52,7 @@ async function startRoute(page: string) {
   return {
     server,
     /** The texts of the chat. */
-    async said() {
+    said: async () => {
       const read = async () => (await route.GET!(new Request(api))).json();
       const { messages } = (
         route.GET ? await read() : { messages: stored.get("42 chat") ?? [] }
