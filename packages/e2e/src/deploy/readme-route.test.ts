@@ -35,8 +35,8 @@ async function startRoute(page: string) {
   mkdirSync(reports, { recursive: true });
   const folder = mkdtempSync(join(reports, "readme-"));
   folders.push(folder);
-  const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), "utf8");
-  const [, code = ""] = /^```ts\n(.*?)^```$/ms.exec(text) ?? [];
+  const markdown = readFileSync(new URL(`../../../../${page}`, import.meta.url), "utf8");
+  const [, code = ""] = /^```ts\n(.*?)^```$/ms.exec(markdown) ?? [];
   const path = join(folder, "route.ts");
   const here = { "http://localhost:8931/mcp": server.url, "sessions.db": join(folder, "a.db") };
   writeFileSync(
