@@ -17,6 +17,7 @@ export function trackWork(work: Promise<unknown>, ...tracks: readonly Track[]): 
 export interface OpenWork {
   /** Lets `shutDown` close something. */
   readonly track: Track;
+  readonly isShutDown: () => boolean;
   /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` after `shutDown` */
   readonly throwIfShutDown: () => void;
   /** Closes everything, in reverse order of opening. Nothing can be opened any more. */
@@ -34,6 +35,7 @@ export function createOpenWork(owner: string): OpenWork {
       open.add(entry);
       return () => void open.delete(entry);
     },
+    isShutDown: () => isShutDown,
     throwIfShutDown() {
       if (!isShutDown) return;
       throw new McpSessionError(

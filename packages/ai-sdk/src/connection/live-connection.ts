@@ -1,5 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
+import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { type listedTools, within } from "@durable-mcp/core/internal";
 import type { McpClient } from "../base/mcp-client.ts";
 import type { RestoreError } from "../events/client-errors.ts";
@@ -145,9 +146,13 @@ export interface LiveConnection {
   readonly pausing?: PausingCalls | undefined;
   /** Set if the connection's user signs in (`auth.authorizationFor`), where it has its own session or none. */
   readonly signIn?: SignIn | undefined;
-  /** Has a model's call join one that waits, if it repeats it, and gives the placeholder. Set while such calls wait. */
+  /** Has a model's call join one that it repeats, and gives the placeholder, or its answer. Set while such calls wait. */
   repeatOf?:
-    | ((tool: string, input: unknown, use: CallPlace) => Promise<WaitingResult | undefined>)
+    | ((
+        tool: string,
+        input: unknown,
+        use: CallPlace,
+      ) => Promise<WaitingResult | { readonly answer: WaitingAnswer } | undefined>)
     | undefined;
   /** Whether its client's transport takes calls out of their envelopes. */
   readonly takesEnvelopes: boolean;

@@ -10,6 +10,8 @@ interface LifetimeOptions {
   readonly closeTimeoutMs: number;
   /** Saves the slots, in this time, while the clients close. Never rejects. */
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
+  /** Called once, when nothing of the run is under way any more. Never rejects. */
+  readonly finish?: ((isFailed: boolean) => Promise<void>) | undefined;
   /** Called once, when all is closed and saved, or its time is up. */
   readonly onEnd?: (isFailed: boolean) => void;
   /** Lets the run's owner close the run. */
@@ -35,7 +37,8 @@ export function createRunLifetime(options: LifetimeOptions) {
   let untrack: (() => void) | undefined;
 
   const dispose = async () => {
-    disposal ??= closeAll(options, owned, inside, opened).finally(() => {
+    const finish = async () => await options.finish?.(isFailed);
+    disposal ??= closeAll({ ...options, finish }, owned, inside, opened).finally(() => {
       options.onEnd?.(isFailed);
       untrack?.();
     });
@@ -103,7 +106,7 @@ export type RunLifetime = ReturnType<typeof createRunLifetime>;
 
 /** All of it has one deadline. */
 async function closeAll(
-  { step, closeTimeoutMs, save }: LifetimeOptions,
+  { step, closeTimeoutMs, save, finish }: LifetimeOptions & { finish: () => Promise<void> },
   owned: ReadonlySet<LiveConnection>,
   inside: Closings,
   opened: Closings,
@@ -122,7 +125,8 @@ async function closeAll(
   const leftMs = Math.max(Math.min(1_000, closeTimeoutMs / 2), deadline - performance.now());
   // This includes the connections that were opened in the meantime.
   const closed = closeInTurn(opened, leftMs);
-  await within(leftMs, Promise.all([insideClosed, closed, ...left, save?.(leftMs)]));
+  const finished = Promise.allSettled(left).then(finish);
+  await within(leftMs, Promise.all([insideClosed, closed, finished, save?.(leftMs)]));
 }
 
 /** Each closes something that is open. */

@@ -52,19 +52,21 @@ export interface StepRunOptions {
   readonly successor?: Successor | undefined;
   /** Saves the slots at the end, while the clients close. Never rejects. @default nothing */
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
+  /** Ends what lasts as long as the step. Never rejects. @default nothing */
+  readonly finish?: ((isFailed: boolean) => Promise<void>) | undefined;
 }
 
 export function createStepRun(factory: RunFactory, options: StepRunOptions): ConnectionRun {
   const { declaredFor, track, closeTimeoutMs } = factory;
   const { declared, principal, slotFor, named, hasOwner = false, pool, successor, save } = options;
-  const { events, waiting } = options;
+  const { events, waiting, finish } = options;
   if (!named.keepsShared) refuseShared(declared);
   if (waiting === undefined) refusePausing(declared);
   const step = createStepTime(options.abortSignal);
   const lifetime = createRunLifetime({
     step,
     closeTimeoutMs,
-    save,
+    ...{ save, finish },
     onEnd: events.end,
     // Its owner closes it.
     track: hasOwner ? () => () => undefined : track,

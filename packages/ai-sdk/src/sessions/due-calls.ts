@@ -59,11 +59,11 @@ export function createDueCalls(context: SessionsContext): DueCalls {
       const of = await readDue(store, agent, reference);
       if (of === undefined) return undefined;
       const { sessionId, principal, id } = of;
-      const call = await openWaiting(context, sessionId, principal, abortSignal).checkOne(id, {
-        abortSignal,
-      });
-      await followLook(store, { agent, reference }, call, now());
-      return call && { sessionId, principal, call: describeWaiting(call) };
+      const calls = openWaiting(context, sessionId, principal, abortSignal);
+      const found = await calls.checkOne(id, { abortSignal });
+      await followLook(store, { agent, reference }, found?.call, now());
+      if (found === undefined || found.wasOver) return undefined;
+      return { sessionId, principal, call: describeWaiting(found.call) };
     },
   };
 }

@@ -97,16 +97,22 @@ async function loadRun(
 export function createRunOnSlots(
   context: StepContext,
   opened: OpenedSlots,
-  options: Omit<StepRunOptions, "abortSignal" | "named" | "waiting" | "save">,
+  options: Omit<StepRunOptions, "abortSignal" | "named" | "waiting" | "save" | "finish">,
 ): ConnectionRun<any> {
-  const { provider, carried, abortSignal } = context;
+  const { provider, carried, abortSignal, work } = context;
   // Without a claim two processes could send one answer that waits in a state.
   const mayWait = carried === undefined || provider.claim !== undefined;
+  const ends: ((isDone: boolean) => Promise<void>)[] = [];
+  const atEnd = (end: (typeof ends)[number]) => void ends.push(end);
   return provider.createRun({
     ...{ ...options, abortSignal },
     named: createNamesInStep(context, opened),
-    waiting: mayWait ? waitingSource(context) : undefined,
+    waiting: mayWait ? { ...waitingSource(context), atEnd } : undefined,
     save: (timeoutMs) => opened.close(timeoutMs),
+    async finish(isFailed) {
+      const isCut = abortSignal?.aborted || work.isShutDown() || provider.work.isShutDown();
+      await Promise.allSettled(ends.map((end) => end(!isFailed && !isCut)));
+    },
   });
 }
 

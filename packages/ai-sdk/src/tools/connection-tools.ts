@@ -85,14 +85,14 @@ function createTool(
   { called, tool, inputSchema, boundNow }: ToolParts,
 ): Tool {
   const { fixed, denial } = createToolApproval(connection, called);
-  const call = createCall(connection, called, boundNow);
+  const make = createReplay(connection, called.name, boundNow);
+  const call = createCall(connection, called, boundNow, make);
   const execute: Execute = async (input, use) =>
     (await denial(input, use)) ?? (await call(input, use));
   const toModelOutput = toldOutput(connection, tool, mayWait(connection));
   const waiting = mayWait(connection) && {
     ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
   };
-  const make = createReplay(connection, called.name, boundNow);
   const replay = make && { connection: connection.name, tool: called, make };
   const own = {
     inputSchema,
@@ -114,6 +114,7 @@ function createCall(
   connection: LiveConnection,
   tool: { readonly name: string; readonly annotations?: unknown },
   boundNow: BoundTools,
+  replay: ReplayCall | undefined,
 ) {
   const { lossNotices, pausing, signIn } = connection;
   return async (input: unknown, use: CallUse = {}) => {
@@ -123,6 +124,10 @@ function createCall(
     const isRepeat = toolCallId && around(toolCallId) === undefined;
     const place = use.messages?.length;
     const repeated = isRepeat && (await connection.repeatOf?.(name, input, { toolCallId, place }));
+    if (repeated && "answer" in repeated) {
+      const { answer } = repeated;
+      return (await replay?.(answer, { input, toolCallId })) ?? answer.result;
+    }
     if (repeated) return repeated;
     const path = pathAround(toolCallId);
     const observers = [progressObserver(connection, name, toolCallId)];

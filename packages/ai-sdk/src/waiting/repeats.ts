@@ -3,9 +3,8 @@ import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { once } from "../base/once.ts";
 import { waitingLimits } from "../connection/define-connection.ts";
-import { type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-calls.ts";
-
-type CallIdentity = Parameters<LoadedWaiting["callId"]>[0];
+import { findLost, joinLost, type LostCall, resultsIn } from "./lost-calls.ts";
+import { type CallIdentity, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
 /** The calls of the application's own tools that wait, while the model goes on. */
 export interface RepeatedCalls {
@@ -23,26 +22,31 @@ export interface RepeatedCalls {
 export function joinRepeats(
   stored: StoredCalls,
   waiting: readonly WaitingCall[],
-  of: { readonly connections: readonly LiveConnection[]; readonly repeats: RepeatedCalls },
+  of: {
+    readonly connections: readonly LiveConnection[];
+    readonly repeats: RepeatedCalls;
+    readonly messages: readonly unknown[];
+  },
 ): void {
-  const { connections, repeats } = of;
+  const { connections, repeats, messages } = of;
   for (const connection of connections) {
     const own = waiting.filter(
       (call) => call.connection === connection.name && call.type !== "sub-agent",
     );
     const { name, definition } = connection;
     const { record } = waitingLimits(definition.options) ?? {};
-    const orphans = record === "first" && once(() => findOrphans(stored, name));
+    const lost = record === "first" && once(() => findLost(stored, name, resultsIn(messages)));
     connection.repeatOf =
-      own.length === 0 && !orphans
+      own.length === 0 && !lost
         ? undefined
         : async (tool, input, { toolCallId, place }) => {
             const identity = { connection: name, method: "tools/call", tool, input };
-            const found = orphans ? await orphans() : [];
-            const again = found.length > 0 && (await idInPlace({ ...identity, toolCallId }, place));
+            const found = lost ? await lost() : new Set<never>();
+            const again = found.size > 0 && (await idInPlace({ ...identity, toolCallId }, place));
             // A step that is run again finds its own call by its id, with the answer.
-            const others = found.filter(({ id }) => !again || !id.startsWith(again));
-            return await join(stored, [...own, ...others], identity, toolCallId);
+            const isOther = ({ id }: LostCall) => !again || !id.startsWith(again);
+            const joined = await join(stored, own, identity, toolCallId);
+            return joined ?? (await joinLost(stored, found, isOther, identity, toolCallId));
           };
   }
   const agents = waiting.filter(({ type }) => type === "sub-agent");
@@ -55,15 +59,6 @@ export function joinRepeats(
   };
 }
 
-/** The calls of a connection whose processes died before any conversation had a placeholder: one list of the store. */
-async function findOrphans(stored: StoredCalls, connection: string) {
-  const { upToDate } = await loadWaiting();
-  const context = await stored.contextOf({ connection });
-  const all = (await context.calls.list()).filter(({ call }) => call.connection === connection);
-  const current = await Promise.all(all.map((each) => upToDate(context, each)));
-  return current.map(({ call }) => call).filter(({ isOrphan, path }) => isOrphan && !path);
-}
-
 /** The id of a call whose record was written first. */
 async function idInPlace(identity: CallIdentity, place: number | undefined): Promise<string> {
   const { callId } = await loadWaiting();
@@ -74,26 +69,20 @@ async function idInPlace(identity: CallIdentity, place: number | undefined): Pro
 async function join(
   stored: StoredCalls,
   waiting: readonly Pick<WaitingCall, "id">[],
-  identity: Parameters<LoadedWaiting["hasDigest"]>[0],
+  identity: CallIdentity,
   toolCallId: string,
 ): Promise<WaitingResult | undefined> {
-  const { delivers, describeWaiting, hasDigest, isRepeated, waitingFailure } = await loadWaiting();
+  const { describeWaiting, hasDigest, isRepeated } = await loadWaiting();
   for (const { id } of waiting) {
     const found = await stored.read(id);
     if (found === undefined || found.call.isDelivered) continue;
     const { call } = found;
     if (!(await hasDigest(identity, call.digest))) continue;
-    const isOwn = call.toolCallId === toolCallId || call.repeatedBy?.includes(toolCallId);
+    const isKnown = call.toolCallId === toolCallId || call.repeatedBy?.includes(toolCallId);
     const { calls } = await stored.contextOf(call);
-    // An orphan's id may be one that the model gives again.
-    const isKnown = isOwn && !call.isOrphan;
-    const isLost = call.isOrphan && call.state === "outcome-unknown";
-    const next = isRepeated(call, toolCallId);
-    const joined = isKnown || (await calls.replace(found, isLost ? delivers(next) : next));
+    const joined = isKnown || (await calls.replace(found, isRepeated(call, toolCallId)));
     // Another process has changed the call.
     if (!joined) return await join(stored, waiting, identity, toolCallId);
-    // It is told once: a model that has checked may make the call again.
-    if (isLost) throw waitingFailure(call);
     return waitingResult({ ...describeWaiting(call), toolCallId, repeats: true });
   }
   return undefined;

@@ -76,7 +76,7 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
   const inTool = currentToolCall();
   // The messages of a sub-agent say nothing of the root agent's calls.
   if (stored && inTool === undefined)
-    joinRepeats(stored, mode === "reply" ? stillWaiting : [], { connections, repeats });
+    joinRepeats(stored, mode === "reply" ? stillWaiting : [], { connections, repeats, messages });
   for (const call of stillWaiting)
     inTool?.agents?.waiting.push({ call, withdraw: () => stored!.withdraw(call.id) });
   const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";

@@ -130,11 +130,11 @@ const checkSchema = optionalOptions({ abortSignal });
 
 /** The uses of waiting calls that a step and those outside of one have. */
 export interface WaitingUses extends Pick<RunWaiting, "list" | "answer" | "check" | "withdraw"> {
-  /** Looks at one call. @returns its record as it is then; `undefined` if it was over before */
+  /** Looks at one call. @returns its record as it is then, and whether it was over before; `undefined` for an unknown id */
   checkOne(
     id: string,
     use: { readonly abortSignal?: AbortSignal | undefined },
-  ): Promise<WaitingRecord | undefined>;
+  ): Promise<{ readonly call: WaitingRecord; readonly wasOver: boolean } | undefined>;
   /** Asks the server of a call to stop, if it keeps it. Best effort. */
   cancel(call: WaitingRecord): Promise<void>;
 }
@@ -182,8 +182,10 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
       return describeWaiting(await pausing.answer(call, responses, { round, signal }));
     },
     async checkOne(id, { abortSignal: signal }) {
-      const found = await stored?.read(id, isListed);
-      return found && (await stored!.look(found, signal)).call;
+      const open = await stored?.read(id, isListed);
+      if (open) return { wasOver: false, call: (await stored!.look(open, signal)).call };
+      const over = await stored?.read(id);
+      return over && { wasOver: true, call: over.call };
     },
     async cancel(call) {
       const { cancelHeld } = await loadWaiting();

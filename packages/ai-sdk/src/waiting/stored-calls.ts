@@ -8,6 +8,7 @@ import type { WaitingSource } from "./waiting-source.ts";
 /** The code of waiting calls. It is loaded on first use, because few connections pause. */
 export const loadWaiting = once(() => import("@durable-mcp/core/waiting/internal"));
 export type LoadedWaiting = Awaited<ReturnType<typeof loadWaiting>>;
+export type CallIdentity = Parameters<LoadedWaiting["callId"]>[0];
 
 export interface StoredCallsOptions {
   readonly source: WaitingSource;
@@ -29,7 +30,7 @@ export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
 export function createStoredCalls(options: StoredCallsOptions) {
   const { source, principal, limitsOf, emit, pausingOf, track, scrubFor, now } = options;
-  const { store, agent, sessionId, isCarried, claimLeg, closeTimeoutMs, leaveAt } = source;
+  const { store, agent, sessionId, isCarried, claimLeg, closeTimeoutMs, leaveAt, atEnd } = source;
   const load = once(async () => {
     principalParts(principal);
     const of = { agent, sessionId, principal: principal! };
@@ -38,7 +39,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
     const contextOf = ({ connection }: Pick<WaitingCall, "connection">) =>
       waiting.createWaitingContext(calls, {
         ...limitsOf(connection),
-        ...{ now, claimLeg, closeTimeoutMs, leaveAt, track, scrubFor },
+        ...{ now, claimLeg, closeTimeoutMs, leaveAt, atEnd, track, scrubFor },
         fetch: pausingOf?.(connection)?.fetch,
         onEvent: (event) => emit(connection, event),
       });

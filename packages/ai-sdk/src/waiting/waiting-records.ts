@@ -37,8 +37,10 @@ export async function callsOfThisRelease(calls: readonly ListedCall[]): Promise<
 async function deleteDue(store: SessionStore, calls: readonly ListedCall[]): Promise<void> {
   const { dueKey } = await loadWaiting();
   const entries = calls.flatMap(({ of, value }) => {
-    const due = isRecord(value) ? value["due"] : undefined;
-    return typeof due === "string" ? [{ key: dueKey(of.agent, due) }] : [];
+    const { due, step } = isRecord(value) ? value : {};
+    return [...new Set([due, step])].flatMap((each) =>
+      typeof each === "string" ? [{ key: dueKey(of.agent, each) }] : [],
+    );
   });
   await deleteAll(store, entries);
 }

@@ -1,6 +1,7 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { invalid } from "@durable-mcp/core/internal";
 import type { ClaimLeg } from "@durable-mcp/core/waiting";
+import type { WaitingContext } from "@durable-mcp/core/waiting/internal";
 import { waitingLimits } from "../connection/define-connection.ts";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
 
@@ -14,6 +15,8 @@ export interface WaitingSource {
   readonly isCarried?: boolean | undefined;
   /** When the calls of the step have to be left, in milliseconds since 1970-01-01 UTC. @default never */
   readonly leaveAt?: number | undefined;
+  /** Has the end of the step do something. @default nobody knows when a step ends */
+  readonly atEnd?: WaitingContext["atEnd"];
   /** For a store that does not compare and set across processes. */
   readonly claimLeg?: ClaimLeg | undefined;
   /** How long the end of a leg may take, in milliseconds. @default 10000 */

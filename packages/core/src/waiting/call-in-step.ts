@@ -13,6 +13,7 @@ import {
   isNamed,
   upToDate,
 } from "./current-call.ts";
+import { markUntilEnd } from "./step-marks.ts";
 import { cancelHeld, follow, lookAt } from "./held-call.ts";
 import { createOnce, forget, keep, keepAnswer, keepNew, noteInClaim, unsent } from "./keep-call.ts";
 import { type LegOptions, type LegOutcome, isRefusal } from "./send-leg.ts";
@@ -69,25 +70,37 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   const begin = async (): Promise<WaitingRecord> => {
     // Of one that has waited for a sign-in the path and the repeats stay.
     if (notes.claimed) return { ...notes.claimed.call, request };
-    return { ...(await beginCall(context, "input", identity, { url, request })), id };
+    const begun = await beginCall(context, "input", identity, { url, request });
+    return { ...begun, id, ...(step && { step }) };
   };
+  /** The entry of the record that was written before the call is sent. */
+  let step: string | undefined;
   /** The record that was written before the call is sent. */
   let first: StoredCall | undefined;
   let stopSigns: (() => void) | undefined;
+  let isKept = false;
   if (writesFirst && isNamed(identity) && known === undefined) {
     const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
-    const claimed = claims(own, randomToken(), now());
+    const begun = claims(own, randomToken(), now());
+    // What an agent below makes again, it makes in another call of the root's.
+    if (context.atEnd && !identity.path) step = begun.due;
+    const claimed = { ...begun, ...(step && { step }) };
     const stored = await createOnce(context.calls, claimed).catch(unsent(claimed));
     if (stored.call === claimed) {
       first = stored;
       stopSigns = showLife(context, id, Math.min(limitMs, maxLifeMs));
+      if (step) markUntilEnd(context, step, () => isKept);
       // Another step that makes it was first, and sends it.
     } else known = stored.call;
   }
   const keepAs = async (next: WaitingRecord): Promise<WaitingRecord> => {
     stopSigns?.();
     const claimed = first ?? notes.claimed;
-    if (claimed) return await keep(context, claimed, next);
+    if (claimed) {
+      const kept = await keep(context, claimed, next);
+      isKept = true;
+      return kept;
+    }
     return next.state === "settled" ? next : (await keepNew(context, next)).call;
   };
   const noteHeld = async (held: Held): Promise<void> => {
@@ -110,7 +123,11 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
       case "settles":
         stopSigns?.();
         // Its caller has the answer, whatever becomes of the record.
-        if (first) await keepAnswer(context, first, outcome.answer).catch(() => undefined);
+        if (first)
+          isKept = await keepAnswer(context, first, outcome.answer).then(
+            () => true,
+            () => false,
+          );
         return before ? scrubAnswer(outcome.answer, before, context.scrubFor) : outcome.answer;
       case "goes-on": {
         await noteHeld(outcome.held);
@@ -160,6 +177,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     take,
     /** What a client gets for a call that an earlier run has made. */
     async goOn(): Promise<WaitingAnswer> {
+      const { step } = known!;
+      if (step) markUntilEnd(context, step, () => isKept);
       let call = await goOn(context, known!, leg);
       while (call.state === "waiting" && isHeld(call)) {
         const pauseMs = Math.max(0, call.pollAfter! - now());
@@ -170,6 +189,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
         if (looked === undefined) break;
         ({ call } = looked);
       }
+      isKept = call.state !== "answering";
       return answerOf(call, notes);
     },
     /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */

@@ -150,16 +150,10 @@ async function overdue(
   if (isAlive) return undefined;
   // Its server keeps it: whether it has the answers, a look tells.
   const { held, unsure } = call;
-  if (held) return orphaned(call, goesOn(call, { held, unsure, pollMs: 0 }, now()));
+  if (held) return goesOn(call, { held, unsure, pollMs: 0 }, now());
   // One whose server might have kept it has nothing to wait for.
   const mayWait = waitingKinds[call.kind].worker !== "server" && mayRunTwice(context, call);
-  return mayWait ? unclaims(call) : orphaned(call, over(call, "outcome-unknown"));
-}
-
-/** A call whose process died in the step that made it, so that no conversation has its placeholder. */
-function orphaned(before: WaitingRecord, next: WaitingRecord): WaitingRecord {
-  const isOfServer = waitingKinds[before.kind].worker === "server";
-  return isOfServer && before.pollAfter === undefined ? { ...next, isOrphan: true } : next;
+  return mayWait ? unclaims(call) : over(call, "outcome-unknown");
 }
 
 export function mayRunTwice(

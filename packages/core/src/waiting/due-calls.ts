@@ -33,7 +33,7 @@ const dayMs = 86_400_000;
 const keptMs = 30 * dayMs;
 
 /** The start of the keys of an agent's entries. No session has such a key. */
-const prefixOf = (agent: string | null) => `${dueStart}${JSON.stringify(agent)}/`;
+export const prefixOf = (agent: string | null) => `${dueStart}${JSON.stringify(agent)}/`;
 
 /** The key of a reference's entry. */
 export const dueKey = (agent: string | null, reference: string) => prefixOf(agent) + reference;
@@ -77,9 +77,7 @@ function lookAgainAt({ state, pollAfter, claim, expiresAt }: WaitingRecord): num
  */
 export function createDueIndex(store: SessionStore, of: WaitingOwner) {
   const { agent, sessionId, principal } = of;
-  const forget = async (call: WaitingRecord): Promise<void> => {
-    if (isListed(call)) await store.delete(dueKey(agent, call.due));
-  };
+  const drop = async (reference: string) => await store.delete(dueKey(agent, reference));
   return {
     /**
      * Before a call is written, so that none is without its entry.
@@ -104,12 +102,15 @@ export function createDueIndex(store: SessionStore, of: WaitingOwner) {
     },
     /** Afterwards. What is not done here, the next look does. */
     async follow(next: WaitingRecord, before: WaitingRecord): Promise<void> {
-      if (!isListed(next) || next.due !== before.due) return await forget(before);
-      const at = lookAgainAt(next);
-      if (at !== lookAgainAt(before)) await store.touch(dueKey(agent, next.due), at);
+      if (isListed(next) && next.due === before.due) {
+        const at = lookAgainAt(next);
+        if (at !== lookAgainAt(before)) await store.touch(dueKey(agent, next.due), at);
+      } else if (isListed(before) && before.due !== next.step) await drop(before.due);
     },
     /** After a call is deleted. */
-    forget,
+    async forget(call: WaitingRecord): Promise<void> {
+      if (isListed(call)) await drop(call.due);
+    },
   };
 }
 
@@ -197,6 +198,10 @@ export async function followLook(
   now: number,
 ): Promise<void> {
   const key = dueKey(agent, reference);
+  // The step that made it has died: one that makes it again finds it.
+  const isOfStep = call?.step === reference && !call.isDelivered && call.expiresAt > now;
+  if (isOfStep && (!isListed(call) || call.due !== reference))
+    return await store.touch(key, call.expiresAt);
   if (!isListed(call) || call.due !== reference) return void (await store.delete(key));
   if (call.pollAfter !== undefined || lookAgainAt(call) > now) return;
   await store.touch(key, now + (call.state === "answering" ? defaultClaimMs : dayMs));

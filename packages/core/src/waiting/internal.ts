@@ -38,4 +38,5 @@ export {
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";
+export { markUntilEnd } from "./step-marks.ts";
 export { createWaitingStore, isNewerCall, type StoredCall } from "./waiting-store.ts";

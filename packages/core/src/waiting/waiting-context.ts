@@ -156,6 +156,11 @@ export interface WaitingContext {
   readonly leaveAt?: number | undefined;
   /** Has the end of the step wait for work that nobody else waits for. */
   readonly track?: ((work: Promise<unknown>) => void) | undefined;
+  /**
+   * Has the end of the step do something. `isDone` says that nothing has ended the step early, so that the application
+   * has what it made. @default nobody knows when a step ends
+   */
+  readonly atEnd?: ((work: (isDone: boolean) => Promise<void>) => void) | undefined;
   /** What takes out of a server's errors what a connection sends for itself with a call, such as its token. */
   readonly scrubFor?: ScrubFor | undefined;
   readonly now: () => number;
@@ -182,10 +187,14 @@ export function createWaitingContext(
     fetch,
     leaveAt,
     track,
+    atEnd,
     maxAgeMs = 604_800_000,
     ...limits
   }: WaitingLimits &
-    Pick<WaitingContext, "now" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track"> & {
+    Pick<
+      WaitingContext,
+      "now" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track" | "atEnd"
+    > & {
       readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
       readonly claimMs?: number | undefined;
       readonly closeTimeoutMs?: number | undefined;
@@ -199,7 +208,7 @@ export function createWaitingContext(
     claimMs,
     closeTimeoutMs,
     emit: guarded(onEvent),
-    ...{ scrubFor, fetch, leaveAt, track, now },
+    ...{ scrubFor, fetch, leaveAt, track, atEnd, now },
   };
 }
 

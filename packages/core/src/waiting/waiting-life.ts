@@ -179,9 +179,8 @@ export function waitsOn(
   return { ...call, state: "waiting", leg: randomToken(), histories: kept, waitsFor };
 }
 
-/** A model has made the call again while it waits. From now on a conversation has its placeholder. */
-export function isRepeated(before: WaitingRecord, toolCallId: string): WaitingRecord {
-  const { isOrphan: _, ...call } = before;
+/** A model has made the call again while it waits. */
+export function isRepeated(call: WaitingRecord, toolCallId: string): WaitingRecord {
   return { ...call, repeatedBy: [...(call.repeatedBy ?? []), toolCallId] };
 }
 

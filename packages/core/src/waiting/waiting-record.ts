@@ -133,8 +133,8 @@ const fields = {
   ),
   /** Of the tool, when the call began to wait for a sign-in. */
   annotations: z.optional(record),
-  /** Whether its process died in the step that made it, so that no conversation has its placeholder. */
-  isOrphan: yes,
+  /** Names the entry that stands as long as perhaps no conversation has the call: until the step that made it ends. */
+  step: z.optional(z.string()),
   /** Whether a conversation has got the result. */
   isDelivered: yes,
   /** Of the first of several calls that are alike: the number of the first that may not be delivered. */

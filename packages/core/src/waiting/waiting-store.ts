@@ -4,6 +4,7 @@ import type { JsonValue, SessionStore, StoredValue } from "../stores/session-sto
 import { isNewerFormat, newerFormat } from "../session/snapshot-shape.ts";
 import { createDueIndex, createReference } from "./due-calls.ts";
 import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
+import { createStepMarks } from "./step-marks.ts";
 import { sessionEnded } from "./waiting-failure.ts";
 import { newestVersion, parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
@@ -58,6 +59,8 @@ export function createWaitingStore(
     of,
     /** The longest record, in bytes. */
     maxBytes: store.maxBytes,
+    /** Not where nobody looks for calls. */
+    steps: isCarried ? undefined : createStepMarks(store, of),
     /** Names the entry of a call that begins to wait. */
     reference: async () => (isCarried ? undefined : await createReference(of)),
     async read(id: string): Promise<StoredCall | undefined> {

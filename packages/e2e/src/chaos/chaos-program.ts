@@ -21,6 +21,8 @@ export interface Order {
 /** What its parent is told: an outcome, or that it stands still now. */
 export type Report = { readonly id: number } & (
   | { readonly type: "ready" | "frozen" }
+  /** It dies at the end of the command. */
+  | { readonly type: "ending" }
   | { readonly type: "done"; readonly result: CommandResult }
   | { readonly type: "failed"; readonly error: string }
 );
@@ -38,9 +40,14 @@ process.on("message", ({ id, use, command, aheadMs, fault, isOlder }: Order) => 
     process.kill(process.pid, kind === "freeze" ? "SIGSTOP" : "SIGKILL");
   });
   const parts = { store: points.store(store), fetch: points.fetch, aheadMs };
+  const atEnd = async (outcome: Report) => {
+    if (!points.dies()) return await report(outcome);
+    await report({ id, type: "ending" });
+    process.kill(process.pid, "SIGKILL");
+  };
   void carryOut(use, command, isOlder ? { ...parts, release } : parts).then(
-    (result) => report({ id, type: "done", result }),
-    (error: Error) => report({ id, type: "failed", error: String(error) }),
+    (result) => atEnd({ id, type: "done", result }),
+    (error: Error) => atEnd({ id, type: "failed", error: String(error) }),
   );
 });
 await report({ id: 0, type: "ready" });

@@ -2,7 +2,7 @@ import type { WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import type { ModelMessage } from "ai";
 import type { NetworkMode } from "../faults/tcp-proxy.ts";
 import type { ChatUse, Command, CommandResult } from "./application.ts";
-import { judgeCall, type JudgedCall } from "./judge.ts";
+import { judgeCall, type JudgedCall, toldOf } from "./judge.ts";
 import { type LabServers, principalOf, type WorkPlan } from "./lab-servers.ts";
 import type { Fault } from "./points.ts";
 
@@ -10,7 +10,8 @@ import type { Fault } from "./points.ts";
 export type Outcome =
   | { readonly type: "done"; readonly result: CommandResult }
   | { readonly type: "failed"; readonly error: string }
-  | { readonly type: "killed" }
+  /** `isAtEnd`: it had done all that it does, and nobody has its result. */
+  | { readonly type: "killed"; readonly isAtEnd?: boolean }
   /** It stands still, and goes on later. */
   | { readonly type: "frozen" }
   | { readonly type: "hung" };
@@ -58,7 +59,13 @@ interface CallOfChat {
   toolCallId: string;
   told: string | undefined;
   isLost: boolean;
+  /** Whether its step had ended when its messages were lost. */
+  isOfEnded: boolean;
+  /** Whether a model has made it again after such a step: then it is another call. */
+  isAnother: boolean;
 }
+
+const ofNew = { isLost: false, isOfEnded: false, isAnother: false };
 
 type Given = Pick<Action, "by"> & Partial<Action> & { readonly shutdownMs?: number };
 type Life = ReturnType<typeof beginChat>;
@@ -118,6 +125,7 @@ function beginChat(
     for (const call of made) {
       if (outcome.type === "failed") call.told = outcome.error;
       call.isLost = ["killed", "frozen", "hung"].includes(outcome.type);
+      call.isOfEnded = outcome.type === "killed" && outcome.isAtEnd === true;
     }
     // A step that did not end gave no messages: those of the step before say what was so then.
     for (const { topic, toolCallId } of outcome.type === "done" ? calls : []) {
@@ -145,13 +153,13 @@ function beginChat(
       const made = Array.from({ length: count }, (_, at): CallOfChat => {
         const topic = `${chat}-${turns}-${at}`;
         servers.plans.set(topic, work);
-        return { topic, toolCallId: `call-${topic}`, told: undefined, isLost: false };
+        return { topic, toolCallId: `call-${topic}`, told: undefined, ...ofNew };
       });
       calls.push(...made);
       return await step(made, given);
     },
-    judged: ({ topic, toolCallId, told, isLost }: CallOfChat): JudgedCall => ({
-      ...{ topic, isLost, answers, expects, asks: work.asks || kind === "question" },
+    judged: ({ topic, toolCallId, told, isLost, isAnother }: CallOfChat): JudgedCall => ({
+      ...{ topic, isLost, isAnother, answers, expects, asks: work.asks || kind === "question" },
       isMade: JSON.stringify(messages).includes(`"${toolCallId}"`),
       effects: servers.effects(topic),
       told: toldOf(messages, toolCallId) ?? told,
@@ -174,7 +182,10 @@ async function act(life: Life, action: Action): Promise<void> {
     const made = life.unfinished();
     // Without a record written first it would make its calls once more.
     if (made.length === 0 || use.record === "late") return;
-    if (action.isRenamed) for (const call of made) call.toolCallId += "-again";
+    for (const call of action.isRenamed ? made : []) {
+      call.toolCallId += "-again";
+      call.isAnother = call.isOfEnded;
+    }
     await life.step(made, action);
   } else await order({ do: action.do }, action);
 }
@@ -232,11 +243,4 @@ async function settle(life: Life): Promise<void> {
   }
   const open = (await life.waiting(1)).map(({ type }) => type);
   life.fault(`nobody could settle what is listed: ${open.join()}`);
-}
-
-/** What stands in the place of a call. */
-function toldOf(messages: readonly ModelMessage[], id: string): string | undefined {
-  const parts = messages.flatMap(({ role, content }) => (role === "tool" ? content : []));
-  const part = parts.findLast((each) => each.type === "tool-result" && each.toolCallId === id);
-  return part && JSON.stringify((part as { output: unknown }).output);
 }

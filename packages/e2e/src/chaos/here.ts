@@ -1,6 +1,6 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { carryOut } from "./application.ts";
-import type { Processes } from "./chat-life.ts";
+import type { Outcome, Processes } from "./chat-life.ts";
 import { createPoints, type Fault } from "./points.ts";
 
 /** How long a command may take, in milliseconds. */
@@ -19,6 +19,8 @@ export function createProcessesHere(
     killed.resolve();
     await new Promise(() => undefined);
   });
+  const atEnd = (outcome: Outcome): Outcome =>
+    points.dies() ? { type: "killed", isAtEnd: true } : outcome;
   const parts = { store: points.store(store), fetch: points.fetch };
   return {
     log: points.log,
@@ -28,10 +30,10 @@ export function createProcessesHere(
       const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, commandMs)));
       const outcome = await Promise.race([
         carryOut(use, command, { ...parts, aheadMs }).then(
-          (result) => ({ type: "done", result }) as const,
-          (error: Error) => ({ type: "failed", error: String(error) }) as const,
+          (result) => atEnd({ type: "done", result }),
+          (error: Error) => atEnd({ type: "failed", error: String(error) }),
         ),
-        killed.promise.then(() => ({ type: "killed" }) as const),
+        killed.promise.then((): Outcome => ({ type: "killed" })),
         late.then(() => ({ type: "hung" }) as const),
       ]);
       clearTimeout(timer);

@@ -1,3 +1,5 @@
+import type { ModelMessage } from "ai";
+
 /** One call of the model, when its chat was brought to its end. */
 export interface JudgedCall {
   readonly topic: string;
@@ -9,6 +11,11 @@ export interface JudgedCall {
   readonly isMade: boolean;
   /** Whether the process that made it died before the call had a record, and nobody could be told. */
   readonly isLost: boolean;
+  /**
+   * Whether its process died after the step had ended and before the application had its messages, and a model has made
+   * the call again under another id: then each is carried out.
+   */
+  readonly isAnother?: boolean;
   /** A person's answers that were taken: the year, or `undefined` to decline. */
   readonly answers: readonly (string | undefined)[];
   /** Whether the server asks before it is done. */
@@ -27,7 +34,7 @@ const saysUndone = /not carried out|Nothing was (?:sent|written|read)|was not se
 
 /** What must not be of a call: one line each. */
 export function judgeCall(call: JudgedCall): string[] {
-  const { topic, effects, told, isMade, isLost, answers, asks, expects } = call;
+  const { topic, effects, told, isMade, isLost, isAnother, answers, asks, expects } = call;
   const found = told === undefined ? [] : [...told.matchAll(result)];
   const own = found.find(([, about]) => about === topic);
   const isUnknown = told !== undefined && saysUnknown.test(told);
@@ -47,7 +54,7 @@ export function judgeCall(call: JudgedCall): string[] {
       expects === "tools" && told?.includes("unavailable tool") === true,
       "its step began without its tool",
     ],
-    [effects > 1, `it was carried out ${effects} times`],
+    [effects > (isAnother ? 2 : 1), `it was carried out ${effects} times`],
     [told === undefined && !isLost && (isMade || effects > 0), "nobody was told of it"],
     [found.some(([, about]) => about !== topic), "it has the result of another call"],
     [isWaiting, "it never ends"],
@@ -64,4 +71,11 @@ export function judgeCall(call: JudgedCall): string[] {
     ],
   ];
   return wrong.flatMap(([isWrong, text]) => (isWrong ? [`${topic}: ${text}: ${told}`] : []));
+}
+
+/** What stands in the place of a call. */
+export function toldOf(messages: readonly ModelMessage[], id: string): string | undefined {
+  const parts = messages.flatMap(({ role, content }) => (role === "tool" ? content : []));
+  const part = parts.findLast((each) => each.type === "tool-result" && each.toolCallId === id);
+  return part && JSON.stringify((part as { output: unknown }).output);
 }

@@ -23,24 +23,34 @@ export const faultHeader = "x-lab-fault";
  */
 export function createPoints(fault: Fault | undefined, stop: (kind: FaultKind) => Promise<void>) {
   const log: string[] = [];
-  const meet = (what: string): Fault | undefined => {
+  let isDying = false;
+  const meet = async (what: string): Promise<Fault | undefined> => {
+    if (dies()) await stop("kill");
     log.push(what);
     return log.length === fault?.at ? fault : undefined;
+  };
+  const dies = () => {
+    const wasDying = isDying;
+    isDying = false;
+    return wasDying;
   };
   const isStop = (met: Fault) => met.kind === "kill" || met.kind === "freeze";
   return {
     /** The operations so far: `put`, `tools/call`, … */
     log,
+    /** Whether its process dies now, at the end of the command: after the operation that met the fault came no other. */
+    dies,
     store(inner: SessionStore): SessionStore {
       const faulty = createFaultyStore(inner);
       faulty.meet("*", async (operate, { name }) => {
-        const met = meet(name);
+        const met = await meet(name);
         if (met === undefined) return await operate();
         if (met.kind === "slow") await wait(100);
         if (isStop(met) && met.side === "before") await stop(met.kind);
         const isDone = met.side === "after" || isStop(met) || met.kind === "slow";
         const result = isDone ? await operate() : undefined;
-        if (isStop(met) && met.side === "after") await stop(met.kind);
+        isDying = met.kind === "kill" && met.side === "after";
+        if (met.kind === "freeze" && met.side === "after") await stop(met.kind);
         if (isDone && (isStop(met) || met.kind === "slow")) return result!;
         throw new Error("the connection to the database broke");
       });
@@ -48,7 +58,7 @@ export function createPoints(fault: Fault | undefined, stop: (kind: FaultKind) =
     },
     fetch: (async (input, init = {}) => {
       const headers = new Headers(init.headers);
-      const met = meet(methodOf(init));
+      const met = await meet(methodOf(init));
       if (met === undefined) return await fetch(input, init);
       if (!isStop(met)) headers.set(faultHeader, `${met.kind} ${met.side}`);
       else if (met.side === "before") await stop(met.kind);

@@ -149,9 +149,11 @@ function send(child: ChildProcess, order: Omit<Order, "id">) {
     const hear = (message: Report) => {
       if (message.id !== id) return;
       if (message.type === "frozen") stands.resolve();
+      else if (message.type === "ending") isAtEnd = true;
       else if (message.type === "done" || message.type === "failed") end(message);
     };
-    const die = () => end({ type: "killed" });
+    let isAtEnd = false;
+    const die = () => end({ type: "killed", isAtEnd });
     const timer = setTimeout(() => {
       end({ type: "hung" });
       child.kill("SIGKILL");

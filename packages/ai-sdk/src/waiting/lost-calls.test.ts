@@ -15,7 +15,11 @@ const asked: ModelMessage = { role: "user", content: "What of tea?" };
 /** Steps of processes of their own. Those that come later find that the first gives no sign of life. */
 function startSteps(url: string, session: "stateful" | "stateless") {
   const store = createMemoryStore();
-  return async (laterMs: number, before: readonly ModelMessage[], ...turns: Turn[]) => {
+  return async (
+    laterMs: number,
+    before: readonly ModelMessage[],
+    ...turns: Parameters<typeof scriptedModel>
+  ) => {
     const lab = defineMcpClientConnection({
       ...{ url, description: "A lab.", session },
       waiting: { record: "first", afterMs: 5_000 },
@@ -71,6 +75,62 @@ test("nobody knows of a call that its server does not keep: the model is told on
   await expect.poll(() => server.waits.length).toBe(2);
   server.release();
   await Promise.all([again, hung]);
+});
+
+/** A step whose process dies after its call has its result, and before the application has the messages. */
+async function dieAfterResult(step: ReturnType<typeof startSteps>, call: Turn) {
+  const dying = Promise.withResolvers<void>();
+  const hang = async () => {
+    dying.resolve();
+    return await new Promise<never>(() => undefined);
+  };
+  void step(0, [asked], call, hang);
+  await dying.promise;
+}
+
+const write = (text: string, toolCallId: string): Turn => [
+  { tool: "lab__add_note", input: { text }, toolCallId },
+];
+
+test("a call that was carried out is not made again: the same call under another id has its result, once", async () => {
+  const server = await startNotebookServer();
+  const step = startSteps(server.url, "stateful");
+  await dieAfterResult(step, write("tea", "first"));
+
+  const again = await step(minutes(2), [asked, other], write("tea", "second"), "Done.");
+  expect(again.told).toBe("1 notes");
+  const later = await step(minutes(3), [...again.messages, other], write("tea", "third"), "Done.");
+  expect(later.told).toContain("2 notes");
+});
+
+test("messages that have the result of a call show that it is not lost", async () => {
+  const server = await startNotebookServer();
+  const step = startSteps(server.url, "stateful");
+  await dieAfterResult(step, write("tea", "first"));
+  const use = { toolCallId: "first", toolName: "lab__add_note" } as const;
+  const saved: ModelMessage[] = [
+    { role: "assistant", content: [{ type: "tool-call", ...use, input: { text: "tea" } }] },
+    {
+      role: "tool",
+      content: [{ type: "tool-result", ...use, output: { type: "text", value: "" } }],
+    },
+  ];
+  const before = [asked, ...saved, other];
+  const { told } = await step(minutes(2), before, write("tea", "second"), "Done.");
+  expect(told).toContain("2 notes");
+});
+
+test("a step that ended leaves nothing to join, and one that failed does", async () => {
+  const server = await startNotebookServer();
+  const step = startSteps(server.url, "stateful");
+  await step(0, [asked], write("tea", "first"), "Done.");
+  const second = await step(minutes(2), [asked, other], write("tea", "second"), "Done.");
+  expect(second.told).toBe("2 notes");
+
+  const fail = () => Promise.reject(new Error("no model"));
+  await expect(step(minutes(3), [asked], write("milk", "third"), fail)).rejects.toThrow();
+  const fourth = await step(minutes(5), [asked, other], write("milk", "fourth"), "Done.");
+  expect(fourth.told).toBe("3 notes");
 });
 
 test("a call of a process that lives is another call", async () => {
