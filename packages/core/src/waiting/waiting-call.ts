@@ -54,7 +54,7 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     type: "task",
     takesAnswers: false,
     waitsFor: (connection) => `connection ${connection} works on it, as a task. It has not failed.`,
-    leg: "the server does not know the task any more, or did not end it in time",
+    leg: "the server does not know the task any more, did not end it in time, or waits for an answer to a question that was lost on its way",
     expired: "the task did not end",
     worker: "server",
   },

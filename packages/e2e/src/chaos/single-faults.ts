@@ -71,6 +71,8 @@ interface SingleFault {
   readonly fault: Fault;
   /** The operation that fails. */
   readonly operation: string;
+  /** Whether it is the first of its kind in the scenario. */
+  readonly isFirst: boolean;
 }
 
 /** What a step sends to have its tools: it is safe, so one that breaks goes out once more. */
@@ -78,11 +80,16 @@ const listing = new Set([
   ...["initialize", "notifications/initialized", "server/discover", "tools/list"],
 ]);
 
-/** Only a request that has the server carry the call out, and a kill, leave something unknown. */
+/**
+ * Only a request that has the server carry the call out, and a kill, leave something unknown; and the answer to the first
+ * `tasks/result` of a task that asks, if not even its first event came: the server sends its question there, once.
+ */
 function expectedAfter(failing: SingleFault | undefined): ChatPlan["expects"] {
   if (failing === undefined) return "all";
-  const { operation, fault } = failing;
+  const { operation, fault, isFirst, scenario } = failing;
   if (operation === "tools/call" || fault.kind === "kill") return undefined;
+  const hasAnswer = fault.side === "after" && fault.kind !== "slow";
+  if (operation === "tasks/result" && isFirst && scenario.asks && hasAnswer) return undefined;
   return listing.has(operation) ? "tools" : "carried out";
 }
 
@@ -157,9 +164,8 @@ export async function failEachOperation(options: SingleFaultsOptions) {
 function casesOf(scenario: Scenario, log: readonly string[]): SingleFault[] {
   return log.flatMap((operation, index) =>
     waysOf(operation).map(([kind, side]) => ({
-      scenario,
+      ...{ scenario, operation, isFirst: log.indexOf(operation) === index },
       fault: { at: index + 1, kind, side },
-      operation,
     })),
   );
 }
