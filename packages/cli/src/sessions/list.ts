@@ -17,7 +17,10 @@ export async function listSessions(
   command: Command,
 ): Promise<void> {
   await withStore(options, async (opened) => {
-    const { sessions, calls, signIns } = filterLook(await lookInto(opened, command), options);
+    const { sessions, calls, signIns } = filterLook(
+      await lookInto(opened, command, options),
+      options,
+    );
     const waiting = calls.filter(isOpen).length;
     const bytes = sessions.reduce((sum, row) => sum + row.bytes, 0);
     if (options.json) {

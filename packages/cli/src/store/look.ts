@@ -17,6 +17,7 @@ import {
 } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
+import type { RowFilter } from "./choose-rows.ts";
 import type { OpenedStore } from "./open-store.ts";
 import { createShortNames, type ShortName } from "./short-names.ts";
 
@@ -83,7 +84,10 @@ export async function chooseCalls(
 ): Promise<CallRow[]> {
   // It reads many at once.
   const store = createBoundedStore(opened.store, timeoutMs, Date.now);
-  const { calls, unread } = await listOpenCalls(store, {}, { limit: Number.POSITIVE_INFINITY });
+  const all = { limit: Number.POSITIVE_INFINITY };
+  const { calls, unread, gone } = await listOpenCalls(store, {}, all);
+  // With keys and without that of fingerprints nothing is found under its key.
+  const isUnsure = unread > 0 || (gone > 0 && opened.hasKeys && !opened.fingerprintKey);
   const short = await createShortNames(opened, command);
   const byAge = calls.toSorted((a, b) => b.record.askedAt - a.record.askedAt);
   const rows = byAge.map(({ record: call, owner, ...of }) => {
@@ -91,21 +95,27 @@ export async function chooseCalls(
     return { ...rowOf(short, stored, of), isSealed: false, isNewer: false, of, call, stored };
   });
   try {
-    if (unread === 0) return choose({ sessions: [], calls: rows, signIns: 0 });
+    if (!isUnsure) return choose({ sessions: [], calls: rows, signIns: 0 });
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
   }
   return choose(await lookInto(opened, command));
 }
 
-/** Lists a whole store. Writes nothing but the key of the short names. */
-export async function lookInto(opened: OpenedStore, command: Command): Promise<Look> {
+/** Lists a whole store, or what is of an agent. Writes nothing but the key of the short names. */
+export async function lookInto(
+  opened: OpenedStore,
+  command: Command,
+  { agent }: Pick<RowFilter, "agent"> = {},
+): Promise<Look> {
   const short = await createShortNames(opened, command);
   const [sessions, calls]: [SessionRow[], RecordedCall[]] = [[], []];
   let signIns = 0;
+  const ofAgent = agent && JSON.stringify([agent === "-" ? null : agent]).slice(0, -1);
+  const prefix = ofAgent && `${ofAgent},`;
   let cursor: string | undefined;
   do {
-    const page = await listRecords(opened.store, { cursor, limit: pageSize });
+    const page = await listRecords(opened.store, { prefix, cursor, limit: pageSize });
     sessions.push(...page.records.map((stored) => sessionRow(opened, short, stored)));
     calls.push(...page.waiting.map((stored) => callRow(opened, short, stored)));
     signIns += page.grants.length;

@@ -63,6 +63,7 @@ function openSeals(raw: SessionStore, options: StoreOptions) {
       : fingerprintKey
         ? encryptStore(noted, { keys, fingerprintKey, onUnreadable })
         : encryptValues(noted, { keys, onUnreadable }),
+    hasKeys: keys !== undefined,
     /** The fingerprint key, if it was given: it is the application's secret. */
     fingerprintKey,
     /** The length of a listed value that is sealed with a key that was not given, in bytes; else `undefined`. */

@@ -135,14 +135,19 @@ describe("waiting answer", () => {
     expect(server.legs[1]!.params.inputResponses).toEqual({ confirm: { action: "decline" } });
   });
 
-  test("shows the page of a question that a person answers elsewhere", async () => {
+  test("shows the page of a question that only its user opens, and answers it for nobody", async () => {
     const url = "https://shop.example/terms/42";
     const params = { mode: "url", message: "Agree to the terms.", url };
-    const { row, inStore, json } = await startAnswering({ question: aQuestion(params) });
+    const asked = { question: aQuestion(params) };
+    const { row, inStore, json, origin, server } = await startAnswering(asked);
     expect(json.calls[0].todo).toBe("a page to open: Agree to the terms.");
-    const seen = await runCli("waiting", "answer", row, ...inStore);
-    expect(seen.stderr).toContain("Open this page yourself (on shop.example)");
+    const data = ["--data", '{ "confirm": { "action": "accept" } }', "--server", origin];
+    const seen = await runCli("waiting", "answer", row, ...inStore, ...data);
+    expect(seen).toMatchObject({ exitCode: 1 });
+    expect(seen.stderr).toContain("A page for the user of the call (on shop.example)");
     expect(seen.stderr).toContain(url);
+    expect(seen.stderr).toContain("Only the user of the call opens the page.");
+    expect(server.legs).toHaveLength(1);
   });
 
   test("takes no answer for a sign-in, and says who has to sign in", async () => {

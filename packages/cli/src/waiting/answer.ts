@@ -19,7 +19,7 @@ import { type StoreOptions, typed } from "../store/store-options.ts";
 import { askAll } from "./ask-form.ts";
 import { calledOf, pastItsTime, stateOf, whatToDo } from "./list.ts";
 import { printQuestion, questionsOf } from "./question.ts";
-import { operate } from "./withdraw.ts";
+import { by, operate } from "./withdraw.ts";
 
 interface AnswerOptions extends StoreOptions, ServerOptions {
   readonly data?: string;
@@ -72,6 +72,10 @@ async function answerRound(
     `${calledOf(call)} on ${origin} asks, round ${round}, since ${printTime(askedAt)}; good until ${printTime(expiresAt)}:`,
   );
   for (const question of questions) tell(command, printQuestion(question));
+  if (questions.some(({ mode }) => mode === "url"))
+    throw new CommandFailure(
+      "Only the user of the call opens the page. Show it to them, or take the call back: waiting withdraw. Nothing was sent.",
+    );
   const isConfirmed = isAsked && !options.yes;
   const access = accessTo([origin], options, { isAsked: isConfirmed, otherwise: "" });
   let responses: InputResponses = {};
@@ -83,8 +87,8 @@ async function answerRound(
     ? "Start the call over, so that its server asks anew, at"
     : "Send the answers to";
   if (isConfirmed) await confirmAct(`${what} ${origin}${access.withWhat}?`, {});
-  const sessions = open(options.askAgain ? "ask-again" : "fail", access.headers);
-  return await sessions.answer(sessionId, call.id, responses, { principal, round });
+  const { admin } = open(options.askAgain ? "ask-again" : "fail", access.headers);
+  return await admin.answer({ sessionId, principal, call }, responses, { by });
 }
 
 /** @throws {CommandFailure} for a call that takes no answers */

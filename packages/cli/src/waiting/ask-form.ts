@@ -18,14 +18,14 @@ async function askOne({ mode, key, message, fields, required }: Question): Promi
     throw new CommandFailure(`${oneLine(key)} is no question for a person: answer it with --data.`);
   }
   const options = [
-    { value: "accept", label: mode === "url" ? "Yes, I go to the page" : "Answer" },
+    { value: "accept", label: "Answer" },
     { value: "decline", label: "Decline: the server is told no" },
     { value: "cancel", label: "Cancel: the server is told that nobody decided" },
   ] as const;
   const action = await answerTo(
     select<InputResponse["action"]>({ ...prompt(message || oneLine(key)), options: [...options] }),
   );
-  if (action !== "accept" || mode === "url") return { action };
+  if (action !== "accept") return { action };
   const content: Record<string, unknown> = Object.create(null);
   for (const [name, field] of fields) {
     const value = await askField(name, field, required.includes(name));

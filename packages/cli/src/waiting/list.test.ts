@@ -55,13 +55,17 @@ describe("calls that wait", () => {
       await store.put(other, { ...(value as object), id }, null, { owner });
     }
     await order("other chat");
+    // What is left of a call that was deleted.
+    const entry = (await store.list({ prefix: "due/", limit: 1 })).records[0]!;
+    const left = { ...(entry.value as object), id: "gone" };
+    await store.put(`${entry.key}0`, left, null, { owner: entry.owner });
     const operations: string[] = [];
     const found = await withStore({ store: address }, async (opened) => {
       const counted = { ...opened, store: countedStore(opened.store, operations) };
       return await chooseCalls(counted, new Command(), ({ calls }) => [...calls]);
     });
     expect(found).toMatchObject([{ call: { state: "waiting" } }]);
-    expect(operations).toEqual(["list", "get"]);
+    expect(operations).toEqual(["list", "getMany"]);
     expect(await list()).toMatchObject([{ row: found[0]!.row }]);
     expect(await list("--all")).toHaveLength(201);
   });
@@ -77,6 +81,7 @@ describe("calls that wait", () => {
     );
     expect(await list("--all")).toEqual(expect.arrayContaining(calls));
     expect(await list("--agent", "a/b")).toHaveLength(1);
+    expect(await list("--all", "--agent", "a/b")).toEqual(await list("--agent", "a/b"));
     expect(await list("--user", "bob", "--issuer", "https://idp.test")).toHaveLength(1);
     expect(await list("--agent-session", "chat")).toHaveLength(3);
   });

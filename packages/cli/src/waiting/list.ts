@@ -23,7 +23,7 @@ export async function listWaiting(options: ListOptions, command: Command): Promi
   await withStore(options, async (opened) => {
     const choose = (look: Look<CallRow>) => filterLook(look, options).calls;
     const shown = options.all
-      ? choose(await lookInto(opened, command))
+      ? choose(await lookInto(opened, command, options))
       : await chooseCalls(opened, command, (look) => choose(look).filter(isOpen));
     const now = Date.now();
     if (options.json) {

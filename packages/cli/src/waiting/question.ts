@@ -77,7 +77,7 @@ export function printQuestion({ key, mode, message, url, fields, required }: Que
   if (mode === "url" && url !== undefined) {
     const host = URL.canParse(url) ? ` (on ${new URL(url).host})` : "";
     lines.push(
-      `  Open this page yourself${host}, and do there what it asks. This program does not open it:`,
+      `  A page for the user of the call${host}, which this program does not open:`,
       `  ${url}`,
     );
   }

@@ -17,6 +17,9 @@ import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { calledOf, whatToDo } from "./list.ts";
 
+/** Who answers a call and takes it back, for the event. */
+export const by = "durable-mcp waiting";
+
 /** Takes waiting calls back. A server that works on one is asked to stop, and the model is told. */
 export async function withdrawWaiting(
   names: readonly string[],
@@ -39,7 +42,10 @@ export async function withdrawWaiting(
     for (const row of rows) {
       const { call, sessionId, principal, open } = await operate(opened, row);
       // One whose time is up is taken back as any other.
-      await open("ask-again", access.headers).withdraw(sessionId, call.id, { principal });
+      await open("ask-again", access.headers).admin.withdraw(
+        { sessionId, principal, call },
+        { by },
+      );
     }
     if (options.json) printJson(command, { withdrawn: rows.map(({ row }) => row) });
     else {

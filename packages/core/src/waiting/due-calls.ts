@@ -18,7 +18,7 @@ export interface DueCall {
 }
 
 /** An open call that an entry names, and whose it is. */
-type EnteredCall = NonNullable<Awaited<ReturnType<typeof readEntry>>>;
+type EnteredCall = Exclude<Awaited<ReturnType<typeof readEntry>>, "gone" | undefined>;
 
 /** How long a claim lasts without a sign of life of its process, in milliseconds. */
 export const defaultClaimMs = 60_000;
@@ -130,7 +130,8 @@ export async function listDue(
  * A page of open calls, filled to `limit`, as the store has them: of all agents, or of one, and there of an agent
  * session, of a principal, or of both.
  *
- * @returns `unread` is how many cannot be read: they are of a later release, sealed with another key, or gone
+ * @returns `unread` is how many cannot be read: they are of a later release, or sealed with another key. `gone` is how
+ *   many are not under their keys
  */
 export async function listOpenCalls(
   store: SessionStore,
@@ -146,18 +147,19 @@ export async function listOpenCalls(
   const prefix = agent === undefined ? dueStart : prefixOf(agent) + session;
   const owner = isOfSession ? undefined : principal && JSON.stringify(principalParts(principal));
   const calls: EnteredCall[] = [];
-  let [cursor, unread] = [start, 0];
+  let [cursor, unread, gone] = [start, 0, 0];
   do {
     const most = Math.min(limit - calls.length, maxPage);
     const page = await store.list({ prefix, owner, cursor, limit: most });
     for (const found of await Promise.all(page.records.map((entry) => readEntry(store, entry)))) {
-      if (found === undefined) unread += 1;
+      if (found === "gone") gone += 1;
+      else if (found === undefined) unread += 1;
       // An entry may be left of a call that is over, or has another one by now.
       else if (isOpen(found.record) && found.record.due === found.reference) calls.push(found);
     }
     ({ cursor } = page);
   } while (cursor !== undefined && calls.length < limit);
-  return { calls, unread, cursor };
+  return { calls, unread, gone, cursor };
 }
 
 async function readEntry(store: SessionStore, { key, value, owner }: StoredRecord) {
@@ -167,7 +169,9 @@ async function readEntry(store: SessionStore, { key, value, owner }: StoredRecor
   const end = key.lastIndexOf("/");
   const agent = JSON.parse(key.slice(dueStart.length, end)) as string | null;
   const of = { agent, sessionId, principal };
-  const record = parseWaitingRecord((await store.get(waitingKey(of, id)))?.value);
+  const stored = await store.get(waitingKey(of, id));
+  if (stored === undefined) return "gone";
+  const record = parseWaitingRecord(stored.value);
   return record && { ...of, id, reference: key.slice(end + 1), owner, record };
 }
 
