@@ -210,6 +210,9 @@ export function createStreams(
     const { call, attempt } = stream;
     const isInStep = inStep.has(attempt) && stream.client === process.name;
     count(`waiting: stream ${isInStep ? "resumed in its step" : "looked at"}`);
+    // Its client has said goodbye before the record was there.
+    if (!isInStep && stream.isCancelled)
+      violate("settleable", `${call.nonce} waits, and ${stream.client} stopped ${call.nonce}`);
     if (!isInStep && !isSkewed) {
       const record = recordOf(stream);
       const isClaimed = record?.state === "answering" && claimantOf(record) === process.name;
