@@ -1,6 +1,4 @@
 import type { Principal } from "@durable-mcp/core";
-import type { WaitingResult } from "@durable-mcp/core/waiting";
-import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { type listedTools, within } from "@durable-mcp/core/internal";
 import type { McpClient } from "../base/mcp-client.ts";
 import type { RestoreError } from "../events/client-errors.ts";
@@ -13,7 +11,7 @@ import type { ConnectionOptions, ConnectionTimeouts, WaitingOption } from "./con
 import type { LossNotices } from "./loss-notice.ts";
 import type { PausableLimits } from "./pausable-limits.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
-import type { CallPlace, PausingCalls, SignIn } from "./waiting-parts.ts";
+import type { CallPlace, PausingCalls, Repeated, SignIn } from "./waiting-parts.ts";
 
 /** The name of a named session, or the id of a shared one. */
 export interface KeptAs {
@@ -148,11 +146,7 @@ export interface LiveConnection {
   readonly signIn?: SignIn | undefined;
   /** Has a model's call join one that it repeats, and gives the placeholder, or its answer. Set while such calls wait. */
   repeatOf?:
-    | ((
-        tool: string,
-        input: unknown,
-        use: CallPlace,
-      ) => Promise<WaitingResult | { readonly answer: WaitingAnswer } | undefined>)
+    | ((tool: string, input: unknown, use: CallPlace) => Promise<Repeated | undefined>)
     | undefined;
   /** Whether its client's transport takes calls out of their envelopes. */
   readonly takesEnvelopes: boolean;

@@ -4,7 +4,12 @@ import type {
   WaitingCall,
   WaitingResult,
 } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type {
+  StoredCall,
+  WaitingAnswer,
+  WaitingContext,
+  WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 
 /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
 type ContextOf = (of: Pick<WaitingCall, "connection">) => Promise<WaitingContext>;
@@ -30,6 +35,9 @@ export interface CallPlace {
   /** How many messages are before it. */
   readonly place?: number | undefined;
 }
+
+/** What a call gets that repeats another: its placeholder, or its answer. */
+export type Repeated = WaitingResult | { readonly answer: WaitingAnswer };
 
 /** A tool call that only goes on when the user has signed in. */
 interface LockedCall {

@@ -107,12 +107,12 @@ test("messages that have the result of a call show that it is not lost", async (
   const server = await startNotebookServer();
   const step = startSteps(server.url, "stateful");
   await dieAfterResult(step, write("tea", "first"));
-  const use = { toolCallId: "first", toolName: "lab__add_note" } as const;
+  const made = { toolCallId: "first", toolName: "lab__add_note" } as const;
   const saved: ModelMessage[] = [
-    { role: "assistant", content: [{ type: "tool-call", ...use, input: { text: "tea" } }] },
+    { role: "assistant", content: [{ type: "tool-call", ...made, input: { text: "tea" } }] },
     {
       role: "tool",
-      content: [{ type: "tool-result", ...use, output: { type: "text", value: "" } }],
+      content: [{ type: "tool-result", ...made, output: { type: "text", value: "" } }],
     },
   ];
   const before = [asked, ...saved, other];
@@ -127,8 +127,8 @@ test("a step that ended leaves nothing to join, and one that failed does", async
   const second = await step(minutes(2), [asked, other], write("tea", "second"), "Done.");
   expect(second.told).toBe("2 notes");
 
-  const fail = () => Promise.reject(new Error("no model"));
-  await expect(step(minutes(3), [asked], write("milk", "third"), fail)).rejects.toThrow();
+  const failing = step(minutes(3), [asked], write("milk", "third"));
+  await expect(failing).rejects.toThrow("The model has only 1 turns.");
   const fourth = await step(minutes(5), [asked, other], write("milk", "fourth"), "Done.");
   expect(fourth.told).toBe("3 notes");
 });

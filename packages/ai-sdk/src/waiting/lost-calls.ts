@@ -2,8 +2,9 @@
 
 import { waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import { inParallel } from "../base/in-parallel.ts";
+import type { Repeated } from "../connection/waiting-parts.ts";
 import { ownField } from "../base/own-field.ts";
 import { type CallIdentity, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
@@ -65,7 +66,7 @@ export async function joinLost(
   isWanted: (each: LostCall) => boolean,
   identity: CallIdentity,
   toolCallId: string,
-): Promise<WaitingResult | { readonly answer: WaitingAnswer } | undefined> {
+): Promise<Repeated | undefined> {
   const { hasDigest, markUntilEnd, waitingFailure } = await loadWaiting();
   for (const each of [...lost].filter(isWanted)) {
     // Of two calls at once one joins it.

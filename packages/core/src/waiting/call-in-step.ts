@@ -177,7 +177,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     take,
     /** What a client gets for a call that an earlier run has made. */
     async goOn(): Promise<WaitingAnswer> {
-      const { step } = known!;
+      ({ step } = known!);
       if (step) markUntilEnd(context, step, () => isKept);
       let call = await goOn(context, known!, leg);
       while (call.state === "waiting" && isHeld(call)) {

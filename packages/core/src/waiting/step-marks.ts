@@ -30,13 +30,17 @@ export function createStepMarks(store: SessionStore, of: WaitingOwner) {
       const isLive = (at: number) => now < at && at <= now + 2 * defaultClaimMs;
       return new Map(
         records.flatMap(({ key, value, lastUsedAt }) => {
-          if (!isRecord(value) || isNewerFormat(value) || isLive(lastUsedAt)) return [];
-          return [[key.slice(prefixOf(agent).length), String(value["id"])]];
+          const { id } = isRecord(value) && !isNewerFormat(value) ? value : {};
+          const isIdle = typeof id === "string" && !isLive(lastUsedAt);
+          return isIdle ? [[key.slice(prefixOf(agent).length), id]] : [];
         }),
       );
     },
   };
 }
+
+/** Has the end of a step do something. `isDone`: it came to its end, so that the application has what it made. */
+export type AtEnd = (work: (isDone: boolean) => Promise<void>) => void;
 
 /**
  * Shows that the step of a call lives, until it has ended. Its entry goes then, if the conversation has the call.

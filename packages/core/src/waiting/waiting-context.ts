@@ -14,6 +14,7 @@ import type { AnswerUnsureEvent } from "./unsure-answers.ts";
 import { describeWaiting, type WaitingRecord } from "./waiting-record.ts";
 import type { WaitingCall, WaitingState } from "./waiting-call.ts";
 import { defaultClaimMs } from "./due-calls.ts";
+import type { AtEnd } from "./step-marks.ts";
 import type { WaitingStore } from "./waiting-store.ts";
 
 /**
@@ -156,11 +157,8 @@ export interface WaitingContext {
   readonly leaveAt?: number | undefined;
   /** Has the end of the step wait for work that nobody else waits for. */
   readonly track?: ((work: Promise<unknown>) => void) | undefined;
-  /**
-   * Has the end of the step do something. `isDone` says that nothing has ended the step early, so that the application
-   * has what it made. @default nobody knows when a step ends
-   */
-  readonly atEnd?: ((work: (isDone: boolean) => Promise<void>) => void) | undefined;
+  /** @default nobody knows when a step ends */
+  readonly atEnd?: AtEnd | undefined;
   /** What takes out of a server's errors what a connection sends for itself with a call, such as its token. */
   readonly scrubFor?: ScrubFor | undefined;
   readonly now: () => number;
@@ -173,6 +171,8 @@ export type ScrubFor = (call: Pick<WaitingRecord, "request">) => (text: string) 
 export function isFor({ limits }: WaitingContext, what: WaitsFor): boolean {
   return limits.for?.includes(what) ?? true;
 }
+
+type GivenPart = "now" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track" | "atEnd";
 
 /** The parts of a context that have a default. */
 export function createWaitingContext(
@@ -191,19 +191,15 @@ export function createWaitingContext(
     maxAgeMs = 604_800_000,
     ...limits
   }: WaitingLimits &
-    Pick<
-      WaitingContext,
-      "now" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track" | "atEnd"
-    > & {
+    Pick<WaitingContext, GivenPart> & {
       readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
       readonly claimMs?: number | undefined;
       readonly closeTimeoutMs?: number | undefined;
     },
 ): WaitingContext {
-  const own = { ...limits, maxAgeMs, maxBytes: calls.maxBytes };
   return {
     calls,
-    limits: own,
+    limits: { ...limits, maxAgeMs, maxBytes: calls.maxBytes },
     claimLeg,
     claimMs,
     closeTimeoutMs,

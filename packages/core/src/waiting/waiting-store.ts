@@ -59,13 +59,10 @@ export function createWaitingStore(
     of,
     /** The longest record, in bytes. */
     maxBytes: store.maxBytes,
-    /** Not where nobody looks for calls. */
     steps: isCarried ? undefined : createStepMarks(store, of),
     /** Names the entry of a call that begins to wait. */
     reference: async () => (isCarried ? undefined : await createReference(of)),
-    async read(id: string): Promise<StoredCall | undefined> {
-      return accept(await get(id), id);
-    },
+    read: async (id: string) => accept(await get(id), id),
     /** What stands in a call's place, by whatever release. */
     value: async (id: string): Promise<JsonValue | undefined> => (await get(id))?.value,
     /** @returns the stored record, or another process's in its place @throws `NOT_WAITING`, see `CreationTries` */
@@ -98,7 +95,7 @@ export function createWaitingStore(
       await store.delete(waitingKey(of, call.id), revision);
       await due?.forget(call).catch(() => undefined);
     },
-    touch: async (id: string, at: number) => await store.touch(waitingKey(of, id), at),
+    touch: (id: string, at: number) => store.touch(waitingKey(of, id), at),
     /** When a record was last put or touched. */
     async lastUse({ call, revision }: StoredCall): Promise<number | undefined> {
       const query = { prefix: waitingKey(of, call.id), owner, limit: pageSize };
