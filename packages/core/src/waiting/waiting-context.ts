@@ -157,7 +157,6 @@ export interface WaitingContext {
   readonly leaveAt?: number | undefined;
   /** Has the end of the step wait for work that nobody else waits for. */
   readonly track?: ((work: Promise<unknown>) => void) | undefined;
-  /** @default nobody knows when a step ends */
   readonly atEnd?: AtEnd | undefined;
   /** What takes out of a server's errors what a connection sends for itself with a call, such as its token. */
   readonly scrubFor?: ScrubFor | undefined;
