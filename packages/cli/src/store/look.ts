@@ -17,7 +17,6 @@ import {
 } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
-import type { RowFilter } from "./choose-rows.ts";
 import type { OpenedStore } from "./open-store.ts";
 import { createShortNames, type ShortName } from "./short-names.ts";
 
@@ -106,7 +105,7 @@ export async function chooseCalls(
 export async function lookInto(
   opened: OpenedStore,
   command: Command,
-  { agent }: Pick<RowFilter, "agent"> = {},
+  { agent }: { readonly agent?: string } = {},
 ): Promise<Look> {
   const short = await createShortNames(opened, command);
   const [sessions, calls]: [SessionRow[], RecordedCall[]] = [[], []];

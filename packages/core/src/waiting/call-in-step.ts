@@ -4,7 +4,7 @@ import { connectionBroke } from "../session/session-errors.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import { goOn } from "./answer-call.ts";
 import { type CallNotes, identityOf, repeatable } from "./call-notes.ts";
-import { showLife } from "./claim.ts";
+import { markUntilEnd, showLife } from "./claim.ts";
 import {
   beginCall,
   callId,
@@ -13,7 +13,6 @@ import {
   isNamed,
   upToDate,
 } from "./current-call.ts";
-import { markUntilEnd } from "./step-marks.ts";
 import { cancelHeld, follow, lookAt } from "./held-call.ts";
 import { createOnce, forget, keep, keepAnswer, keepNew, noteInClaim, unsent } from "./keep-call.ts";
 import { type LegOptions, type LegOutcome, isRefusal } from "./send-leg.ts";

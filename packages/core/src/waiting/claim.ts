@@ -71,6 +71,31 @@ export function showLife(
   return stop;
 }
 
+/** How long a step shows that it lives, in milliseconds. One that nobody ends counts as dead then. */
+const maxStepMs = 3_600_000;
+
+/**
+ * Shows that the step of a call lives, until it has ended. Its entry goes then, if the conversation has the call.
+ *
+ * @param isKept whether the record says what the conversation says
+ */
+export function markUntilEnd(
+  { calls, claimMs, now, atEnd }: WaitingContext,
+  step: string,
+  isKept: () => boolean,
+): void {
+  const signs = setInterval(() => {
+    calls.steps?.touch(step, now() + claimMs).catch(() => undefined);
+  }, claimMs / 3);
+  detach(signs);
+  const stopLimit = startLimit(maxStepMs, () => clearInterval(signs), true);
+  atEnd?.(async (isDone) => {
+    clearInterval(signs);
+    stopLimit();
+    if (isDone && isKept()) await calls.steps?.end(step);
+  });
+}
+
 /** Settles a call that is never sent, unless another process has changed it. @throws {McpSessionError} `STORE_FAILED` */
 export async function settleCall(
   context: WaitingContext,

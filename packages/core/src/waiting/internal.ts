@@ -4,7 +4,13 @@
  */
 export { answerCall } from "./answer-call.ts";
 export { formProblem } from "./form-problem.ts";
-export { type ClaimedOutcome, sendClaimed, settleCall, tooLongToWait } from "./claim.ts";
+export {
+  type ClaimedOutcome,
+  markUntilEnd,
+  sendClaimed,
+  settleCall,
+  tooLongToWait,
+} from "./claim.ts";
 export { agentCall, type AgentsWaiting, findParked, keepAgentCall, parkCall } from "./park-call.ts";
 export { callId, hasDigest, showCall, upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
@@ -38,5 +44,4 @@ export {
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";
-export { markUntilEnd } from "./step-marks.ts";
 export { createWaitingStore, isNewerCall, type StoredCall } from "./waiting-store.ts";

@@ -4,18 +4,14 @@
  * again joins the one of a step that has died.
  */
 
-import { detach, startLimit } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { isNewerFormat } from "../session/snapshot-shape.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import { defaultClaimMs, dueKey, prefixOf, referenceStart } from "./due-calls.ts";
-import type { WaitingContext } from "./waiting-context.ts";
 import type { WaitingOwner } from "./waiting-key.ts";
 
 /** The most that a step looks through. */
 const maxEntries = 1_000;
-/** How long a step shows that it lives, in milliseconds. One that nobody ends counts as dead then. */
-const maxStepMs = 3_600_000;
 
 export function createStepMarks(store: SessionStore, of: WaitingOwner) {
   const { agent } = of;
@@ -41,25 +37,3 @@ export function createStepMarks(store: SessionStore, of: WaitingOwner) {
 
 /** Has the end of a step do something. `isDone`: it came to its end, so that the application has what it made. */
 export type AtEnd = (work: (isDone: boolean) => Promise<void>) => void;
-
-/**
- * Shows that the step of a call lives, until it has ended. Its entry goes then, if the conversation has the call.
- *
- * @param isKept whether the record says what the conversation says
- */
-export function markUntilEnd(
-  { calls, claimMs, now, atEnd }: WaitingContext,
-  step: string,
-  isKept: () => boolean,
-): void {
-  const signs = setInterval(() => {
-    calls.steps?.touch(step, now() + claimMs).catch(() => undefined);
-  }, claimMs / 3);
-  detach(signs);
-  const stopLimit = startLimit(maxStepMs, () => clearInterval(signs), true);
-  atEnd?.(async (isDone) => {
-    clearInterval(signs);
-    stopLimit();
-    if (isDone && isKept()) await calls.steps?.end(step);
-  });
-}
