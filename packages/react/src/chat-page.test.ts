@@ -37,7 +37,7 @@ const opened = (state?: DurableChatState) => openPage(state, moment);
 const after = (page: Page, ...events: PageEvent[]) =>
   events.reduce<Page>((before, event) => step(before, event, moment)[0], page);
 const posting = after(opened(done), { type: "posted", message: more });
-const astray = { ...posting, postedAt: now - 30_001, doubts: 1 };
+const astray = { ...posting, postedAt: now - 15_001, doubts: 1 };
 const taken = after(posting, found(taker));
 const pausing = after(posting, ended(passing), found(done));
 const tired = { ...after(pausing, itIsTime, ended(passing)), attempts: 5 };

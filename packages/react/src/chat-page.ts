@@ -17,7 +17,7 @@ export type PageEvent<MESSAGE extends UIMessage = UIMessage> =
   | { readonly type: "told" | "stopped" | "cleared" };
 
 /** How long a POST may be on its way without a sign of it. */
-const patienceMs = 30_000;
+const patienceMs = 15_000;
 
 /** A page as it begins. */
 export function openPage<MESSAGE extends UIMessage>(

@@ -1,36 +1,44 @@
 import { type ChatTransport, DefaultChatTransport, type UIMessage } from "ai";
+import type { AnswerProblem } from "./question.tsx";
 import { type Failure, failureOf, RefusedError } from "./retry.ts";
+
+/** A `fetch` that throws what a route says of its failure: `message` and `field` of its JSON, or its text. */
+export const refusing =
+  (fetch: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch =>
+  async (...request) => {
+    const response = await fetch(...request);
+    if (response.ok) return response;
+    const text = await response.text();
+    const { message = text, field } = readProblem(text);
+    throw new RefusedError(response.status, message || `a POST got ${response.status}.`, field);
+  };
+
+function readProblem(text: string): { message?: string; field?: string } {
+  try {
+    const { message, field } = JSON.parse(text) as { message?: unknown; field?: unknown };
+    const isText = typeof message === "string" ? { message } : {};
+    return { ...isText, ...(typeof field === "string" && { field }) };
+  } catch {
+    return {};
+  }
+}
+
+/** Why an answer did not reach its server. */
+export function problemOf(thrown: unknown): AnswerProblem {
+  if (thrown instanceof RefusedError) return { message: thrown.message, field: thrown.field };
+  return { message: `The connection is lost: ${(thrown as Error).message}` };
+}
 
 /** Sends what is new, a message of the user's or nothing: all else of the chat is the server's. */
 export function createTransport<MESSAGE extends UIMessage>(
   api: string,
   newMessage: () => MESSAGE | undefined,
-  fetch: typeof globalThis.fetch = globalThis.fetch,
+  fetch: typeof globalThis.fetch | undefined,
 ): ChatTransport<MESSAGE> {
   return new DefaultChatTransport<MESSAGE>({
-    api,
-    async fetch(...request) {
-      const response = await fetch(...request);
-      if (response.ok) return response;
-      throw new RefusedError(response.status, (await readProblem(response)).message);
-    },
+    ...{ api, fetch: refusing(fetch) },
     prepareSendMessagesRequest: ({ body }) => ({ body: { ...body, message: newMessage() } }),
   });
-}
-
-/** What a route says of its failure: `message` of its JSON, or its text. */
-export async function readProblem(
-  response: Response,
-): Promise<{ message: string; field?: string }> {
-  const text = await response.text();
-  try {
-    const { message, field } = JSON.parse(text) as { message?: unknown; field?: unknown };
-    if (typeof message === "string")
-      return { message, ...(typeof field === "string" && { field }) };
-  } catch {
-    // It is no JSON.
-  }
-  return { message: text || `A POST was answered with ${response.status}.` };
 }
 
 /** A POST on its way. */

@@ -11,12 +11,16 @@ export interface Failure {
   readonly isPassing: boolean;
 }
 
-/** An answer that is none. */
+/** What a route answers that does not do what it was asked for. */
 export class RefusedError extends Error {
   readonly status: number;
-  constructor(status: number, message: string) {
+  /** The field of a form that is wrong. */
+  readonly field: string | undefined;
+
+  constructor(status: number, message: string, field?: string) {
     super(message);
     this.status = status;
+    this.field = field;
   }
 }
 

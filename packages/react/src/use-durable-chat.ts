@@ -4,7 +4,7 @@ import type { ChatInit } from "ai";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { createChatMachine } from "./chat-machine.ts";
 import { shownMessages } from "./chat-page.ts";
-import { createTransport, readProblem, watchTransport } from "./chat-transport.ts";
+import { createTransport, problemOf, refusing, watchTransport } from "./chat-transport.ts";
 import type { DurableChatState, PageName } from "./page-state.ts";
 import type { AnswerProblem } from "./question.tsx";
 import { useServerState } from "./use-server-state.ts";
@@ -130,23 +130,21 @@ export function useDurableChat<STATE extends DurableChatState>(
   useEffect(() => machine.start(), [machine]);
 
   const ask = async (body: object) => {
-    const response = await (fetch ?? globalThis.fetch)(api, {
-      ...{ method: "POST", body: JSON.stringify(body) },
-      headers: { "content-type": "application/json" },
-    });
-    const problem = response.ok ? undefined : await readProblem(response);
+    const headers = { "content-type": "application/json" };
+    const sent = refusing(fetch)(api, { method: "POST", headers, body: JSON.stringify(body) });
+    const problem = await sent.then(() => undefined, problemOf);
     await refresh();
     return problem;
   };
   const waiting = state?.waiting ?? [];
   const isPost = at === "posting" || at === "checking" || at === "pausing";
-  const isMissed = error !== undefined && at !== "failed" && at !== "posting";
+  const missed = at === "failed" || at === "posting" ? undefined : error;
   return {
     ...chat,
     ...{ state, refresh, blocking: blockingOf(waiting), working: workingOf(waiting) },
-    phase: isMissed ? "reconnecting" : phases[at],
+    phase: missed ? "reconnecting" : phases[at],
     isBusy: isPost || state?.answering === "yes",
-    error: (at === "failed" || at === "pausing" ? page.failure?.error : undefined) ?? error,
+    error: (at === "failed" || at === "pausing" ? page.failure?.error : undefined) ?? missed,
     goOn: () => machine.tell("told"),
     async stop() {
       machine.tell("stopped");
