@@ -1,6 +1,6 @@
 import { type ChatTransport, DefaultChatTransport, type UIMessage } from "ai";
 import type { AnswerProblem } from "./question.tsx";
-import { type Failure, failureOf, RefusedError } from "./retry.ts";
+import { type Failure, failureOf } from "./retry.ts";
 
 /** A `fetch` that throws what a route says of its failure: `message` and `field` of its JSON, or its text. */
 export const refusing =
@@ -9,24 +9,24 @@ export const refusing =
     const response = await fetch(...request);
     if (response.ok) return response;
     const text = await response.text();
-    const { message = text, field } = readProblem(text);
-    throw new RefusedError(response.status, message || `a POST got ${response.status}.`, field);
+    const { message, field } = readProblem(text);
+    const said = typeof message === "string" ? message : text;
+    const error = new Error(said || `A POST was answered with ${response.status}.`);
+    throw Object.assign(error, { status: response.status, field });
   };
 
-function readProblem(text: string): { message?: string; field?: string } {
+function readProblem(text: string): { message?: unknown; field?: unknown } {
   try {
-    const { message, field } = JSON.parse(text) as { message?: unknown; field?: unknown };
-    const isText = typeof message === "string" ? { message } : {};
-    return { ...isText, ...(typeof field === "string" && { field }) };
+    return Object(JSON.parse(text)) as object;
   } catch {
     return {};
   }
 }
 
 /** Why an answer did not reach its server. */
-export function problemOf(thrown: unknown): AnswerProblem {
-  if (thrown instanceof RefusedError) return { message: thrown.message, field: thrown.field };
-  return { message: `The connection is lost: ${(thrown as Error).message}` };
+export function problemOf(thrown: Error & { field?: unknown }): AnswerProblem {
+  const { message, field } = thrown;
+  return { message, field: typeof field === "string" ? field : undefined };
 }
 
 /** Sends what is new, a message of the user's or nothing: all else of the chat is the server's. */

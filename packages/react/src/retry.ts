@@ -11,29 +11,14 @@ export interface Failure {
   readonly isPassing: boolean;
 }
 
-/** What a route answers that does not do what it was asked for. */
-export class RefusedError extends Error {
-  readonly status: number;
-  /** The field of a form that is wrong. */
-  readonly field: string | undefined;
-
-  constructor(status: number, message: string, field?: string) {
-    super(message);
-    this.status = status;
-    this.field = field;
-  }
-}
-
 /** `undefined` for a 409: somebody is at it, and the next read tells more. */
 export function failureOf(thrown: unknown): Failure | undefined {
-  const { status, statusCode = status } = thrown as { status?: unknown; statusCode?: unknown };
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const { status, statusCode = status } = error as { status?: unknown; statusCode?: unknown };
   if (statusCode === 409) return undefined;
-  if (typeof statusCode === "number" && thrown instanceof Error) {
-    return { error: thrown, isPassing: statusCode >= 500 || [408, 425, 429].includes(statusCode) };
+  if (typeof statusCode === "number") {
+    return { error, isPassing: statusCode >= 500 || [408, 425, 429].includes(statusCode) };
   }
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return {
-    error: new Error(`The connection is lost: ${reason}`, { cause: thrown }),
-    isPassing: true,
-  };
+  const lost = new Error(`The connection is lost: ${error.message}`, { cause: thrown });
+  return { error: lost, isPassing: true };
 }
