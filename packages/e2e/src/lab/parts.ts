@@ -198,6 +198,14 @@ export const labParts: readonly LabPart[] = [
     program: "stores/bench/measure-due.ts",
   },
   {
+    name: "page",
+    about: "Brings the page of a chat in a Chromium into trouble, in each of its states.",
+    lasts: "4 min",
+    program: "examples/src/page/run.ts",
+    node: quiet,
+    share: ["--share"],
+  },
+  {
     name: "template",
     about: "Installs examples/next-chat as its user does, and drives it in a Chromium.",
     lasts: "3 min",
