@@ -17,7 +17,8 @@ interface ChatProps {
 export function Chat({ id, initialState, modelName }: ChatProps) {
   const api = `/api/chat/${encodeURIComponent(id)}`;
   const chat = useDurableChat({ id, api, initialState });
-  const { messages, isBusy, blocking, working, error, goOn, refresh, state = initialState } = chat;
+  const { messages, phase, isBusy, blocking, working, error, goOn, refresh } = chat;
+  const { state = initialState } = chat;
   const say = (text: string) => void chat.sendMessage({ text });
   // Follows the conversation, as it grows.
   useEffect(() => {
@@ -36,7 +37,8 @@ export function Chat({ id, initialState, modelName }: ChatProps) {
           ))}
         </ol>
         <div className="waiting" aria-live="polite">
-          {isBusy && <p className="working">Working …</p>}
+          {phase === "reconnecting" && <p className="working">Connecting again …</p>}
+          {isBusy && phase !== "reconnecting" && <p className="working">Working …</p>}
           {working.map(({ id: call, tool, statusMessage = "it is not done yet" }) => (
             <p className="working" key={call}>
               {tool}: {statusMessage} …

@@ -170,6 +170,7 @@ const failures: Row[] = [
   ["sees that others have gone on", opened(broken), found(taker), "following → show"],
   ["stays when nothing is new", failed, found(done), "failed u2 400 → "],
   ["is forgotten when a person says so", failed, { type: "cleared" }, "ready → "],
+  ["goes on without an account", opened(chat(undefined, hi)), { type: "told" }, "posting → post"],
   ["reads when nothing has failed", opened(done), { type: "told" }, "ready → look"],
 ];
 

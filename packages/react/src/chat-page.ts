@@ -57,7 +57,7 @@ export function step<MESSAGE extends UIMessage>(
     case "online":
       return [at === "pausing" ? { ...page, dueAt: moment.now } : page, []];
     case "told":
-      if (at !== "failed" && at !== "pausing") return [page, ["look"]];
+      if (at !== "failed" && at !== "pausing" && !isOwed(page)) return [page, ["look"]];
       return [{ ...post(page, page.unsent, moment), attempts: 0 }, ["post"]];
     case "stopped":
       if (at === "posting") return [{ ...page, unsent: undefined }, []];
@@ -66,6 +66,11 @@ export function step<MESSAGE extends UIMessage>(
       if (at !== "failed") return [page, []];
       return [{ ...page, at: "ready", unsent: undefined, failure: undefined }, []];
   }
+}
+
+/** A route that keeps no account of answers does not say that there is none. */
+function isOwed({ at, state }: Page): boolean {
+  return at === "ready" && state?.messages.at(-1)?.role === "user";
 }
 
 function post<MESSAGE extends UIMessage>(
