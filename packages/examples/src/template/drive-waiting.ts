@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { begin, checkPage, lastAnswer, phone, say, signIn, waitForAnswer } from "./chat-page.ts";
 
 const ordered = (item: string) => `Ordered ${item}. It comes at 12:00, wrapped as a gift.`;
@@ -188,8 +188,10 @@ async function seeOnce(page: Page, expected: readonly string[]): Promise<void> {
 /** How often the page asks for an answer from now on, also after a while in which nothing happens. */
 function countSends(page: Page): () => Promise<number> {
   let count = 0;
-  const onRequest = (request: { method(): string; url(): string }) => {
-    if (request.method() === "POST" && request.url().includes("/api/chat/")) count += 1;
+  const onRequest = (request: Request) => {
+    if (request.method() !== "POST" || !request.url().includes("/api/chat/")) return;
+    // A person's answer goes to the same URL.
+    if (!("answer" in (request.postDataJSON() as object))) count += 1;
   };
   page.on("request", onRequest);
   return async () => {
