@@ -84,12 +84,13 @@ export function markUntilEnd(
   step: string,
   isKept: () => boolean,
 ): void {
+  if (!atEnd) return;
   const signs = setInterval(() => {
     calls.steps?.touch(step, now() + claimMs).catch(() => undefined);
   }, claimMs / 3);
   detach(signs);
   const stopLimit = startLimit(maxStepMs, () => clearInterval(signs), true);
-  atEnd?.(async (isDone) => {
+  atEnd(async (isDone) => {
     clearInterval(signs);
     stopLimit();
     if (isDone && isKept()) await calls.steps?.end(step);
