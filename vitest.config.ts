@@ -24,8 +24,8 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
       name,
       include: ["src/**/*.test.ts"],
       isolate: false,
-      // More than there are cores: these tests also wait, for timers and sockets.
-      maxWorkers: availableParallelism() * 2,
+      // More than there are cores: these tests wait for a third of their time, for timers and sockets.
+      maxWorkers: availableParallelism() * 3,
       // For a machine that is busy with other work as well; a test that hangs fails all the same.
       testTimeout: 30_000,
       expect: { poll: { timeout: 20_000 } },

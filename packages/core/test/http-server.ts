@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 
 /** A request as it arrived. */
 export interface ReceivedRequest {
@@ -34,6 +34,19 @@ export interface TestHttpServer {
   openConnections(): Promise<number>;
   /** Ends all connections, and takes no more. */
   close(): Promise<void>;
+}
+
+type Register = (close: () => Promise<void>) => void;
+let whenDone: Register = onTestFinished;
+
+/** For a file whose tests run at once, where a hook cannot know its test: servers close after all of them. */
+export function closeServersAfterAll(): void {
+  const closings: (() => Promise<void>)[] = [];
+  beforeAll(() => void (whenDone = (close) => void closings.push(close)));
+  afterAll(async () => {
+    whenDone = onTestFinished;
+    await Promise.all(closings.map((close) => close()));
+  });
 }
 
 /** A real HTTP server on a free port of 127.0.0.1, closed when the test ends. */
@@ -65,7 +78,7 @@ export async function startHttpServer(handler: HttpHandler): Promise<TestHttpSer
       server.close(() => resolve());
     });
   };
-  onTestFinished(close);
+  whenDone(close);
   const { port } = server.address() as AddressInfo;
   return {
     origin: `http://127.0.0.1:${port}`,

@@ -4,13 +4,16 @@ import type { ElicitationRequest } from "@durable-mcp/core/waiting";
 import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import type { UIMessage } from "ai";
 import { describe, expect, test, vi } from "vitest";
+import { closeServersAfterAll } from "../../../core/test/http-server.ts";
 import { about, asked, calls, resultsOf, startLab, use } from "../../test/slow-lab.ts";
 import { slowKinds } from "../../test/slow-server.ts";
 import { bob } from "../../test/step.ts";
 import { takeAnswer } from "../../test/ui-chunks.ts";
 import { majors } from "../../test/waiting-tool.ts";
 
-describe.each(slowKinds)("a %s", (kind) => {
+// They wait, for most of their time.
+closeServersAfterAll();
+describe.concurrent.each(slowKinds)("a %s", (kind) => {
   test("that ends within the step is an ordinary result", async () => {
     const { slow, newSessions, list } = await startLab(kind, { waiting: { afterMs: 10_000 } });
     void slow.begun().then(slow.finish);

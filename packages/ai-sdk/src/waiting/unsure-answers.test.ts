@@ -8,7 +8,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test, vi } from "vitest";
-import { startHttpServer } from "../../../core/test/http-server.ts";
+import { closeServersAfterAll, startHttpServer } from "../../../core/test/http-server.ts";
 import { type AnswerFault, failAnswers } from "../../test/answer-faults.ts";
 import { answer, type Interceptor } from "../../test/notebook-server.ts";
 import { asked, calls, resultsOf, startLab, use } from "../../test/slow-lab.ts";
@@ -70,7 +70,9 @@ const faults: [AnswerFault, "before" | "after", number, string[]][] = [
   [504, "after", 1, ["unsure"]],
 ];
 
-describe.each(slowKinds)("an answer to a question of a %s", (kind) => {
+// They wait, for most of their time.
+closeServersAfterAll();
+describe.concurrent.each(slowKinds)("an answer to a question of a %s", (kind) => {
   test.each(faults)(
     "that meets %s %s the server has it, %i times, is not lost, and the question never comes back",
     async (fault, when, times, told) => {
@@ -144,7 +146,7 @@ async function startTwoQuestions(pauseMs: number) {
   return { url: `${server.origin}/mcp`, intercept };
 }
 
-test.each([
+test.concurrent.each([
   ["in one event after another", 1, 0],
   ["a moment later", 1, 50],
   ["a moment later", 3, 50],
