@@ -7,6 +7,8 @@
 //   A comment that declares a module stands for a package that is not installed here.
 //   Of a `diff` block, the code after the change is the module. After `<!-- from <file> -->` a block is a part of that
 //   file of the repository, which is compiled and run where it is.
+// - `npm run smoke:pages` runs the blocks of guides and READMEs. One that cannot run says why, `<!-- not run: … -->`;
+//   at most ten may.
 // - Every `json` block parses, and every snapshot and every `session.state` in one loads.
 // - Links and anchors lead somewhere in a clone, also those to files of this repository on GitHub: none to docs/api,
 //   which is generated. Links to elsewhere are well-formed and go over https; nothing is sent.
@@ -69,10 +71,14 @@ const tracked = listed ? new Set(listed.split("\n").flatMap(withFolders)) : unde
 /** Where the workspace has a package under another name than a reader: [the reader's, ours]. */
 const installed = { "docs/clients/ai-sdk-mcp-1.md": ['"@ai-sdk/mcp"', '"ai-sdk-mcp-1"'] };
 
+/** Of all blocks, for what is not run is not proven. */
+const mayNotRun = 10;
+
 const counts = {
   pages: pages.size,
   "ts blocks": checkTypes(),
   "parts of files": checkParts(),
+  "blocks that are not run": checkNotRun(),
   "json blocks": checkJson(),
   links: checkLinks(),
   "pages in the sidebar": checkSidebar(),
@@ -156,6 +162,16 @@ function checkParts() {
     if (!isThere) problem(file, line, `This is no part of ${from}.`);
   }
   return parts.length;
+}
+
+function checkNotRun() {
+  const blocks = [...pages].flatMap(([file, page]) =>
+    page.blocks.filter(({ notRun }) => notRun !== undefined).map((block) => ({ file, ...block })),
+  );
+  for (const { file, line } of blocks.slice(mayNotRun)) {
+    problem(file, line, `${blocks.length} blocks are not run, and ${mayNotRun} may be.`);
+  }
+  return blocks.length;
 }
 
 /** What a diff leaves, at the lines where it stands. */

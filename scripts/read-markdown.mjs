@@ -3,8 +3,8 @@ const linkForms =
   /(?:\]\(|^\[[^\]]+\]: *|<(?=https?:)|\b(?:href|src)=")([^)\s">]+)(?: "[^"]*")?(?:[)">]|$)/g;
 
 /**
- * What scripts/check-docs.mjs needs of a page: its code blocks with their `<!-- given` and `<!-- from` comments, its
- * links and its headings. Lines count from 1.
+ * What scripts/check-docs.mjs needs of a page: its code blocks with their `<!-- given`, `<!-- from` and `<!-- not run:`
+ * comments, its links and its headings. Lines count from 1.
  */
 export function readMarkdown(text) {
   const blocks = [];
@@ -15,6 +15,7 @@ export function readMarkdown(text) {
   let block;
   let given;
   let from;
+  let notRun;
   let isInGiven = false;
 
   for (const [index, content] of text.split("\n").entries()) {
@@ -22,7 +23,7 @@ export function readMarkdown(text) {
     if (block !== undefined) {
       if (content.trim() === block.fence) {
         blocks.push(block);
-        block = given = from = undefined;
+        block = given = from = notRun = undefined;
       } else block.code += `${content}\n`;
       continue;
     }
@@ -33,7 +34,7 @@ export function readMarkdown(text) {
     }
     const [, fence, language] = /^ *(```+)(\w*)/.exec(content) ?? [];
     if (fence !== undefined) {
-      block = { fence, language, given, from, line: line + 1, code: "" };
+      block = { fence, language, given, from, notRun, line: line + 1, code: "" };
       continue;
     }
     if (content.trim() === "<!-- given") {
@@ -41,8 +42,15 @@ export function readMarkdown(text) {
       given = { line: line + 1, code: "" };
       continue;
     }
-    if (content.trim() !== "") given = undefined;
-    if (content.trim() !== "") from = /^<!-- from (\S+) -->$/.exec(content)?.[1];
+    const why = /^<!-- not run: (.+) -->$/.exec(content)?.[1];
+    if (why !== undefined) {
+      notRun = why;
+      continue;
+    }
+    if (content.trim() !== "") {
+      given = notRun = undefined;
+      from = /^<!-- from (\S+) -->$/.exec(content)?.[1];
+    }
     const [, heading] = /^#+ (.*)$/.exec(content) ?? [];
     if (heading !== undefined) {
       headings.add(heading);

@@ -6,24 +6,40 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** Runs a command to its end, with two minutes to live. It has this process's environment without our toolchain's. */
+/** Runs a command to its end, by default with two minutes to live. It has this process's environment without our toolchain's. */
 export async function runCommand(
   folder: string,
   command: string,
   args: readonly string[],
+  timeoutMs = 120_000,
 ): Promise<CommandResult> {
   const child = spawn(command, args, {
     cwd: folder,
     env: plainEnvironment(),
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 120_000,
+    // A group of its own: what it has started ends with it.
+    detached: true,
   });
+  const end = () => {
+    try {
+      process.kill(-child.pid!, "SIGKILL");
+    } catch {
+      // Nobody of it is left.
+    }
+  };
+  const timer = setTimeout(end, timeoutMs);
+  process.once("exit", end);
+  child.on("exit", end);
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
   return await new Promise((resolve) => {
     child.on("error", (error) => resolve({ isDone: false, output: error.message }));
-    child.on("close", (code) => resolve({ isDone: code === 0, output }));
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      process.off("exit", end);
+      resolve({ isDone: code === 0, output });
+    });
   });
 }
 
