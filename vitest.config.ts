@@ -128,7 +128,7 @@ const atNight = [
   "src/durable/two-openers.matrix.test.ts",
   "src/sub-agents/three-processes.matrix.test.ts",
   "src/run/{calls-that-last,killed-sign-ins,losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
-  "src/{soak,compatibility}/**",
+  "src/{soak,compatibility,frameworks}/**",
   "src/{dynamodb,io-redis,postgres-drivers,upstash}.matrix.test.ts",
   "src/replicas/{ending-tasks,tasks}.matrix.test.ts",
   "src/sessions/{browser.matrix,server-dies-midway}.test.ts",

@@ -14,6 +14,16 @@ export const askingFolder = new URL("asking/", folder);
 /** The folder that these are installed into. */
 export const askingPackages = new URL("node_modules/", askingFolder);
 
+/** Frameworks of public reports. */
+const frameworksFolder = new URL("frameworks/", folder);
+
+/** Installs these. */
+export const installFrameworks = () => install(frameworksFolder);
+
+/** What `frameworks.mjs` has, once they are installed. */
+export const frameworks = async (): Promise<any> =>
+  await import(new URL("frameworks.mjs", frameworksFolder).href);
+
 /** Installs all of them, without running any of their install scripts. */
 export async function installExtraPackages(): Promise<void> {
   await Promise.all([install(folder), install(askingFolder)]);

@@ -33,6 +33,13 @@ export const labParts: readonly LabPart[] = [
     args: ["proxies.matrix", "poolers.matrix", "moving-slots.matrix"],
   },
   {
+    name: "attacks",
+    about: "Runs the tests that attack, and says of each class how many held, and what does not.",
+    lasts: "4 min",
+    program: "e2e/src/attacks/run.ts",
+    share: ["--class", "returnUrl"],
+  },
+  {
     name: "simulate",
     about: "Loses sessions in seeded schedules, and checks the invariants of the session fetch.",
     lasts: "2 min",

@@ -1,0 +1,81 @@
+/** Public reports about frameworks, with the real packages: as they are, and on the session fetch. */
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type ConnectionEvent,
+} from "@durable-mcp/ai-sdk";
+import { createMemoryStore, createSessionFetch, createSessionSlot } from "@durable-mcp/core";
+import { createFaultyServer } from "@durable-mcp/testing";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { frameworks, installFrameworks } from "../compatibility/extra-packages.ts";
+
+beforeAll(installFrameworks);
+
+const names = ["@mastra/mcp", "@openai/agents"];
+
+async function start(name: string, isOurs: boolean) {
+  const server = await createFaultyServer({
+    era: "2025-11-25",
+    tools: { order: ({ item }: { item: string }) => `Ordered ${item}.` },
+  });
+  const { url } = server;
+  const fetch = isOurs ? createSessionFetch({ url, slot: createSessionSlot() }) : globalThis.fetch;
+  const { clients } = await frameworks();
+  const { call, close } = await clients[name](url, fetch);
+  onTestFinished(async () => {
+    await close().catch(() => undefined);
+    await server.close();
+  });
+  const order = async (item: string) =>
+    await call("order", { item }).then(
+      () => "answered",
+      () => "failed",
+    );
+  return { server, order, ran: () => server.ledger.map(({ input }) => input.item) };
+}
+
+test.each(names)("%s has a new session after a 404 on our fetch alone", async (name) => {
+  for (const isOurs of [false, true]) {
+    const { server, order, ran } = await start(name, isOurs);
+    expect(await order("tea")).toBe("answered");
+    server.forgetSessions();
+    const next = [await order("milk"), await order("rice")];
+    expect(next).toEqual(isOurs ? ["answered", "answered"] : ["failed", "failed"]);
+    expect(ran()).toEqual(isOurs ? ["tea", "milk", "rice"] : ["tea"]);
+  }
+});
+
+test.each(names)("%s runs nothing twice on our fetch when the connection is cut", async (name) => {
+  const { server, order, ran } = await start(name, true);
+  expect(await order("tea")).toBe("answered");
+  server.reset({ carriedOut: true, times: 1 });
+  expect(await order("milk")).toBe("failed");
+  expect(ran()).toEqual(["tea", "milk"]);
+  expect(await order("rice")).toBe("answered");
+});
+
+test("@zuplo/mcp forgets its session, and the step's call is answered", async () => {
+  const { startZuplo } = await frameworks();
+  const ran: string[] = [];
+  const begin = (): Promise<typeof fetch> =>
+    startZuplo((item: string) => `Ordered ${ran[ran.push(item) - 1]}.`);
+  let server = await begin();
+  const events: ConnectionEvent[] = [];
+  const shop = defineMcpClientConnection({
+    ...{ url: "http://zuplo.test/mcp", description: "A shop.", session: "stateful" },
+    fetch: (input, init) => server(input, init),
+  });
+  const every = (event: ConnectionEvent) => void events.push(event);
+  const connections = { shop };
+  const store = createMemoryStore();
+  const sessions = createDurableSessions({ connections, store, onEvent: { every } });
+  const principal = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
+  const order = async (item: string) =>
+    await sessions.run("chat", { principal }, (run) => run.call("shop", "order", { item }));
+  await order("tea");
+  server = await begin();
+  await order("milk");
+  expect(ran).toEqual(["tea", "milk"]);
+  const types = events.map(({ type }) => type);
+  expect(types).toEqual(expect.arrayContaining(["started", "lost", "recovered"]));
+});
