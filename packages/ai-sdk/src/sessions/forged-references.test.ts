@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { startAskingServer } from "../../test/asking-server.ts";
 import { bothStores } from "../../test/both-stores.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
+import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 
 /** A question whose time is up, and what two agents of one store find due. */
 async function start(wrap: (typeof bothStores)[number][1]) {
