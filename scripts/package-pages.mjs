@@ -16,7 +16,7 @@ export const packagePages = {
     guides: "when-a-server-forgets-you servers-without-sessions sealing",
     reference: "events state-format",
   }),
-  "ai-sdk": pages("getting-started concepts errors troubleshooting", {
+  "ai-sdk": pages("getting-started recipes concepts errors troubleshooting", {
     guides:
       "durable-sessions carry-the-state streaming connections tools questions long-calls sign-in manage-sessions " +
       "runs-and-names stdio when-a-server-forgets-you servers-without-sessions choosing-a-store sealing " +
