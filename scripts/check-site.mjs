@@ -5,6 +5,7 @@
 // - Links and anchors within the site lead somewhere, in the HTML of every page.
 // - llms.txt lists the pages of the sidebar, and llms-full.txt has their texts in that order, but for the API.
 // - No page has to be scrolled sideways on a phone, 390 px wide.
+// - A reader finds pages: by the search, which says that it loads, by the sidebar, and from an address that no page has.
 // - axe finds nothing on a page of each kind, or on all of them, in light and dark.
 //
 // It needs a Chromium on PATH, or CHROMIUM_PATH.
@@ -16,6 +17,7 @@ import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import { sidebar } from "../docs/.vitepress/sidebar.ts";
 import { findChromium } from "../packages/examples/src/programs/find-chromium.ts";
+import { checkFinding } from "./check-finding.mjs";
 import { plain, readMarkdown } from "./read-markdown.mjs";
 
 const site = fileURLToPath(new URL("../docs/.vitepress/dist/", import.meta.url));
@@ -32,6 +34,7 @@ const kinds = {
     troubleshooting: "/troubleshooting",
     reference: "/reference/events",
     api: "/api/stores/sqlite",
+    missing: "/404",
     errors: "/errors",
     results: "/results",
     report: "/reports/reliability",
@@ -69,6 +72,7 @@ const { close, origin } = await serve();
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 try {
   counts["pages at 390 px"] = await checkWidths();
+  counts.searches = await checkFinding(browser, origin, problems);
   counts["runs of axe"] = await checkAccess();
 } finally {
   await browser.close();
@@ -147,7 +151,8 @@ async function serve() {
     } else if (existsSync(file) && extname(file) !== "") {
       response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream");
       response.end(readFileSync(file));
-    } else response.writeHead(404).end();
+    } else
+      response.writeHead(404, { "content-type": "text/html; charset=utf-8" }).end(read("404.html"));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { close: () => server.close(), origin: `http://127.0.0.1:${server.address().port}` };

@@ -49,6 +49,7 @@ const guides = {
     "guides/observability",
     "guides/testing",
     "guides/probe",
+    "guides/server",
   ],
   Clients: [
     "clients",
@@ -58,28 +59,31 @@ const guides = {
     "guides/eve",
     "guides/other-engines",
   ],
-  "Your own server": ["guides/server"],
 };
 guides.Guides.push(...rest("guides", Object.values(guides).flat()));
 
-const group = (text: string, paths: readonly string[]) => ({ text, items: paths.map(page) });
+const group = (text: string, paths: readonly string[], collapsed = true) => ({
+  text,
+  collapsed,
+  items: paths.map(page),
+});
 /** Written by docs/build/write-api-pages.mjs. */
 const api = {
   text: "API",
-  link: "/api/",
   collapsed: true,
-  items: publicEntries().map(({ name }) => ({ text: name, link: `/api/${name}` })),
+  items: [
+    { text: "All packages", link: "/api/" },
+    ...publicEntries().map(({ name }) => ({ text: name, link: `/api/${name}` })),
+  ],
 };
 
-/** The order of need: what somebody does, then where it runs, what goes wrong, what it is, why it is so. */
+/** The order of need: what somebody does, then where it runs, what it is, why it is so. What most need is open. */
 export const sidebar = [
-  group("Start", ["getting-started"]),
-  group("Tasks", guides.Tasks),
+  group("Start", ["getting-started", "recipes", "troubleshooting"], false),
+  group("Tasks", guides.Tasks, false),
   group("Guides", guides.Guides),
   group("Clients and frameworks", guides.Clients),
   group("Deployment", ["deploy", ...rest("deploy")]),
-  group("Your own server", guides["Your own server"]),
-  group("Help", ["troubleshooting"]),
   group("Reference", ["errors", ...rest("reference")]),
   api,
   group("How it works", ["concepts", "upstream"]),

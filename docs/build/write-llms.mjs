@@ -86,7 +86,7 @@ function fromRoot(page, text, base) {
 }
 
 /** A page's title, and the first sentence of its text; of a generated page, the functions that it describes. */
-function summaryOf(text) {
+export function summaryOf(text) {
   const functions = [...text.matchAll(/^### (\w+)\(\)$/gm)].map(([, name]) => name);
   const prose =
     text.split("\n\n").find((part) => /^(?!All types, |Date: )[A-Z`[*]/.test(part)) ?? "";
