@@ -107,7 +107,7 @@ async function measureAllCalls(): Promise<MeasuredCalls[]> {
       },
     });
     measured.push(...calls);
-    print(tables.warmUpTable(`Before, ${format === "sse" ? "SSE" : "JSON"} answers`, warmUps));
+    print(tables.notFlatTable(`Before, ${format === "sse" ? "SSE" : "JSON"} answers`, warmUps));
     for (const [tool, title] of Object.entries(titles)) {
       const ofTool = calls.filter((one) => one.tool === tool);
       print(tables.callsTable(`${title}, ${format === "sse" ? "SSE" : "JSON"} answers`, ofTool));

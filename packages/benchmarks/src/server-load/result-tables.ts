@@ -31,19 +31,19 @@ export function machineTable(command: string): BenchTable {
   };
 }
 
-/** How warm each process was, before anything was measured. */
-export function warmUpTable(title: string, warmUps: readonly WarmUp[]): BenchTable {
+/** The processes that were not warm when they were measured. */
+export function notFlatTable(title: string, warmUps: readonly WarmUp[]): BenchTable {
+  const notFlat = warmUps.filter(({ isFlat }) => !isFlat);
   return {
-    title,
-    columns: ["server", "tool", "callers", "calls", "CPU µs, first window", "last window", "flat"],
-    rows: warmUps.map((one) => [
+    title: `${title}: ${notFlat.length} of ${warmUps.length} not flat`,
+    columns: ["server", "tool", "callers", "calls", "CPU µs, first window", "last window"],
+    rows: notFlat.map((one) => [
       titleOf(one.server),
       `\`${one.tool}\``,
       one.callers,
       one.calls,
       one.coldMicroseconds.toFixed(0),
       one.warmMicroseconds.toFixed(0),
-      one.isFlat ? "yes" : "no",
     ]),
   };
 }
