@@ -34,12 +34,11 @@ interface AnswersOptions {
   readonly aliveMs: number;
 }
 
-export type Answers = ReturnType<typeof createAnswers>;
 export type OwnAnswer = ReturnType<typeof keepAnswer>;
 
 /** Who makes the answer of a chat: one record, which is compared and set. */
 export function createAnswers(store: SessionStore, options: AnswersOptions) {
-  const { key, now, aliveMs } = options;
+  const { key, owner, now, aliveMs } = options;
   const find = async (): Promise<FoundAnswer | undefined> => {
     const stored = await store.get(key);
     if (stored === undefined) return undefined;
@@ -47,16 +46,17 @@ export function createAnswers(store: SessionStore, options: AnswersOptions) {
     const state = record.until === 0 ? "failed" : record.until > now() ? "yes" : "interrupted";
     return { ...record, revision: stored.revision, state };
   };
-  const put = putTo(store, options);
+  const put = async (record: AnswerRecord, revision: string | null) =>
+    await store.put(key, record as never, revision, { owner });
   return {
     find,
     /** Has the process that makes the answer end it. */
     async stop(): Promise<void> {
-      let found: FoundAnswer | undefined;
-      do {
-        found = await find();
-        if (found?.state !== "yes") return;
-      } while (!(await put({ ...found, isStopped: true }, found.revision)).ok);
+      for (;;) {
+        const { revision = null, state, ...record } = (await find()) ?? {};
+        if (state !== "yes") return;
+        if ((await put({ ...(record as AnswerRecord), isStopped: true }, revision)).ok) return;
+      }
     },
     /**
      * @param found what the answer goes on from
@@ -68,30 +68,23 @@ export function createAnswers(store: SessionStore, options: AnswersOptions) {
       const by = randomToken();
       const record = { version: 1, by, until: now() + aliveMs, messages, calls } as const;
       const claimed = await put(record, revision);
-      return claimed.ok ? keepAnswer(store, options, record, claimed.revision) : undefined;
+      if (!claimed.ok) return undefined;
+      return keepAnswer({ store, ...options, put }, record, claimed.revision);
     },
   };
 }
 
-const putTo =
-  (store: SessionStore, { key, owner }: AnswersOptions) =>
-  async (
-    { version, by, until, isStopped, messages, calls }: AnswerRecord,
-    revision: string | null,
-  ) =>
-    await store.put(key, { version, by, until, isStopped, messages, calls } as never, revision, {
-      owner,
-    });
+interface KeepOptions extends AnswersOptions {
+  readonly store: SessionStore;
+  readonly put: (record: AnswerRecord, revision: string) => ReturnType<SessionStore["put"]>;
+}
 
 /** Shows that this process is alive, as long as it makes the answer. */
 function keepAnswer(
-  store: SessionStore,
-  options: AnswersOptions,
+  { store, key, now, aliveMs, put }: KeepOptions,
   claimed: AnswerRecord,
   first: string,
 ) {
-  const { key, now, aliveMs } = options;
-  const put = putTo(store, options);
   const stopped = new AbortController();
   let record = claimed;
   let revision = first;
