@@ -102,9 +102,10 @@ export async function chooseSettings(folder: string, url: string): Promise<void>
   const path = join(folder, ".env.example");
   const [servers, authorization] = [await findFreePort(), await findFreePort()];
   const settings = readFileSync(path, "utf8")
-    .replace(/^APP_URL=.*$/m, `APP_URL=${url}`)
     .replaceAll("127.0.0.1:4000", `127.0.0.1:${servers}`)
-    .replaceAll("127.0.0.1:4001", `127.0.0.1:${authorization}`);
+    .replaceAll("127.0.0.1:4001", `127.0.0.1:${authorization}`)
+    // Last: its port may begin with those digits.
+    .replace(/^APP_URL=.*$/m, `APP_URL=${url}`);
   writeFileSync(path, settings);
 }
 
