@@ -11,7 +11,9 @@ export async function firstAnswer(url: string, text: string): Promise<string> {
 
   const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
   const answer = await fetch(new URL(`/api${path}`, url), {
-    ...{ method: "POST", headers, body: JSON.stringify({ message }) },
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ message }),
   });
   assert.equal(answer.status, 200);
   const deltas = (await answer.text()).matchAll(/"type":"text-delta".*?"delta":"(.*?)"/g);
