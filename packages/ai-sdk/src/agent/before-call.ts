@@ -12,17 +12,24 @@ export interface AgentCall {
 export type BeforeCall = (call: AgentCall) => Promise<void>;
 
 /** Of `open` of an agent: no option, for it is ours. */
-export const beforeCallKey = Symbol("durable-mcp.beforeCall");
+export const chatKey = Symbol("durable-mcp.chat");
 
-export interface BeforeCallUse {
-  readonly [beforeCallKey]?: BeforeCall | undefined;
+/** How a chat opens its agent. */
+export interface ChatUse {
+  readonly [chatKey]?:
+    | {
+        readonly beforeCall: BeforeCall;
+        /** Whether an answer broke off: the model goes on, also while another call waits. */
+        readonly isCutOff: boolean;
+      }
+    | undefined;
 }
 
 type Execute = (input: unknown, use: { readonly toolCallId: string }) => unknown;
 
 /** The tools, which tell of their calls if the agent was opened so. */
-export function tellBeforeCalls<TOOLS extends ToolSet>(tools: TOOLS, use: BeforeCallUse): TOOLS {
-  const beforeCall = use[beforeCallKey];
+export function tellBeforeCalls<TOOLS extends ToolSet>(tools: TOOLS, use: ChatUse): TOOLS {
+  const { beforeCall } = use[chatKey] ?? {};
   if (beforeCall === undefined) return tools;
   const entries = Object.entries(tools).map(([toolName, tool]) => {
     const { execute } = tool as { execute?: Execute };

@@ -10,7 +10,7 @@ import type {
 import { type DurableAgentCallOptions, splitCallOptions } from "./agent-sessions.ts";
 import type { DurableAgent } from "./durable-agent.ts";
 import type { RuntimeContext } from "./open-durable-agent.ts";
-import { type BeforeCall, beforeCallKey } from "./before-call.ts";
+import { chatKey, type ChatUse } from "./before-call.ts";
 import { resumedChunks, tellSilentStep } from "../waiting/ui-chunks.ts";
 
 /**
@@ -83,11 +83,11 @@ export async function openAnswer(
   agent: DurableAgent<any, any, any, any>,
   options: DurableAgentCallOptions<any>,
   streamed: { readonly uiMessages: unknown[]; readonly abortSignal?: AbortSignal | undefined },
-  beforeCall?: BeforeCall,
+  inChat?: ChatUse[typeof chatKey],
 ): Promise<{ uiMessages: UIMessage[]; stream: ReadableStream<UIMessageChunk> }> {
   const { session, own } = splitCallOptions<unknown>(options);
   const { uiMessages: given, abortSignal, ...others } = streamed;
-  const open = await agent.open({ ...session, abortSignal, [beforeCallKey]: beforeCall } as never);
+  const open = await agent.open({ ...session, abortSignal, [chatKey]: inChat } as never);
   try {
     const ai = await import("ai");
     // AI SDK says what is wrong with messages that are none.

@@ -13,7 +13,7 @@ import {
   splitSessions,
 } from "./agent-sessions.ts";
 import { tellUnmatched } from "./active-tools.ts";
-import { type BeforeCallUse, tellBeforeCalls } from "./before-call.ts";
+import { chatKey, type ChatUse, tellBeforeCalls } from "./before-call.ts";
 import { bindTools } from "../run/bind-tools.ts";
 import { currentScope } from "../run/run-scope.ts";
 import {
@@ -149,13 +149,14 @@ export function createDurableAgent<
     const session: DurableAgentSession = { sessionId, principal: how.principal };
     const scope = await run.enter(() => currentScope());
     const bound = { ...offered, ...(ownTools && bindTools(scope, ownTools)) };
-    const tools = tellBeforeCalls(bound, use as BeforeCallUse);
+    const tools = tellBeforeCalls(bound, use as ChatUse);
     // The loop agent only knows the agent's own options, but the application gets all of them.
     const prepare =
       prepareCall &&
       (({ options, ...call }: { options?: CALL_OPTIONS }) =>
         prepareCall({ ...call, options: { ...options, ...session } } as never));
-    const resuming = { waiting: run.waiting, tools, whileWaiting, landing: [] };
+    const { isCutOff = false } = (use as ChatUse)[chatKey] ?? {};
+    const resuming = { waiting: run.waiting, tools, whileWaiting, isCutOff, landing: [] };
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(run, resuming, {
       ...loopSettings,
       id,
@@ -227,7 +228,8 @@ function resumingCalls(prepareCall: PrepareCall | undefined, resuming: Resuming)
 
     const resumed = await waiting.resume(messages, { tools, whileWaiting });
     const all = [...resumed.messages, ...landing.splice(0)];
-    const isSilent = !resumed.goesOn && (isInTool || lastSpeaker(all) !== "user");
+    const goesOn = resumed.goesOn || resuming.isCutOff;
+    const isSilent = !goesOn && (isInTool || lastSpeaker(all) !== "user");
     const silent = isSilent && { prepareStep: () => silentStep };
     return { ...stopped, [field]: all, ...silent };
   };

@@ -20,6 +20,8 @@ export interface Resuming {
   readonly waiting: RunWaiting;
   readonly tools: ToolSet;
   readonly whileWaiting: WhileWaiting | undefined;
+  /** Whether the answer goes on that broke off. */
+  readonly isCutOff: boolean;
   /** What tells the model of a result, for the call that comes next. */
   readonly landing: ModelMessage[];
 }

@@ -11,6 +11,8 @@ interface ChatAnswer {
   readonly answer: OwnAnswer;
   /** With what the user has said. */
   readonly messages: readonly UIMessage[];
+  /** Whether the answer broke off. */
+  readonly isCutOff: boolean;
   readonly save: (messages: readonly UIMessage[]) => Promise<void>;
   /** Gives the agent's call options. */
   readonly options: () => Promise<any>;
@@ -59,7 +61,7 @@ export async function answerChat({
     await answer.end(failure ? "failed" : "done").catch(onError);
   };
   try {
-    const { messages, stream, options } = given;
+    const { messages, isCutOff, stream, options } = given;
     await keep(messages);
     const ai = await import("ai");
     const { uiMessages, ...answered } = await openAnswer(
@@ -70,7 +72,7 @@ export async function answerChat({
         ...{ ...stream, onError: textOf, redactToolErrors: false },
         ...{ uiMessages: [...messages], abortSignal: signal },
       },
-      (call) => answer.begin(call),
+      { beforeCall: (call) => answer.begin(call), isCutOff },
     );
     const saved = ai.createUIMessageStream({
       originalMessages: uiMessages,

@@ -81,6 +81,7 @@ export function createChats(
       if (claimed === undefined) continue;
       const stream = await answerChat({
         ...{ agent, answer: claimed, messages, stream: options.stream },
+        isCutOff: found !== undefined,
         save: async (all) => await stored.save(all),
         options: async () => ({
           ...(await options.options?.(chat, request)),

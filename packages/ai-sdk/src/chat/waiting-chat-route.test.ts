@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/core";
+import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { expect, test } from "vitest";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
@@ -44,6 +44,38 @@ test("a question is answered at the same URL, and the chat goes on", async () =>
   expect(shop.legs).toHaveLength(2);
   expect(model.doStreamCalls).toHaveLength(2);
   expect(await problemIn(await chat.post({}))).toEqual([409, "answered"]);
+});
+
+test("an answer that broke off goes on while another call waits", async () => {
+  const shop = await startAskingServer();
+  const connections = {
+    shop: defineMcpClientConnection({ url: shop.url, description: "Orders.", waiting: true }),
+  };
+  const store = createMemoryStore();
+  const look = { tool: "shop__look", input: { item: "milk" } };
+  const late = Promise.withResolvers<string>();
+  const model = scriptedModel([order], [look], () => late.promise);
+  const gone = startChat({ model, store, settings: { connections }, aliveMs: 1e6 });
+  await (await gone.say("Order tea")).text();
+  const broken = await gone.say("Look for milk");
+  await expect
+    .poll(async () => linesOf(await gone.state()).at(-1))
+    .toMatch(/look output-available/);
+
+  const now = () => Date.now() + 2e6;
+  const next = startChat({
+    model: scriptedModel("There is milk."),
+    store,
+    settings: { connections },
+    now,
+  });
+  expect((await next.state()).answering).toBe("interrupted");
+  await (await next.post({})).text();
+  const last = "assistant: [shop__look output-available] There is milk.";
+  expect(linesOf(await next.state()).at(-1)).toBe(last);
+  late.resolve("Too late.");
+  await broken.text();
+  expect(linesOf(await next.state()).at(-1)).toBe(last);
 });
 
 test("a call is taken back at the same URL", async () => {
