@@ -28,9 +28,12 @@ export interface ChatUse {
 type Execute = (input: unknown, use: { readonly toolCallId: string }) => unknown;
 
 /** The tools, which tell of their calls if the agent was opened so. */
-export function tellBeforeCalls<TOOLS extends ToolSet>(tools: TOOLS, use: ChatUse): TOOLS {
-  const { beforeCall } = use[chatKey] ?? {};
-  if (beforeCall === undefined) return tools;
+export function tellBeforeCalls<TOOLS extends ToolSet>(
+  tools: TOOLS,
+  inChat: ChatUse[typeof chatKey],
+): TOOLS {
+  if (inChat === undefined) return tools;
+  const { beforeCall } = inChat;
   const entries = Object.entries(tools).map(([toolName, tool]) => {
     const { execute } = tool as { execute?: Execute };
     if (execute === undefined) return [toolName, tool] as const;

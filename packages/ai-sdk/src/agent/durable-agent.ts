@@ -136,8 +136,8 @@ export function createDurableAgent<
   const { sessions, settings, onUnavailable } = splitSessions<CONNECTIONS, typeof given>(given);
   const { id, tools: ownTools, prepareCall, whileWaiting, ...loopSettings } = settings;
 
-  const open = async (use: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
-    const { sessionId, ...how } = checkOptions(openSchema, use);
+  const open = async (use: Use) => {
+    const { sessionId, [chatKey]: inChat, ...how } = checkOptions(openSchema, use);
     // AI SDK is a third of what this package loads: only where an agent runs.
     const loop = await import("./open-durable-agent.ts");
     const run: OpenRun<any> = await sessions.open(sessionId, {
@@ -148,14 +148,14 @@ export function createDurableAgent<
     await tellUnmatched(run, { ...offered, ...ownTools }, settings.activeTools);
     const session: DurableAgentSession = { sessionId, principal: how.principal };
     const scope = await run.enter(() => currentScope());
-    const bound = { ...offered, ...(ownTools && bindTools(scope, ownTools)) };
-    const tools = tellBeforeCalls(bound, use as ChatUse);
+    const bound = ownTools && bindTools(scope, ownTools);
+    const tools = tellBeforeCalls({ ...offered, ...bound }, inChat);
     // The loop agent only knows the agent's own options, but the application gets all of them.
     const prepare =
       prepareCall &&
       (({ options, ...call }: { options?: CALL_OPTIONS }) =>
         prepareCall({ ...call, options: { ...options, ...session } } as never));
-    const { isCutOff = false } = (use as ChatUse)[chatKey] ?? {};
+    const { isCutOff } = inChat ?? {};
     const resuming = { waiting: run.waiting, tools, whileWaiting, isCutOff, landing: [] };
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(run, resuming, {
       ...loopSettings,
@@ -204,6 +204,8 @@ interface PreparedCall extends StopWhenWaitingOptions {
   readonly messages?: readonly unknown[] | undefined;
   readonly prompt?: unknown;
 }
+
+type Use = DurableAgentSession & Pick<SessionUse, "abortSignal"> & ChatUse;
 
 type PrepareCall = (call: never) => unknown;
 

@@ -21,7 +21,7 @@ export interface Resuming {
   readonly tools: ToolSet;
   readonly whileWaiting: WhileWaiting | undefined;
   /** Whether the answer goes on that broke off. */
-  readonly isCutOff: boolean;
+  readonly isCutOff: boolean | undefined;
   /** What tells the model of a result, for the call that comes next. */
   readonly landing: ModelMessage[];
 }

@@ -46,6 +46,8 @@ test("a question is answered at the same URL, and the chat goes on", async () =>
   expect(await problemIn(await chat.post({}))).toEqual([409, "answered"]);
 });
 
+const now = () => Date.now() + 2e6;
+
 test("an answer that broke off goes on while another call waits", async () => {
   const shop = await startAskingServer();
   const connections = {
@@ -62,7 +64,6 @@ test("an answer that broke off goes on while another call waits", async () => {
     .poll(async () => linesOf(await gone.state()).at(-1))
     .toMatch(/look output-available/);
 
-  const now = () => Date.now() + 2e6;
   const next = startChat({
     model: scriptedModel("There is milk."),
     store,
