@@ -155,8 +155,7 @@ export function createDurableAgent<
       prepareCall &&
       (({ options, ...call }: { options?: CALL_OPTIONS }) =>
         prepareCall({ ...call, options: { ...options, ...session } } as never));
-    const { isCutOff } = inChat ?? {};
-    const resuming = { waiting: run.waiting, tools, whileWaiting, isCutOff, landing: [] };
+    const resuming = { waiting: run.waiting, tools, whileWaiting, inChat, landing: [] };
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(run, resuming, {
       ...loopSettings,
       id,
@@ -230,7 +229,7 @@ function resumingCalls(prepareCall: PrepareCall | undefined, resuming: Resuming)
 
     const resumed = await waiting.resume(messages, { tools, whileWaiting });
     const all = [...resumed.messages, ...landing.splice(0)];
-    const goesOn = resumed.goesOn || resuming.isCutOff;
+    const goesOn = resumed.goesOn || resuming.inChat?.isCutOff;
     const isSilent = !goesOn && (isInTool || lastSpeaker(all) !== "user");
     const silent = isSilent && { prepareStep: () => silentStep };
     return { ...stopped, [field]: all, ...silent };

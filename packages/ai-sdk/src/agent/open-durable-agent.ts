@@ -8,6 +8,7 @@ import {
   type ToolSet,
 } from "ai";
 import { goingOn, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
+import type { chatKey, ChatUse } from "./before-call.ts";
 import type { OpenRun } from "../sessions/open-run.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { WhileWaiting } from "../waiting/stop-when-waiting.ts";
@@ -20,8 +21,7 @@ export interface Resuming {
   readonly waiting: RunWaiting;
   readonly tools: ToolSet;
   readonly whileWaiting: WhileWaiting | undefined;
-  /** Whether the answer goes on that broke off. */
-  readonly isCutOff: boolean | undefined;
+  readonly inChat: ChatUse[typeof chatKey];
   /** What tells the model of a result, for the call that comes next. */
   readonly landing: ModelMessage[];
 }
