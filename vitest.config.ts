@@ -90,7 +90,12 @@ const inPage: TestOptions = {
 };
 
 /** `npm test` has one file for each promise. The matrix runs all of them, with every server and every client. */
-const promises = ["one-session-over-three-processes", "server-restart", "request-ids"];
+const promises = [
+  "one-session-over-three-processes",
+  "server-restart",
+  "request-ids",
+  "forgotten-sessions",
+];
 const otherSessions = `src/sessions/!(${promises.join("|")}).test.ts`;
 
 const projects = [

@@ -42,7 +42,12 @@ export { setBounded } from "./base/bounded-map.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { serverLimits } from "./base/server-limits.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
-export { classifyLoss, refusesUnprocessed, saysUnknown } from "./session/lost-session.ts";
+export {
+  classifyLoss,
+  mayFollowWork,
+  refusesUnprocessed,
+  saysUnknown,
+} from "./session/lost-session.ts";
 export { refusingTasks } from "./session/task-answer.ts";
 export {
   isLost,

@@ -3,6 +3,7 @@ import {
   type ConnectionFailure,
   connectionFailure,
   isRecord,
+  mayFollowWork,
   mayHaveRun,
   oneLine,
 } from "@durable-mcp/core/internal";
@@ -78,7 +79,8 @@ function refusal(status: number, body: string): RequestFailure {
   if (status === 401) return { reason: "authorization-required", mayHaveRun: false, status, said };
   if (status < 300) return { reason: "not-mcp", mayHaveRun: true, status };
   // Clients forget the headers.
-  return { reason: "refused", mayHaveRun: mayHaveRun(status), status, said };
+  const isUnknown = mayHaveRun(status) || mayFollowWork({ status, body }, { method: "tools/call" });
+  return { reason: "refused", mayHaveRun: isUnknown, status, said };
 }
 
 /** Clients call a JSON-RPC error of the server so. System errors have codes that are words. */

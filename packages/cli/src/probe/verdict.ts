@@ -66,7 +66,7 @@ function judgeSession(facts: Facts): Verdict {
     isHidden &&
       "It takes ids that it does not know: when it has lost a session, nobody is told, and calls go on without their state.",
     isUnread &&
-      "It does not say when a session is lost: such a call fails. `session.classifyLoss` can read its words.",
+      "It does not say when a session is lost: one call fails then. `session.classifyLoss` can read its words.",
     isNoticed && "When it loses a session, durable-mcp opens another one and tells the model.",
     listening?.survives === false &&
       "Do not listen on it: a listening stream that closes takes the session with it.",

@@ -139,6 +139,7 @@ function createStream(
   // Some bodies do not end when the signal of their request aborts, and some never end to be cancelled.
   const stop = (reason: unknown) => void reader.cancel(reason).catch(() => undefined);
   if (timeout) timeout.interrupt = stop;
+  if (timeout?.signal.aborted) stop(timeout.signal.reason);
   let isCancelled = false;
 
   /** Passes on what a chunk completes. Returns why the stream cannot go on, if it cannot. */

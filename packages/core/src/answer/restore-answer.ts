@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
-import { refusesInside } from "../session/buffered-answer.ts";
+import { noteProof, refusesInside } from "../session/buffered-answer.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { saysUnknown } from "../session/lost-session.ts";
 import { lostOnServer } from "../session/session-errors.ts";
@@ -195,6 +195,7 @@ function createReader(context: SessionContext, session: () => LiveSession, named
     if (!isCurrent(state, from)) return false;
     // The client gets the error. The next request makes the handshake again.
     if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
+    if (answered !== undefined && from.kind === "session") noteProof(from, message);
     const isInSlot = observeTools(context, message, answered?.request);
     if (answered !== undefined && !("method" in message)) {
       observeStandingRequests(state, message, answered.request);

@@ -1,7 +1,12 @@
 import { endUnused } from "../handshake/end-session.ts";
 import { ensureOpened, ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
-import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
+import {
+  type BufferedAnswer,
+  isOfRouter,
+  saysNothing,
+  type SessionLoss,
+} from "../session/lost-session.ts";
 import { lose, pingOn, type SessionContext } from "../session/session-context.ts";
 import {
   eraUnsupported,
@@ -13,8 +18,9 @@ import {
 import type { ResendPolicy } from "../session/session-fetch-options.ts";
 import { isCurrent, isRestored } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
+import { type JsonRpcRequest, parseMessage, safeMethods } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
+import { isLostInDoubt } from "./in-doubt.ts";
 
 /** The history of a request. */
 export interface Attempts {
@@ -26,6 +32,31 @@ export interface Attempts {
   readonly isUncertain: boolean;
 }
 
+/** Decides on a request that the server refused. A session in doubt is asked about first. */
+export async function decideAfterRefusal(
+  context: SessionContext,
+  message: JsonRpcRequest,
+  request: OutgoingRequest,
+  session: LiveSession,
+  attempts: Attempts,
+  refusal: BufferedAnswer,
+): Promise<Attempts | Response> {
+  let { loss } = refusal;
+  if (loss === "none") {
+    const { body, status } = refusal;
+    const refused = { method: message.method, status };
+    // Who only looks opens nothing.
+    const isLook = context.recovery.onLoss === "report" && message.method === "ping";
+    const isAsked = !attempts.isRecovered && !isLook;
+    const isLost = isAsked && (await isLostInDoubt(context, session, request, refused));
+    // A tool has answered. The next call goes on in the successor.
+    const isResult = status < 300 && "result" in { ...parseMessage(body) };
+    if (!isLost || isResult) return toResponseFor(message.id, refusal);
+    loss = isOfRouter(refusal) ? "definite" : "probable";
+  }
+  return await decideAfterLoss(context, message, request, session, attempts, { ...refusal, loss });
+}
+
 /**
  * Decides on a request that the server refused because it does not know its session, or because it wants
  * another handshake.
@@ -34,7 +65,7 @@ export interface Attempts {
  *   refusal for the client, if it meant something else than the session
  * @throws {McpSessionError} `SESSION_LOST`, `OUTCOME_UNKNOWN` for a request that is not sent again
  */
-export async function decideAfterLoss(
+async function decideAfterLoss(
   context: SessionContext,
   message: JsonRpcRequest,
   request: OutgoingRequest,
@@ -67,18 +98,22 @@ export async function decideAfterLoss(
     if (isCurrent(context.state, session)) return toResponseFor(message.id, refusal);
   }
   const maySend = maySendAgain(resend, message, refusal.loss);
+  const isOf404 = status === 404;
+  // A gateway may send a 404 after the work. One without words is taken for the server's, but nothing is claimed.
+  const mayHaveRun = refusal.loss === "probable" || (isOf404 && saysNothing(refusal.body));
   // If one attempt may have been processed, the outcome is unknown, whatever the others were.
-  const isUncertain = attempts.isUncertain || refusal.loss === "probable";
+  const isUncertain = attempts.isUncertain || (mayHaveRun && !safeMethods.has(method));
   const loss = isUncertain ? "probable" : "definite";
   const isFirst = !attempts.isRetried && !attempts.isRecovered;
-  const kept = () => (isUncertain ? notSentAgain(refused, loss) : wayBroken(refused));
-  if (refusal.loss === "definite" && isRestored(context.state, session)) throw kept();
+  const kept = () => wayBroken(refused, isUncertain);
+  const isAsked = refusal.loss === "probable" && !isOf404;
+  if (!isAsked && isRestored(context.state, session)) throw kept();
   if (isCurrent(context.state, session)) {
     // Perhaps another replica refused it, which does not know the session.
     const mayBeOther = onLoss === "retry" && isFirst;
     if (mayBeOther && maySend) return { ...attempts, isUncertain, isRetried: true };
     // Words about a session may mean another one: a login, a browser, an upload.
-    if (mayBeOther || refusal.loss === "probable") {
+    if (mayBeOther || isAsked) {
       if (await isKnown(context, session, request)) {
         if (onLoss === "retry") throw refusedOnLiveSession(refused);
         return toResponseFor(message.id, refusal);
@@ -91,8 +126,10 @@ export async function decideAfterLoss(
   // Another replica made it, which would keep it.
   if (attempts.isRecovered) endUnused(context, session, request);
   if (attempts.isRecovered && loss === "definite") throw successorLost(refused);
-  if (attempts.isRecovered || onLoss === "report") throw notSentAgain(refused, loss);
-  if (context.state.phase.name === "stateless" && !isUncertain) throw eraUnsupported(refused);
+  const isSaidUndone = refusal.loss === "definite" && !attempts.isUncertain;
+  if (onLoss === "report") throw notSentAgain(refused, isSaidUndone ? "definite" : loss);
+  if (attempts.isRecovered) throw notSentAgain(refused, loss);
+  if (context.state.phase.name === "stateless" && isSaidUndone) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
   await ensureSession(context, request).catch(() => undefined);
   throw isCurrent(context.state, session) ? kept() : notSentAgain(refused, loss);

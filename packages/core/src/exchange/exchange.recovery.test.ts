@@ -173,7 +173,7 @@ describe("a second loss in a row", () => {
     const { client, server } = await startLostStep();
     let isBroken = true;
     server.use(({ message }, response, next) =>
-      isBroken && message?.method === "tools/call" ? sendText(response, 404, "gone") : next(),
+      isBroken && message?.method === "tools/call" ? sendText(response, 404, "no session") : next(),
     );
     await expect(client.post(call())).rejects.toMatchObject({ code: "SESSION_LOST" });
     isBroken = false;

@@ -6,7 +6,10 @@ import { ensureSession } from "../handshake/handshake.ts";
 import {
   bufferAnswer,
   isAuthOrOutage,
+  proven,
+  putsInDoubt,
   readProof,
+  takeSuspicion,
   toResponseFor,
 } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
@@ -23,6 +26,7 @@ import {
   notSentAgain,
   outcomeUnknown,
   sessionRefused,
+  wayBroken,
 } from "../session/session-errors.ts";
 import { namedSession, nameSession } from "../session/session-headers.ts";
 import { liveSession, lostSession } from "../session/session-life.ts";
@@ -36,7 +40,8 @@ import {
 } from "../wire/json-rpc.ts";
 import { dropLate, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { type Attempts, decideAfterLoss } from "./after-loss.ts";
+import { type Attempts, decideAfterRefusal } from "./after-loss.ts";
+import { isLostInDoubt } from "./in-doubt.ts";
 import { exchangeOneWay } from "./one-way.ts";
 import { followNamed } from "./other-session.ts";
 
@@ -53,7 +58,7 @@ export async function exchange(
 
 /**
  * Sends a client's request on the session and restores its answer. If the server has lost the session, it
- * refuses the request. Then `decideAfterLoss` decides. If the request goes on, the session is replaced and
+ * refuses the request. Then `decideAfterRefusal` decides. If the request goes on, the session is replaced and
  * its tools are listed again (`ensureSession`), and the request is sent again, once.
  */
 async function exchangeRequest(
@@ -63,6 +68,8 @@ async function exchangeRequest(
 ): Promise<Response> {
   let attempts: Attempts = { isRecovered: false, isRetried: false, isUncertain: false };
   for (;;) {
+    const { current: asking } = context.state.tasks.asking;
+    if (asking) await abortable(Promise.allSettled([asking]), request.signal);
     // Requests wait for a listening stream.
     const { isOpen, opening } = context.state.stream;
     const ready = isOpen || opening ? undefined : liveSession(context.state);
@@ -75,7 +82,7 @@ async function exchangeRequest(
       throw failedAttempt(context, message, request, attempts, error);
     }
     if (answer instanceof Response) return answer;
-    const next = await decideAfterLoss(context, message, request, session, attempts, answer);
+    const next = await decideAfterRefusal(context, message, request, session, attempts, answer);
     if (next instanceof Response) return next;
     attempts = next;
   }
@@ -108,7 +115,9 @@ async function sessionFor(
     return toResponseFor(id, ensured.refused);
   }
   const refused = { method, url, status: ensured.refused.status };
-  if (attempts.isUncertain) throw notSentAgain(refused, "probable");
+  const isKept = liveSession(state) !== undefined;
+  if (attempts.isUncertain)
+    throw isKept ? wayBroken(refused, true) : notSentAgain(refused, "probable");
   throw ensured.stateless
     ? eraUnsupported(refused)
     : sessionRefused(state, refused, ensured.isMade);
@@ -166,8 +175,7 @@ async function sendOnce(
       sending.then(resolve, reject);
     });
     if (response.ok) {
-      const isProven = session.kind === "session";
-      const read = isProven ? response : await abortable(readProof(response, session), signal);
+      const read = proven.has(session) ? response : await readProof(response, session, signal);
       if ("loss" in read) {
         settle();
         return read;
@@ -182,6 +190,9 @@ async function sendOnce(
         settle() {
           settle();
           followed.whenOver();
+          if (!takeSuspicion(carriedOutIn)) return;
+          const unbound = { ...request, signal: undefined };
+          void isLostInDoubt(context, carriedOutIn, unbound, { method, status: 200 });
         },
       });
     }
@@ -190,7 +201,8 @@ async function sendOnce(
     // The words of `@durable-mcp/server`.
     const isRepeated = refusal.status === 409 && refusal.body.includes("with this id is in flight");
     if (isRepeated && !safeMethods.has(method)) throw arrivedTwice({ method, url, status: 409 });
-    return refusal.loss === "none" ? toResponseFor(message.id, refusal) : refusal;
+    const isLeft = refusal.loss === "none" && !putsInDoubt(session, refusal, pending.wireId);
+    return isLeft ? toResponseFor(message.id, refusal) : refusal;
   } catch (cause) {
     settle();
     const { silentMs } = timeout;

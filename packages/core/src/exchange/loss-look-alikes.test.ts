@@ -24,18 +24,16 @@ const answer = fc.oneof(
   fc.record({ error: fc.record({ code, message: text, data: fc.oneof(text, fc.jsonValue()) }) }),
 );
 
-test("an application's answer under 200 is never taken for a loss, whatever it says", async () => {
+test("an application's answer under 200 is no loss by itself, whatever it says", async () => {
   const url = "http://127.0.0.1/mcp";
   const snapshot = sessionSnapshot(url, { sessionId: "x".repeat(40) });
   await fc.assert(
     fc.asyncProperty(answer, fc.boolean(), fc.boolean(), async (fields, isEvents, hasId) => {
-      let requests = 0;
       const { client, events, slot } = startStep(
         { url },
         {
           snapshot,
           fetch: async (_, init) => {
-            requests += 1;
             const sent = JSON.parse(init?.body as string) as { id: string };
             const message = { jsonrpc: "2.0", id: hasId ? sent.id : null, ...fields };
             const body = isEvents ? eventText(message) : JSON.stringify(message);
@@ -46,7 +44,7 @@ test("an application's answer under 200 is never taken for a loss, whatever it s
       );
       await client.post({ jsonrpc: "2.0", id: 0, method: "tools/call" }).then((r) => r.text());
       expect(events.map(({ type }) => type)).not.toContain("lost");
-      expect([requests, slot.snapshot]).toEqual([1, snapshot]);
+      expect(slot.snapshot).toEqual(snapshot);
     }),
     { numRuns: 500 },
   );

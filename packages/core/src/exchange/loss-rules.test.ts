@@ -55,8 +55,9 @@ describe("an application's own classifyLoss", () => {
 
   test("that says nothing leaves it to the built-in rule", async () => {
     const { client, server } = await gone({ recovery: { classifyLoss: () => undefined } });
-    expect((await client.request("tools/call")).status).toBe(503);
-    expect(server.sessionIds).toHaveLength(1);
+    await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    expect(await client.request("tools/call")).toHaveProperty("result");
+    expect(server.sessionIds).toHaveLength(2);
   });
 
   test("that throws fails the request with what is wrong, and keeps the session", async () => {

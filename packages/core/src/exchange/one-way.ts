@@ -1,10 +1,18 @@
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
-import { bufferAnswer, responseForClient, toResponse } from "../session/buffered-answer.ts";
+import {
+  bufferAnswer,
+  proven,
+  putsInDoubt,
+  readProof,
+  responseForClient,
+  toResponse,
+} from "../session/buffered-answer.ts";
 import { lose, sendOn, type SessionContext } from "../session/session-context.ts";
 import { liveSession } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
+import { isLostInDoubt } from "./in-doubt.ts";
 import { followNamed } from "./other-session.ts";
 
 /** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */
@@ -34,14 +42,23 @@ export async function exchangeOneWay(
         signal,
       );
     }
-    followNamed(context, session, method, response, request).whenOver();
-    return responseForClient(response);
+    const isToRead = session.kind === "session" && !proven.has(session);
+    const read = isToRead ? await readProof(response, session, signal) : response;
+    if ("loss" in read) return read;
+    followNamed(context, session, method, read, request).whenOver();
+    return responseForClient(read);
   });
   if (answer instanceof Response) return answer;
+  const { status } = answer;
+  // The next request waits for it.
+  const isSaid = answer.loss === "probable" && status !== 404;
+  if (isSaid || putsInDoubt(session, answer, ""))
+    void isLostInDoubt(context, session, { ...request, signal: undefined }, { method, status });
   if (answer.loss === "none" || answer.isOfVersion) return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
-  const isSure = answer.loss === "definite" && context.recovery.onLoss !== "retry";
-  if (isSure) lose(context, session, method, answer.status);
+  const isMeant = answer.loss === "definite" || status === 404;
+  const isSure = isMeant && context.recovery.onLoss !== "retry";
+  if (isSure) lose(context, session, method, status);
   return emptyAnswer(202);
 }
 

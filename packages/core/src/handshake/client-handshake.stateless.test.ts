@@ -138,7 +138,7 @@ test.each([true, false])("a lost session leaves its notice, saved as lost: %s", 
   const snapshot = isSaved ? lost : sessionSnapshot(server.url);
   server.use(({ headers, message }, response) =>
     headers["mcp-session-id"] !== undefined
-      ? sendJson(response, 404, {})
+      ? sendJson(response, 404, { error: "Session not found" })
       : sendJson(response, 400, { jsonrpc: "2.0", id: message.id, error: refusal() }),
   );
   const { client, slot } = startStep(server, { snapshot });

@@ -169,8 +169,8 @@ async function runStartHook(
   if (onStart === undefined) return undefined;
   const slot = createSessionSlot(snapshot);
   const state = slotState(slot);
-  // The session must stay, even if the hook's client is older.
-  noteClientTold(state);
+  // It must stay, even if the hook's client is older, and was made just now.
+  noteClientTold(state, true);
   const over = new AbortController();
   const abortSignal = over.signal;
   const late = new DOMException(`onStart did not end within ${startMs} ms.`, "TimeoutError");

@@ -17,17 +17,22 @@ import {
 import type { Confirmation, NamedSession, Opening } from "../session/slot-state.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { confirmSession, useOpened } from "./confirm-session.ts";
-import { openSession } from "./open-session.ts";
+import { type GiveUp, openSession } from "./open-session.ts";
 
 // Sessions are made one at a time for each slot, however many requests and clients wait.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
 
-/** Opens a session, which is still to be confirmed. */
+/**
+ * Opens a session, which is still to be confirmed.
+ *
+ * @param giveUp for a session in doubt
+ */
 export function ensureOpened(
   context: SessionContext,
   { headers, init, signal: callerSignal }: OwnRequest,
+  giveUp?: GiveUp,
 ): Promise<Opening> {
-  const open = (signal: AbortSignal) => openSession(context, { headers, init, signal });
+  const open = (signal: AbortSignal) => openSession(context, { headers, init, signal }, giveUp);
   return context.state.tasks.opening(open, callerSignal);
 }
 
@@ -42,7 +47,7 @@ export async function ensureSession(
   const live = liveSession(state);
   if (live !== undefined) return { live };
   const ensured = await state.tasks.ensuring(async (signal, finish) => {
-    const isLost = lostSession(state) !== undefined && openedSession(state) === undefined;
+    const isLost = lostSession(state) !== undefined;
     const make = () => makeSession(context, { headers, init, signal }, finish);
     if (around === undefined || onLoss === "report" || !isLost) return await make();
     return await runAroundRecovery(around, make);
@@ -103,6 +108,8 @@ async function openNamed(
     return ok ? (headers.get(sessionIdHeader) ?? named.sessionId) : undefined;
   });
   request.signal.throwIfAborted();
+  // Another was opened meanwhile, in place of a session in doubt.
+  if (openedSession(state) !== undefined) return undefined;
   if (pinged !== named.sessionId) {
     giveUpNamed(state, pinged !== undefined);
     return undefined;

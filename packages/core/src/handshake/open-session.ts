@@ -15,10 +15,16 @@ import {
   initializeUnusable,
   sessionLost,
 } from "../session/session-errors.ts";
-import { enterOpened, enterStateless, lostSession, restoreLost } from "../session/session-life.ts";
-import type { ClientParams, LiveSession, Opening } from "../session/slot-state.ts";
 import {
-  type ActiveSessionSnapshot,
+  enterOpened,
+  enterStateless,
+  liveSession,
+  lostSession,
+  openedSession,
+  restoreLost,
+} from "../session/session-life.ts";
+import type { ClientParams, LiveSession, NamedSession, Opening } from "../session/slot-state.ts";
+import {
   asInitializeResult,
   isKeepable,
   LATEST_SESSION_VERSION,
@@ -27,6 +33,9 @@ import { FIRST_STATELESS_VERSION, isSessionId } from "../session/snapshot-shape.
 import { type JsonRpcResponse, parseMessage } from "../wire/json-rpc.ts";
 import { readAnswer } from "../wire/read-answer.ts";
 import { endUnused } from "./end-session.ts";
+
+/** Asks once more about a session in doubt, and gives it up if it is lost. */
+export type GiveUp = (request: BoundedRequest) => Promise<void>;
 
 /**
  * Sends `initialize`, without an id, with the client's own description. A session in use, whose version was refused,
@@ -38,6 +47,7 @@ import { endUnused } from "./end-session.ts";
 export async function openSession(
   context: SessionContext,
   request: BoundedRequest,
+  giveUp?: GiveUp,
 ): Promise<Opening> {
   const { state, url, ids } = context;
   const method = "initialize";
@@ -45,7 +55,8 @@ export async function openSession(
   if (context.recovery.onLoss === "report" && lost !== undefined)
     throw sessionLost({ method, url });
   const id = ids.next();
-  const params = describeClient(state, lost);
+  const inDoubt = giveUp && liveSession(state);
+  const params = describeClient(state, inDoubt?.kind === "session" ? inDoubt : lost);
   return await inTime(context, method, request, async (bounded) => {
     const response = await sendOwn(context, undefined, { id, method, params }, bounded);
     if (!response.ok) {
@@ -56,7 +67,7 @@ export async function openSession(
       if (isOfGateway && restoreLost(state, context.now())) context.emit({ type: "restored" });
       return toRefusal(context, refused, message);
     }
-    return await readOpening(context, response, { id, params }, bounded);
+    return await readOpening(context, response, { id, params }, bounded, giveUp);
   });
 }
 
@@ -66,6 +77,7 @@ async function readOpening(
   response: Response,
   { id, params }: { id: string; params: ClientParams },
   request: BoundedRequest,
+  giveUp: GiveUp | undefined,
 ): Promise<Opening> {
   const sessionId = namedSession(response);
   let opened: LiveSession | undefined;
@@ -82,15 +94,19 @@ async function readOpening(
     const isForeign = context.session === "stateless" && sessionId !== undefined;
     if (result === undefined || isForeign)
       return toRefusal(context, unusable(isForeign ? undefined : answer, id), answer);
-    const { phase } = context.state;
-    if (phase.name === "live") {
-      const { protocolVersion } = phase.session.initializeResult;
-      const isOther = protocolVersion !== result.protocolVersion;
-      if (isOther) lose(context, phase.session, "initialize", response.status);
-      return { opened: phase.session };
-    }
-    opened = toLiveSession(context.url, response.status, sessionId, result, params);
-    enterOpened(context.state, opened);
+    const { state, recovery, url } = context;
+    const made = toLiveSession(url, response.status, sessionId, result, params);
+    const live = liveSession(state);
+    await giveUp?.(request);
+    request.signal.throwIfAborted();
+    const isOther = live?.initializeResult.protocolVersion !== result.protocolVersion;
+    if (live && !giveUp && isOther) lose(context, live, "initialize", response.status);
+    const kept = liveSession(state) ?? openedSession(state) ?? (giveUp ? undefined : live);
+    if (kept !== undefined) return { opened: kept };
+    if (recovery.onLoss === "report" && lostSession(state) !== undefined)
+      throw sessionLost({ method: "initialize", url });
+    opened = made;
+    enterOpened(state, opened);
     return { opened };
   } finally {
     const isUnused = opened === undefined && isSessionId(sessionId);
@@ -104,7 +120,7 @@ async function readOpening(
  */
 function describeClient(
   { clientParams }: SessionContext["state"],
-  lost: ActiveSessionSnapshot | undefined,
+  lost: NamedSession | undefined,
 ): ClientParams {
   if (lost === undefined) return clientParams ?? toClientParams();
   const capabilities = lost.clientCapabilities;

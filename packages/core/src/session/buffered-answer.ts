@@ -1,16 +1,18 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import { type JsonRpcId, type JsonRpcMessage, parseMessage } from "../wire/json-rpc.ts";
-import { hasContentType, MAX_MESSAGE_BYTES, readRefusal, readText } from "../wire/read-answer.ts";
+import { answerIn, hasContentType, letGo, peek, readRefusal } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import {
   type BufferedAnswer,
   classifyLoss,
+  isDoubtful,
+  isDoubtfulInside,
   refusesHandshake,
   refusesVersion,
 } from "./lost-session.ts";
 import type { RecoveryOptions } from "./session-fetch-options.ts";
-import { headersForClient } from "./session-headers.ts";
+import { headersForClient, namedSession } from "./session-headers.ts";
 import type { LiveSession } from "./slot-state.ts";
 
 /** @param classify the application's own rule, if there is one */
@@ -33,7 +35,8 @@ export async function bufferAnswer(
     const own = classify?.(answer);
     const isOfVersion = own === undefined && refusesVersion({ status, body: text });
     const loss = isOfVersion ? "definite" : (own ?? classifyLoss({ status, body: text }));
-    return { ...answer, loss, isOfVersion };
+    const isInDoubt = own === undefined && loss === "none" && isDoubtful(answer);
+    return { ...answer, loss, isOfVersion, isDoubtful: isInDoubt };
   } catch (cause) {
     // An error of the application must not look like one of the network.
     throw new McpSessionError(
@@ -59,7 +62,8 @@ export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
   let body = answer.body;
   try {
     const message: unknown = JSON.parse(body);
-    if (isRecord(message) && message["id"] != null) body = JSON.stringify({ ...message, id });
+    const isNamed = isRecord(message) && (message["id"] != null || answer.status < 300);
+    if (isNamed) body = JSON.stringify({ ...message, id });
   } catch {
     // A body that is not JSON goes to the client unchanged.
   }
@@ -82,27 +86,65 @@ export function refusesInside(session: LiveSession, message: JsonRpcMessage | un
   return refusesHandshake({ status: 400, body: message.error?.message ?? "" });
 }
 
-/** Handshakes without a session that have answered something else than a refusal. */
-const proven = new WeakSet<LiveSession>();
+/**
+ * Sessions, and handshakes without one, that have answered something else than a refusal since they were taken up, or
+ * since they refused something.
+ */
+export const proven = new WeakSet<LiveSession>();
 
 /**
- * Reads the first JSON answer after a handshake without a session: some servers refuse with status 200. Of an
- * answer stream only the error is read, on its way to the client.
+ * Reads the first JSON answer on a session, or after a handshake without one: some servers refuse with status 200.
+ * Of an answer stream only the error is read, on its way to the client.
  *
  * @returns the refusal, or an answer like the given one
  */
 export async function readProof(
   response: Response,
   session: LiveSession,
+  signal: AbortSignal,
 ): Promise<Response | BufferedAnswer> {
-  const isToRead = session.kind === "sessionless" && !proven.has(session);
-  if (!isToRead || !hasContentType(response, "application/json")) return response;
-  const { status, headers } = response;
-  const body = await readText(response, MAX_MESSAGE_BYTES);
-  if (refusesInside(session, parseMessage(body))) {
-    return { status, headers: headersForClient(headers), body, loss: "definite" };
+  const isKept = session.kind === "session";
+  const isOther = isKept && (namedSession(response) ?? session.sessionId) !== session.sessionId;
+  if (isOther || !hasContentType(response, "application/json")) return response;
+  const body = (await peek(response, signal)) ?? "";
+  const message = parseMessage(body);
+  const isRefused = isKept ? isDoubtfulInside(message) : refusesInside(session, message);
+  if (!isRefused) {
+    if (!isKept && message) proven.add(session);
+    return response;
   }
-  proven.add(session);
-  // With some statuses there can be no body.
-  return new Response(body === "" ? null : body, { status, headers });
+  letGo(response);
+  const refusal = { status: response.status, headers: headersForClient(response.headers) };
+  return isKept
+    ? { ...refusal, body: scrubSessionId(body, session.sessionId), loss: "none", isDoubtful: true }
+    : { ...refusal, body, loss: "definite" };
+}
+
+/** Sessions in doubt whose refusal went to its client. */
+const suspected = new WeakSet<LiveSession>();
+
+/** Notes what a server's answer, on its way to the client, says of its session. */
+export function noteProof(session: LiveSession, message: JsonRpcMessage): void {
+  if (!isDoubtfulInside(message)) proven.add(session);
+  // After an answer the first refusal is the request's own matter.
+  else if (!proven.delete(session)) suspected.add(session);
+}
+
+/** Whether such a refusal came. Says so once. */
+export function takeSuspicion(session: LiveSession): boolean {
+  return suspected.delete(session);
+}
+
+/**
+ * Whether a refusal puts its session in doubt. One that names the request is the request's own matter, if the session
+ * has answered others.
+ */
+export function putsInDoubt(
+  session: LiveSession,
+  { loss, isDoubtful: isMeant, body }: BufferedAnswer,
+  wireId: string,
+): boolean {
+  if (loss !== "none" || !isMeant) return false;
+  const hadAnswered = proven.delete(session);
+  return !hadAnswered || answerIn(body, wireId) === undefined;
 }

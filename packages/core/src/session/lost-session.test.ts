@@ -9,16 +9,29 @@ describe("a 404 is a definite loss", () => {
   test.each([
     ["as plain text", "Session not found\n"],
     ["with an empty body", ""],
-    ["as HTML", "<h1>Not found</h1>"],
     ["as a JSON-RPC error without id", error(-32001, "Session not found")],
     ["as a JSON-RPC error with the request's id", error(-32001, "Session not found", 3)],
     ["under the general server error code", error(-32000, "Session not found")],
     ["under the code of unknown resources", error(-32002, "Session not found")],
     ["with a JSON body that is no JSON-RPC", '{"error":"unknown session"}'],
-    ["with a JSON-RPC body without error", '{"jsonrpc":"2.0","id":1,"result":{}}'],
-    ["with an error that is no object", '{"jsonrpc":"2.0","id":1,"error":"gone"}'],
+    ["with a JSON-RPC body that has nothing else", '{"jsonrpc":"2.0","id":1}'],
+    ["with an error that is no object", '{"jsonrpc":"2.0","id":1,"error":"session expired"}'],
   ])("%s", (_, body) => {
     expect(classifyLoss({ status: 404, body })).toBe("definite");
+  });
+});
+
+// The session is given up, and the request may have been processed.
+describe("a 404 that may be of a gateway is a probable loss", () => {
+  test.each([
+    ["HTML", "<h1>Not found</h1>"],
+    ["HTML of a login", "<p>Your session has expired"],
+    ["text of a router", "404 page not found"],
+    ["JSON about something else", '{"error":"no upstream"}'],
+    ["a JSON-RPC result", '{"jsonrpc":"2.0","id":1,"result":{}}'],
+    ["a JSON-RPC error about something else", error(-32603, "Internal error")],
+  ])("%s", (_, body) => {
+    expect(classifyLoss({ status: 404, body })).toBe("probable");
   });
 });
 

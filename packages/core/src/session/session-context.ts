@@ -18,7 +18,7 @@ import type {
 import { headersForMessage, nameSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
 import type { LiveSession, SlotState } from "./slot-state.ts";
-import { timeLimited } from "../base/bounded-wait.ts";
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
 
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */
 export interface SessionContext
@@ -192,12 +192,13 @@ export async function pingOn<T>(
   context: SessionContext,
   session: LiveSession,
   request: OwnRequest,
-  read: (response: Response) => T | Promise<T>,
+  read: (response: Response, id: string) => T | Promise<T>,
 ): Promise<T | undefined> {
   const ping = { method: "ping", id: context.ids.next() };
   const asking = timeLimited(timeoutMs, request.signal, async (signal) => {
     const sending = sendOwn(context, session, ping, { ...request, signal });
-    return await read(await answerOrReason(sending, signal));
+    const reading = read(await answerOrReason(sending, signal), ping.id);
+    return await abortable(Promise.resolve(reading), signal);
   });
   return await asking.catch(() => undefined);
 }

@@ -68,9 +68,16 @@ export function sessionRefused(state: SlotState, request: Failed, isMade = false
 }
 
 /** The way to the server is broken: what stands before it refuses everything. The session is kept. */
-export function wayBroken(request: Failed): McpSessionError {
-  const why = `this is the answer for the session and for a new one alike, so the server is not to be reached there. ${notDone}, and the session is kept. Check the URL; while a deploy is under way, try again.`;
-  return failed("CONNECTION_UNAVAILABLE", { ...request, status: 404 }, why, "refused");
+export function wayBroken(request: Failed, isUncertain = false): McpSessionError {
+  const why =
+    "this is the answer for the session and for a new one alike, so the server is not to be reached there. The session is kept. Check the URL; while a deploy is under way, try again.";
+  const fate = safeMethods.has(request.method)
+    ? ""
+    : isUncertain
+      ? ` ${checkFirst}`
+      : ` ${notDone}.`;
+  const code = fate !== "" && isUncertain ? "OUTCOME_UNKNOWN" : "CONNECTION_UNAVAILABLE";
+  return failed(code, { ...request, status: 404 }, `${why}${fate}`, "refused");
 }
 
 /** The server named a session, or described itself, in a way that no snapshot can hold. */
@@ -111,7 +118,9 @@ export const taskMade = always(
 
 /** @param silentMs how long no message came from the server, in milliseconds, if that ended the request */
 export function outcomeUnknown(request: Failed, silentMs: number | undefined): McpSessionError {
+  const { status = 0 } = request;
   let what = "the connection broke before the answer was complete";
+  if (status >= 400) what = "the server, or what stands before it, refused the request";
   if (silentMs !== undefined)
     what = `nothing was read from the server for ${silentMs} ms, or no message`;
   else if (request.cause instanceof UnusableAnswer)

@@ -206,8 +206,9 @@ export function setClientParams(state: Writable, params: ClientParams | undefine
 }
 
 /** A client has been told of the session. From now on it stays, even if an older client comes. */
-export function noteClientTold(state: Writable): void {
+export function noteClientTold(state: Writable, isStarting?: true): void {
   state.isClientTold = true;
+  state.isStarting ||= isStarting;
 }
 
 /** Returns, once, the session of an earlier step that is in use again. */

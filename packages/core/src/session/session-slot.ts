@@ -61,7 +61,11 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     stream: { isOpen: false, opening: undefined },
     failures: new Map(),
     endings: new Set(),
-    tasks: { opening: createSharedTask(), ensuring: createSharedTask() },
+    tasks: {
+      opening: createSharedTask(),
+      ensuring: createSharedTask(),
+      asking: createSharedTask(),
+    },
   };
   const slot: SessionSlot = {
     get snapshot() {

@@ -72,6 +72,8 @@ export interface SlotState {
   readonly snapshot: SessionSnapshot | undefined;
   /** Whether a client of this process has been told of a session. */
   readonly isClientTold: boolean;
+  /** Whether `onStart` has the session, which was made just now, and is not asked about. */
+  readonly isStarting?: true | undefined;
   /** Whether a session was lost, another took its place, and nobody has been told. */
   readonly isLossUntold: boolean;
   /** Whether a session that an answer names in place of ours means nothing. */
@@ -106,6 +108,8 @@ export interface SlotState {
   readonly tasks: {
     readonly opening: SharedTask<Opening>;
     readonly ensuring: SharedTask<Confirmation>;
+    /** Asks whether the session is lost. Requests wait for it. */
+    readonly asking: SharedTask<void>;
   };
 }
 

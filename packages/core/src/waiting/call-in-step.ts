@@ -15,7 +15,7 @@ import {
 } from "./current-call.ts";
 import { cancelHeld, follow, lookAt } from "./held-call.ts";
 import { createOnce, forget, keep, keepAnswer, keepNew, noteInClaim, unsent } from "./keep-call.ts";
-import { type LegOptions, type LegOutcome, isRefusal } from "./send-leg.ts";
+import { type LegOptions, type LegOutcome, readFate } from "./send-leg.ts";
 import { placeholderResult } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
@@ -156,9 +156,9 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     /** The answer to the call. A record that was written first goes again, if the call was refused. */
     async sent(sending: Promise<Response>): Promise<Response> {
       try {
-        const response = await sending;
+        const { response, isUndone } = await readFate(await sending, message);
         if (!response.ok) stopSigns?.();
-        if (first && isRefusal(response)) await forget(context, first);
+        if (first && isUndone) await forget(context, first);
         return response;
       } catch (cause) {
         stopSigns?.();

@@ -126,7 +126,7 @@ test("no state, no answer and no principal is in what an application or a log se
   const secret = "canary";
   const said: unknown[] = [];
   const server = createAskingServer((_, number) =>
-    number === 1 ? asks(`${secret} state`) : new Response(`${secret} body`, { status: 404 }),
+    number === 1 ? asks(`${secret} state`) : new Response(`${secret} body`, { status: 403 }),
   );
   const { fetch, waiting, answer } = startProcess(server, {
     principal: { ...principal, id: `${secret} user` },

@@ -12,6 +12,11 @@ import {
   startWaiting,
   yes,
 } from "../../test/asking-server.ts";
+import {
+  type ForgottenAnswer,
+  forgottenAnswer,
+  forgottenAnswers,
+} from "../../test/forgotten-answers.ts";
 import { McpSessionError } from "../index.ts";
 
 /** A call that waits, and answers to its second leg. */
@@ -204,10 +209,11 @@ function unavailable(headers: Record<string, string> = {}) {
 
 describe("the questions wait again, because nothing was carried out", () => {
   test.each<[string, (leg: Leg) => object]>([
-    ...[400, 401, 403, 404, 410, 429].map(
+    ...[400, 401, 403, 429].map(
       (status) =>
         [`HTTP ${status}`, () => new Response("No.", { status })] as [string, () => Response],
     ),
+    ["HTTP 404 without words", () => new Response(null, { status: 404 })],
     ["HTTP 503 of a server that asks to come back", () => unavailable({ "retry-after": "1" })],
     ["a login page that looks like an answer", (leg) => rpcError(leg, 401)],
     // Some servers name the request in them.
@@ -256,12 +262,36 @@ describe("the questions wait again, because nothing was carried out", () => {
   });
 });
 
+const isSilent = ({ name }: ForgottenAnswer) => /empty|without error/.test(name);
+// Routers and gates refuse before the work; the others may answer after it.
+const isGate = ({ call, status }: ForgottenAnswer) =>
+  call === "again" || [400, 403].includes(status);
+
+test.each(forgottenAnswers)("an answer is carried out once, after $name", async (row) => {
+  let ordered = isGate(row) ? 0 : 1;
+  const { answer, waiting, id, server } = await startAnswering((leg) => {
+    const { status, text, type } = forgottenAnswer(row, leg);
+    if (server.legs.length === 2)
+      return new Response(text, { status, headers: { "content-type": type } });
+    ordered += 1;
+    return done();
+  });
+  const first = await answer(id).catch((reason: unknown) => reason);
+  const isRefused = McpSessionError.isInstance(first) && first.code === "CONNECTION_UNAVAILABLE";
+  expect(isRefused || row.call !== "again").toBe(true);
+  const isClaimed = String(first).includes("nothing was carried out");
+  expect(isClaimed).toBe(isGate(row) && isRefused && !isSilent(row));
+  if ((await waiting.list()).length > 0) await answer(id);
+  expect(ordered).toBe(server.legs.length === 2 && isGate(row) ? 0 : 1);
+});
+
 describe("nobody knows whether the call was carried out", () => {
   const unknown: readonly [string, (leg: Leg) => object | Promise<object>][] = [
-    ...[408, 500, 502, 504].map(
+    ...[404, 408, 409, 410, 500, 502, 504].map(
       (status) =>
         [`HTTP ${status}`, () => new Response("Oh.", { status })] as [string, () => Response],
     ),
+    ["a page with HTTP 404", () => new Response("<h1>Not found</h1>", { status: 404 })],
     // Some proxies answer so after they have passed the request on.
     ["HTTP 503 of nobody knows whom", () => unavailable()],
     ["a connection that breaks", () => Promise.reject(failure("fetch failed", "ECONNRESET"))],

@@ -2,11 +2,16 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { abortable } from "../base/bounded-wait.ts";
-import { refusesUnprocessed } from "../session/lost-session.ts";
+import {
+  isOfRouter,
+  mayFollowWork,
+  refusesUnprocessed,
+  saysNothing,
+} from "../session/lost-session.ts";
 import { connectionBroke, failed, type Failed, outcomeUnknown } from "../session/session-errors.ts";
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 import { mayHaveRun } from "../wire/connection-failure.ts";
-import { answerIn, letGo, readAnswer, readRefusal } from "../wire/read-answer.ts";
+import { answerIn, letGo, readAnswer, readRefusal, rewriteRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { type InputResponses, isSafeQuestion, urlsWanted } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
@@ -76,7 +81,7 @@ export async function sendLeg(
       { method: "POST", headers: legHeaders(headers), body, signal },
     );
     response = await (signal ? answerOrReason(sending, signal) : sending);
-    const { ok, status, headers: answered } = response;
+    const { ok, status } = response;
     const refused = { method, url, status };
     const text = ok ? "" : await abortable(readRefusal(response), signal);
     const isOfGate = gateStatuses.has(status) || refusesUnprocessed({ status, body: text });
@@ -85,9 +90,10 @@ export async function sendLeg(
     if (outcome !== undefined) return outcome;
     // The session is gone on which it was refused. On another it would be another call.
     if (isRefused && isOfGate && !gateStatuses.has(status)) return { type: "expired" };
-    return ok || mayHaveRun(status, answered)
-      ? { type: "unknown", error: outcomeUnknown(refused, undefined) }
-      : { type: "not-sent", error: legRefused(refused) };
+    const isUndone = !ok && isRefusal(response, text, refused);
+    return isUndone
+      ? { type: "not-sent", error: legRefused(refused, text) }
+      : { type: "unknown", error: outcomeUnknown(refused, undefined) };
   } catch (cause) {
     letGo(response);
     const request = { method, url, cause };
@@ -111,16 +117,30 @@ function legHeaders(recorded: Readonly<Record<string, string>>): Headers {
 /** With these statuses something refuses that stands before the server's methods. */
 export const gateStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 
-export function legRefused(request: Failed): McpSessionError {
-  const why =
-    "the server refused the request, and nothing was carried out. The call still waits; try again.";
+export function legRefused(request: Failed, body?: string): McpSessionError {
+  // A gateway may send a 404 without words as well.
+  const isClaimed = request.status !== 404 || !saysNothing(body ?? "");
+  const undone = isClaimed ? ", and nothing was carried out" : "";
+  const why = `the server refused the request${undone}. The call still waits; try again.`;
   const reason = request.status === 401 ? "authorization-required" : "refused";
   return failed("CONNECTION_UNAVAILABLE", request, why, reason);
 }
 
-/** Whether a request was certainly not carried out, as its HTTP answer says. */
-export function isRefusal({ ok, status, headers }: Response): boolean {
-  return !ok && !mayHaveRun(status, headers);
+/** Whether a request was not carried out, as its HTTP answer says, which is not 2xx. */
+function isRefusal(
+  { status, headers }: Response,
+  body: string,
+  request: { readonly method: string },
+): boolean {
+  const answer = { status, body };
+  return isOfRouter(answer) || (!mayHaveRun(status, headers) && !mayFollowWork(answer, request));
+}
+
+/** Whether a request was certainly not carried out, and an answer like the given one. */
+export async function readFate(answer: Response, request: { readonly method: string }) {
+  let body = "";
+  const response = await rewriteRefusal(answer, (text) => (body = text));
+  return { response, isUndone: !response.ok && isRefusal(response, body, request) };
 }
 
 /** `undefined` for what is neither a question nor a complete result nor an error. */

@@ -1,4 +1,4 @@
-import { startLimit } from "../base/bounded-wait.ts";
+import { abortable, startLimit, within } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { serverLimits } from "../base/server-limits.ts";
 import { type ByteParts, createPartCollector, partsText, utf8 } from "./byte-parts.ts";
@@ -86,6 +86,25 @@ export async function readText({ body }: Response, maxBytes: number, ms?: number
 export function readRefusal(response: Response): Promise<string> {
   const { bytes, ms } = serverLimits.refusal;
   return readText(response, bytes, ms);
+}
+
+/** The text of a short body that comes with its headers, which stays to be read; `undefined` for any other. */
+export async function peek(response: Response, signal: AbortSignal): Promise<string | undefined> {
+  if (response.body === null || response.body.locked) return undefined;
+  const reader = response.clone().body!.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let isWhole = false;
+  const read = async () => {
+    for (let chunks = 0; !isWhole && chunks < 64 && text.length <= 4_096; chunks += 1) {
+      const { done, value } = await reader.read();
+      text += decoder.decode(value, { stream: !done });
+      isWhole = done;
+    }
+  };
+  await within(500, abortable(read(), signal)).catch(() => undefined);
+  void reader.cancel().catch(() => undefined);
+  return isWhole ? text : undefined;
 }
 
 /** The answer, with another text if it is a refusal: for what a server may repeat in it. */

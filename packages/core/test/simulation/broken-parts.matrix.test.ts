@@ -15,6 +15,7 @@ const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
   ["one-initialize", "without a shared handshake", broken.withoutSharedHandshake],
   ["one-initialize", "without compare-and-clear", broken.withoutCompareAndClear],
   ["one-initialize", "with insistent beginnings", broken.withInsistentBeginnings, / 3 times/],
+  ["one-initialize", "with hasty doubts", broken.withHastyDoubts, /although it has a session/],
   ["one-run", "with an eager re-send", broken.withEagerResend, /ran 2 times/],
   ["one-run", "with a careless classifier", broken.withCarelessClassifier],
   ["slot-kept", "without compare-and-clear", broken.withoutCompareAndClear],

@@ -133,6 +133,15 @@ export const withInsistentBeginnings = () =>
       sendingSafeAgain(sendingSafeAgain(fetch, limitMs), limitMs),
   }));
 
+/** Whatever is answered to a ping, a session in doubt is given up. */
+export const withHastyDoubts = () =>
+  coreWith("session/session-context.ts", ({ pingOn }) => ({
+    pingOn: async (...ping: unknown[]) => {
+      await pingOn(...ping);
+      return true;
+    },
+  }));
+
 /** What another process has saved first is not adopted. */
 export const withoutWinner = () =>
   wrapped(({ onSession, ...options }) =>

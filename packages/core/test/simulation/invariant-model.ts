@@ -1,3 +1,4 @@
+import type { Beside } from "./doubts.ts";
 import type { LossPolicy, ResendPolicy } from "../../src/session/session-fetch-options.ts";
 
 /** Every session id of the simulation contains this, so that a leaked one is found. */
@@ -67,6 +68,8 @@ export type Delivery =
   | "refused"
   /** What stands before the server has no answer. */
   | "outage"
+  /** A server that does not know the session, and does not say so. */
+  | "doubt"
   | "definite-loss"
   | "probable-loss"
   | "failed";
@@ -97,6 +100,11 @@ export interface SlotModel {
   opened: string | undefined;
   /** The acknowledgement that met an outage: it may go out once more, and the session may have been given up. */
   unsettled: WireRequest | undefined;
+  /** The session whose last ping of core's own was refused. */
+  refusedPing: string | undefined;
+  beside: Beside | undefined;
+  /** Opened beside a session in doubt that was lost otherwise: it may be used, or ended. */
+  spare: string | undefined;
   readonly acknowledged: Set<string>;
   /** Lost when a new session was refused, which may have been taken back. */
   readonly restored: Set<string>;

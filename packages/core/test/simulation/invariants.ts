@@ -1,4 +1,5 @@
 import { checkSessionId } from "./check-session-id.ts";
+import { createDoubts, isOwnPing } from "./doubts.ts";
 import {
   type CallRecord,
   type Counts,
@@ -46,6 +47,7 @@ export function createInvariantChecks() {
   };
   const model = (slot: string) => slots.get(slot)!;
   const sendings = createSendings(count, violate);
+  const doubts = createDoubts(count);
 
   const checkCancellation = ({ slot, sessionId, message }: WireRequest) => {
     const cancelled = wireIds.get(wireId(sessionId, message.params?.requestId));
@@ -70,7 +72,8 @@ export function createInvariantChecks() {
     const { slot: name, sessionId, message } = request;
     const slot = model(name);
     if (message?.method === "notifications/initialized") {
-      if (slot.opened === undefined && goesOutAgain(slot, request)) slot.opened = sessionId;
+      const mayGoOut = goesOutAgain(slot, request) || doubts.isSpare(slot, sessionId);
+      if (slot.opened === undefined && mayGoOut) slot.opened = sessionId;
       if (slot.opened === sessionId) return;
       violate("slot-kept", `${name} acknowledged a session that is not the one being made`);
     } else if (sessionId !== undefined && !slot.usable.has(sessionId)) {
@@ -91,7 +94,8 @@ export function createInvariantChecks() {
         `${request.slot} sent a second initialize while the first was under way`,
       );
     }
-    if (slot.current !== undefined && !slot.lost.has(slot.current)) {
+    const isBeside = doubts.mayOpenBeside(slot, request);
+    if (slot.current !== undefined && !slot.lost.has(slot.current) && !isBeside) {
       violate("one-initialize", `${request.slot} sent initialize although it has a session`);
     }
     if (slot.opened !== undefined) {
@@ -120,6 +124,9 @@ export function createInvariantChecks() {
         initializing: new Set(),
         opened: undefined,
         unsettled: undefined,
+        refusedPing: undefined,
+        beside: undefined,
+        spare: undefined,
         acknowledged: new Set(),
         named: new Set(),
         restored: new Set(),
@@ -162,7 +169,8 @@ export function createInvariantChecks() {
       if (message?.method === "initialize") {
         slot.initializing.delete(request);
         if (delivery === "refused") for (const id of slot.lost) slot.restored.add(id);
-        if (delivery === "ok" && openedId && !request.signal?.aborted) slot.opened = openedId;
+        const isOpened = delivery === "ok" && openedId && !request.signal?.aborted;
+        if (isOpened && !doubts.opened(slot, request, openedId)) slot.opened = openedId;
         return;
       }
       if (message?.method === "notifications/initialized") {
@@ -181,6 +189,7 @@ export function createInvariantChecks() {
       if (isKept && slot.named.has(sessionId) && !slot.usable.has(sessionId)) {
         if (!slot.hasSavePoint) this.saved(request.slot, sessionId);
       }
+      if (isOwnPing(request)) return doubts.pinged(slot, request, delivery);
       if (delivery === "definite-loss" || delivery === "probable-loss") {
         count(delivery);
         if (slot.current !== sessionId) count("loss reported late, of a session replaced since");

@@ -6,6 +6,8 @@ const exercised = [
   "definite-loss",
   "probable-loss",
   "session adopted",
+  "doubt: session given up",
+  "doubt: session kept",
   "loss reported late, of a session replaced since",
   "initialize after a loss",
   "lost the race at the save point",

@@ -89,8 +89,11 @@ export function createSimulatedNetwork({
     throw new TypeError("fetch failed", random.chance(0.5) ? { cause: reset } : {});
   };
 
-  const refuse = (request: WireRequest, refusal: Refusal) =>
-    deliver(request, text(refusal.status, refusal.body(request)), refusal.loss);
+  const refuse = (request: WireRequest, { status, body, loss }: Refusal) => {
+    // Nobody reads more of the answer to an acknowledgement.
+    const isTaken = status === 200 && request.message?.method === "notifications/initialized";
+    return deliver(request, text(status, body(request)), isTaken ? "ok" : loss);
+  };
 
   const initialize = async (request: WireRequest, server: SimulatedServer) => {
     if (strikes("slowHandshake")) await scheduler.turns(10);

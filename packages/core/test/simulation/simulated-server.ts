@@ -35,7 +35,7 @@ export interface ServerSession extends IssuedSession {
 
 /** The refusals of one server for a session that it does not know, in its own words. */
 export interface Refusal {
-  readonly loss: "definite-loss" | "probable-loss";
+  readonly loss: "definite-loss" | "probable-loss" | "doubt";
   readonly status: number;
   /** `body` as the server says it of this request. */
   readonly body: (request: WireRequest) => string;
@@ -72,6 +72,10 @@ const refusals: readonly Refusal[] = [
     body: (request) => `Session expired: ${request.sessionId}`,
   },
   { loss: "probable-loss", status: 409, body: rpcError(-32000, "Unknown session") },
+  { loss: "doubt", status: 500, body: () => "Oh." },
+  { loss: "doubt", status: 403, body: rpcErrorWithoutId(-32000, "Invalid state") },
+  { loss: "doubt", status: 410, body: (request) => `Gone: ${request.sessionId}` },
+  { loss: "doubt", status: 200, body: rpcError(-32600, "Invalid Request") },
 ];
 
 export const expiredOnTheWay: Refusal = {

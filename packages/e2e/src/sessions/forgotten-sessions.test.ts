@@ -1,0 +1,17 @@
+import { describe, test } from "vitest";
+import { forgottenAnswers } from "../../../core/test/forgotten-answers.ts";
+import { pairs } from "../matrix/pairs.ts";
+import { type ClientName, clients, expectOneBrokenStep, uses } from "./forgotten-sessions.ts";
+
+const names = Object.keys(clients) as ClientName[];
+
+describe.each(uses)(
+  "a %s on a forgotten session breaks one step at most, and doubles nothing",
+  (use) => {
+    // Each answer with one client in turn; in the matrix with all.
+    test.each(pairs(forgottenAnswers, names).map(([row, client]) => ({ row, client })))(
+      "$row.name, with $client (S59)",
+      async ({ row, client }) => await expectOneBrokenStep(row, use, client),
+    );
+  },
+);
