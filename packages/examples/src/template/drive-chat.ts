@@ -113,9 +113,9 @@ async function openPage(browser: Browser): Promise<Page> {
   return page;
 }
 
-/** A killed process breaks its connections. */
+/** A killed process breaks its connections; as long as both are gone, the balancer answers with 502. */
 function isOfKilledProcess(text: string): boolean {
-  return /ERR_(INCOMPLETE_CHUNKED_ENCODING|CONNECTION|EMPTY_RESPONSE)/.test(text);
+  return /ERR_(INCOMPLETE_CHUNKED_ENCODING|CONNECTION|EMPTY_RESPONSE)|status of 502/.test(text);
 }
 
 async function oneSession(page: Page, { chats, sendTo }: TemplateProcesses): Promise<void> {
