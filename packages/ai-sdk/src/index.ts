@@ -46,12 +46,13 @@ export type {
 } from "./chat/chat-options.ts";
 
 // Sessions: in a store, or in state that the application carries.
-export { createDurableSessions } from "./sessions/create-durable-sessions.ts";
-export type {
-  DurableSessions,
-  DurableSessionsOptions,
-  SessionUse,
-} from "./sessions/durable-sessions.ts";
+export {
+  type ConnectionProvider,
+  createConnectionProvider,
+  createDurableSessions,
+  type DurableSessions,
+} from "./face/durable-sessions.ts";
+export type { DurableSessionsOptions, SessionUse } from "./sessions/durable-sessions.ts";
 export type { SessionAuthorization, SessionOwner } from "./sessions/selected-records.ts";
 export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
 export type { CheckedCall, DueCalls, DueReference } from "./sessions/due-calls.ts";
@@ -72,9 +73,7 @@ export type {
   ConnectionStatus,
   StoredSession,
 } from "./slots/session-reports.ts";
-export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
 export type {
-  ConnectionProvider,
   ConnectionProviderOptions,
   StateRunOptions,
   StateRunResult,
@@ -83,17 +82,16 @@ export type { ConnectionPoolOptions } from "./run/process-pool.ts";
 export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/run-options.ts";
 
 // A run: what a step gets.
-export type { OpenRun } from "./sessions/open-run.ts";
-export type { ConnectionRun, NamedSession, NamedSessions } from "./run/connection-run.ts";
+export type { ConnectionRun, NamedSessions, OpenRun } from "./face/connection-run.ts";
+export type { NamedSession } from "./run/connection-run.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
-export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
+export type { ConnectionToolSet } from "./tool-set/connection-tool-set.ts";
 export type { ReadyOptions, RunOptions } from "./run/run-options.ts";
 export type { Streamed } from "./run/read-to-end.ts";
-export {
-  currentConnections,
-  type CurrentConnectionsOptions,
-  withConnections,
-  type WithConnectionsOptions,
+export { currentConnections, withConnections } from "./face/current-connections.ts";
+export type {
+  CurrentConnectionsOptions,
+  WithConnectionsOptions,
 } from "./sessions/current-connections.ts";
 export type { ConnectionMode } from "./run/run-scope.ts";
 
@@ -104,8 +102,9 @@ export {
   stopWhenWaiting,
   type StopWhenWaitingOptions,
   type WhileWaiting,
-} from "./waiting/stop-when-waiting.ts";
-export type { AnswerOptions, ResumedMessages, RunWaiting } from "./waiting/run-waiting.ts";
+} from "./messages/stop-when-waiting.ts";
+export type { ResumedMessages, RunWaiting } from "./messages/run-waiting.ts";
+export type { AnswerOptions } from "./waiting/run-waiting.ts";
 
 // Events and telemetry.
 export type { ApplicationEvent, EventObserver, OnEvent } from "./events/application-event.ts";

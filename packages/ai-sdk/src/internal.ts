@@ -40,7 +40,7 @@ export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved, whileAllowed } from "./tools/tool-approval.ts";
-export { standInFor } from "./tools/stand-in-tool.ts";
+export { standInFor } from "./tool-set/stand-in-tool.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { runInternalsOf } from "./run/use-connections.ts";

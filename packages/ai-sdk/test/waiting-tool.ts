@@ -1,7 +1,7 @@
 import * as ai7 from "ai";
 import * as ai6 from "ai-6";
 import { z } from "zod";
-import { acceptWaiting, waitingModelOutput } from "../src/tools/model-output.ts";
+import { acceptWaiting, waitingModelOutput } from "../src/tool-set/model-output.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 

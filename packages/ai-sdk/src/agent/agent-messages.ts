@@ -1,5 +1,5 @@
 import type { AgentInTool } from "../tools/tool-call-scope.ts";
-import { silentStep, stepWith } from "../waiting/stop-when-waiting.ts";
+import { silentStep, stepWith } from "../messages/stop-when-waiting.ts";
 
 export type Messages = readonly Readonly<Record<string, unknown>>[];
 

@@ -11,14 +11,13 @@ import {
   someObject,
 } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { createDurableSessions } from "../sessions/create-durable-sessions.ts";
+import { createDurableSessions, type DurableSessions } from "../face/durable-sessions.ts";
 import type {
-  DurableSessions,
   DurableSessionsOptions,
   StoredSessionsOptions,
 } from "../sessions/durable-sessions.ts";
 import { ownProviderFields, someStore, storedSessionsFields } from "../sessions/option-schemas.ts";
-import { whileWaiting } from "../waiting/stop-when-waiting.ts";
+import { whileWaiting } from "../messages/stop-when-waiting.ts";
 import type { ConnectionProviderOptions } from "../sessions/connection-provider.ts";
 
 /** The agent session of a call, and the principal that the call acts for. */

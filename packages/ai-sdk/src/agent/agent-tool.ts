@@ -9,6 +9,7 @@ import {
   someFunction,
   someObject,
 } from "../base/check-options.ts";
+import type { ConnectionRun } from "../face/connection-run.ts";
 import { resultsInContext } from "../base/results-in-context.ts";
 import {
   type ConnectionMode,
@@ -19,7 +20,7 @@ import {
 } from "../run/run-scope.ts";
 import { beginAgent, currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
 import { loadWaiting } from "../waiting/stored-calls.ts";
-import { keepAgents, withAgentName } from "../waiting/sub-agents.ts";
+import { keepAgents, withAgentName } from "../messages/sub-agents.ts";
 import {
   answerIn,
   type Messages,
@@ -27,7 +28,7 @@ import {
   responseMessagesOf,
   withoutComment,
 } from "./agent-messages.ts";
-import { inRun, withPlaceholders } from "../run/bind-tools.ts";
+import { inRun, withPlaceholders } from "../messages/bind-tools.ts";
 
 /** An agent of AI SDK 6 or 7, or of this package, with any tools and options. */
 interface AnyAgent {
@@ -196,7 +197,8 @@ async function prepare(options: Options, input: any, { abortSignal, toolCallId }
   const inTool = beginAgent();
   const load = async () => (await history!.load(await keyOf(input))) as unknown as Messages;
   const before = inTool?.history ?? (inTool?.goesOn && history ? await load() : first);
-  const resumed = await currentScope()?.run.waiting.resume(before, {
+  const run = currentScope()?.run as ConnectionRun<any> | undefined;
+  const resumed = await run?.waiting.resume(before, {
     ...{ tools: agent.tools, whileWaiting: "hold" },
   });
   const messages = resumed?.messages ?? before;

@@ -11,7 +11,7 @@ import { type DurableAgentCallOptions, splitCallOptions } from "./agent-sessions
 import type { DurableAgent } from "./durable-agent.ts";
 import type { RuntimeContext } from "./open-durable-agent.ts";
 import { chatKey, type ChatUse } from "./before-call.ts";
-import { resumedChunks, tellSilentStep } from "../waiting/ui-chunks.ts";
+import { resumedChunks, tellSilentStep } from "../messages/ui-chunks.ts";
 
 /**
  * Runs a durable agent and answers with a stream of UI messages, like AI SDK's `createAgentUIStreamResponse`, with the

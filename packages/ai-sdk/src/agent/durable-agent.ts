@@ -1,9 +1,10 @@
 import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
-import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
+import type { ConnectionToolSet } from "../tool-set/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { OpenRun } from "../sessions/open-run.ts";
-import type { DurableSessions, SessionUse } from "../sessions/durable-sessions.ts";
+import type { OpenRun } from "../face/connection-run.ts";
+import type { DurableSessions } from "../face/durable-sessions.ts";
+import type { SessionUse } from "../sessions/durable-sessions.ts";
 import {
   type AgentSessions,
   type DurableAgentCallOptions,
@@ -14,15 +15,15 @@ import {
 } from "./agent-sessions.ts";
 import { tellUnmatched } from "./active-tools.ts";
 import { chatKey, type ChatUse, tellBeforeCalls } from "./before-call.ts";
-import { bindTools } from "../run/bind-tools.ts";
+import { bindTools } from "../messages/bind-tools.ts";
 import { currentScope } from "../run/run-scope.ts";
 import {
   silentStep,
   stopWhenWaiting,
   type StopWhenWaitingOptions,
   type WhileWaiting,
-} from "../waiting/stop-when-waiting.ts";
-import { lastSpeaker } from "../waiting/placeholders.ts";
+} from "../messages/stop-when-waiting.ts";
+import { lastSpeaker } from "../messages/placeholders.ts";
 import { type AgentInTool, beginAgent, currentToolCall } from "../tools/tool-call-scope.ts";
 import type { OpenDurableAgent, Resuming, RuntimeContext } from "./open-durable-agent.ts";
 

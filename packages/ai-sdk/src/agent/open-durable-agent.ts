@@ -9,9 +9,9 @@ import {
 } from "ai";
 import { goingOn, messagesOfStream, responseMessagesOf } from "./agent-messages.ts";
 import type { chatKey, ChatUse } from "./before-call.ts";
-import type { OpenRun } from "../sessions/open-run.ts";
-import type { RunWaiting } from "../waiting/run-waiting.ts";
-import type { WhileWaiting } from "../waiting/stop-when-waiting.ts";
+import type { OpenRun } from "../face/connection-run.ts";
+import type { RunWaiting } from "../messages/run-waiting.ts";
+import type { WhileWaiting } from "../messages/stop-when-waiting.ts";
 import { type AgentInTool, beginAgent } from "../tools/tool-call-scope.ts";
 
 export type RuntimeContext = Record<string, unknown>;

@@ -72,10 +72,13 @@ export interface ClientCapabilities {
 
 /** A login that a client carries out, and renews. */
 export interface LoginProvider {
-  tokens(): MaybeLater<{ readonly access_token: string } | undefined>;
+  tokens(): LoginTokens | undefined | Promise<LoginTokens | undefined>;
 }
 
-type MaybeLater<T> = T | Promise<T>;
+interface LoginTokens {
+  readonly access_token: string;
+  readonly refresh_token?: string | undefined;
+}
 
 /** What carries a client's messages where there is no HTTP. */
 export interface ClientTransport {

@@ -51,3 +51,12 @@ export function clientConnections(
   );
   return Object.fromEntries(entries);
 }
+
+/** The declared connections, for prompts and menus. */
+export function describeDeclared(declared: Connections) {
+  return Object.entries(declared).map(([name, definition]) => {
+    const isProcess = definition.type === "mcp-stdio";
+    const session = isProcess ? "process" : isStateful(definition) ? "stateful" : "stateless";
+    return { name, description: definition.options.description, session } as const;
+  });
+}

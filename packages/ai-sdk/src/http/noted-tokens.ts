@@ -1,11 +1,11 @@
-import type { OAuthClientProvider } from "@ai-sdk/mcp";
+import type { LoginProvider } from "../base/mcp-client.ts";
 import type { ConnectionSecrets } from "../connection/connection-secrets.ts";
 
-/** The same login, whose tokens are known as secrets: `@ai-sdk/mcp` sends them past our fetch. */
+/** The same login, whose tokens are known as secrets: its client may send them past our fetch. */
 export function withNotedTokens(
-  provider: OAuthClientProvider,
+  provider: LoginProvider,
   secrets: Pick<ConnectionSecrets, "add">,
-): OAuthClientProvider {
+): LoginProvider {
   const tokens = async () => {
     const found = await provider.tokens();
     secrets.add(...[found?.access_token, found?.refresh_token].filter((token) => token != null));

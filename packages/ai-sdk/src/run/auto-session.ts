@@ -8,6 +8,7 @@ import { type SlotName, slotName } from "../slots/step-slot.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { createLentRun } from "./lent-run.ts";
 import type { AutoSessionOptions } from "./run-options.ts";
+import type { ToolFace } from "./tool-face.ts";
 
 /** A run among those that take each other's place: what it has to do with the ones before and after. */
 export interface Successor {
@@ -28,6 +29,7 @@ interface ImplicitRuns {
   /** Opens the next run, when the one before has saved all. */
   readonly open: (successor: Successor) => OpenedRun | Promise<OpenedRun>;
   readonly emit: (event: ConnectionEvent) => void;
+  readonly face: ToolFace | undefined;
   /** Has the implicit run closed, for good, with those that it belongs to. */
   readonly tracks: readonly Track[];
 }
@@ -60,22 +62,23 @@ export function startAutoSession(
     );
   }
   const { withRun, hold, whileHeld, end } = createLazyRun(runs, idleTimeoutMs);
-  const run = createLentRun(withRun, runs.declared, {
+  const own: Parameters<typeof createLentRun>[2] = {
     client: (name) =>
-      withRun(async (current) => watchedClient(await current.client(name), whileHeld) as never),
+      withRun(async (current) => watchedClient(await current.client(name), whileHeld)),
     fetch(name) {
-      let own: { of: ConnectionRun; fetch: typeof globalThis.fetch } | undefined;
+      let last: { of: ConnectionRun; fetch: typeof globalThis.fetch } | undefined;
       return async (input, init) =>
         await withRun(async (of) => {
-          if (own?.of !== of) own = { of, fetch: of.fetch(name) };
-          const response = await own.fetch(input, init);
+          if (last?.of !== of) last = { of, fetch: of.fetch(name) };
+          const response = await last.fetch(input, init);
           const method = init?.method ?? (input instanceof Request ? input.method : "GET");
           // A listening stream does not count as use.
           return method.toUpperCase() === "POST" ? heldResponse(response, hold()) : response;
         });
     },
     dispose: () => end("asked"),
-  });
+  };
+  const run = createLentRun(withRun, runs.declared, own, runs.face);
   holder[holderKey] = run;
   const forgets = runs.tracks.map((track) => track(close));
   async function close() {

@@ -1,13 +1,12 @@
-import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
+import type { CallToolResult, McpClient } from "../base/mcp-client.ts";
 import type { CallOptions } from "../tools/call-tool.ts";
-import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ListedSession } from "../slots/named-slots.ts";
 import type { ConnectionInfo, ConnectionStatus, EndedSession } from "../slots/session-reports.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
-/** The run, which a step is given: its tools, and one live client for each connection, built on first use. */
+/** The run, which a step is given: one live client for each connection, built on first use. */
 export interface ConnectionRun<
   CONNECTIONS extends Connections = Connections,
 > extends AsyncDisposable {
@@ -19,31 +18,12 @@ export interface ConnectionRun<
     readonly session: "stateful" | "stateless" | "process";
   }[];
   /**
-   * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>` or by the connection's
-   * `toolNames`. Tools of several connections with one name are left out: `"omit"` reports it in the event
-   * `tools-collide`, `"throw"` throws `CONNECTION_INVALID`.
-   *
-   * With a kept tool list nothing is sent, so `"throw"` does not find a server that died since. The server
-   * of a `required` connection is asked, once a step.
-   *
-   * @param options.connections only the tools of these; by default all
-   * @param options.onUnavailable `"omit"`, the default, leaves out the tools of a connection that is down
-   *   and reports it in an event; `"throw"` throws
-   * @throws {McpSessionError} with `"throw"`, and for a required connection: `CONNECTION_UNAVAILABLE`, or
-   *   the code that says why. `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is
-   *   aborted, or the run disposed of, meanwhile
-   */
-  tools(options?: {
-    connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
-    onUnavailable?: "omit" | "throw" | undefined;
-  }): Promise<ConnectionToolSet<CONNECTIONS>>;
-  /**
-   * The live `@ai-sdk/mcp` client of a connection, for resources, prompts and direct calls.
+   * The live client of a connection, for resources, prompts and direct calls.
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; `CONNECTION_UNAVAILABLE`, or the
    *   code that says why
    */
-  client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
+  client(name: keyof CONNECTIONS & string): Promise<McpClient>;
   /**
    * A fetch for another MCP client; each client needs one of its own. It adds the connection's
    * headers and token and, for a stateful connection, its session. It adds the tokens of an
@@ -159,7 +139,10 @@ export interface NamedSession {
  * finds it by its name. The process of a stdio server lasts for the step, or as long as a pool keeps it.
  * With durable sessions every method may reject with `STORE_FAILED`.
  */
-export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
+export interface NamedSessions<
+  CONNECTIONS extends Connections = Connections,
+  RUN = ConnectionRun<CONNECTIONS>,
+> {
   /**
    * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.)
    * Two processes that make the same name at once go on in the same session.
@@ -193,7 +176,7 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    */
   run<T>(
     name: string,
-    use: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+    use: (run: RUN) => T | PromiseLike<T>,
     options?: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<T>;
   /**

@@ -1,9 +1,8 @@
 import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
-import { isStateful } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
+import { type Connections, describeDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { ConnectionInfo } from "../slots/session-reports.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
@@ -11,9 +10,11 @@ import { createRunWaiting } from "../waiting/create-run-waiting.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
+import { createToolListing } from "./list-tools.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
 import { type RunOptions, runSchema, statusSchema, timeSchema } from "./run-options.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
+import type { ToolFace } from "./tool-face.ts";
 import { onSessionIn, useConnections, withInternals } from "./use-connections.ts";
 
 /** The connections of a run, and its lifetime. */
@@ -29,42 +30,45 @@ export interface RunParts {
   readonly now: () => number;
   /** Where calls wait; `undefined` if none can. */
   readonly waiting?: WaitingSource | undefined;
+  /** What a framework's package makes of the run. @default nothing */
+  readonly face?: ToolFace | undefined;
 }
 
 export function createRun(
   parts: RunParts,
   { named, nest }: Pick<ConnectionRun, "named"> & Pick<RunScope, "nest">,
 ): ConnectionRun {
-  const { connections, declared, lifetime } = parts;
+  const { connections, declared, lifetime, face } = parts;
   const { signal, dispose } = lifetime;
-  const { lookUp, tools, forgetFirst, internals } = useConnections(connections, lifetime);
-  const { find, collect } = internals;
+  const { lookUp, connect, ...uses } = useConnections(connections, lifetime);
+  const { find, collect } = uses;
+  const names = connections.map(({ name }) => name);
+  const listing = face && createToolListing(face, { ...uses, names, lifetime });
   const entered = createOverlappingRuns(parts);
   const { waiting, stored, repeats } = createRunWaiting(parts, {
     find,
     onSession: onSessionIn({ nest }),
-    bind: async (own) => (await import("./bind-tools.ts")).bindTools(scope, own),
+    resume: face && ((of, messages, options) => face.resume(of, scope, messages, options)),
   });
   const management = createManagement(connections, lifetime, lookUp);
 
   const run: ConnectionRun = {
     connections: describeDeclared(declared),
-    tools,
+    ...(listing && { tools: listing.tools }),
     async client(name) {
       const connection = find(name);
       // An own connection ends by itself. A shared one continues for the others.
       const shared = lifetime.owns(connection) ? undefined : signal;
       const client = await abortable(connection.client(), shared);
-      return clientForUse(connection, client) as never;
+      return clientForUse(connection, client);
     },
     fetch: (name) => lookUp(name).createFetch(),
     async instructions() {
-      const all = connections.map(({ name }) => name);
-      const entries = await collect(all, instructionsOf, "omit");
+      const entries = await collect(names, instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
     },
     async call(name, tool, input, options) {
-      return (await callTool(find(name), tool, input, options)) as never;
+      return await callTool(find(name), tool, input, options);
     },
     async ready(name, options) {
       const connection = find(name);
@@ -90,11 +94,11 @@ export function createRun(
     },
     ...management,
     async restart(...restart) {
-      forgetFirst();
+      listing?.forgetFirst();
       return await management.restart(...restart);
     },
     async clearTools(name) {
-      forgetFirst();
+      listing?.forgetFirst();
       await management.clearTools(name);
     },
     named,
@@ -103,17 +107,8 @@ export function createRun(
     [Symbol.asyncDispose]: dispose,
   };
   const scope: RunScope = { run, nest, repeats };
-  const lent = { ...internals, stored };
+  const lent = { ...uses, begin: listing?.begin ?? connect, stored };
   return withInternals(run, async (use) => await use(lent));
-}
-
-/** The declared connections, for prompts and menus. */
-export function describeDeclared(declared: Connections): ConnectionRun["connections"] {
-  return Object.entries(declared).map(([name, definition]) => {
-    const isProcess = definition.type === "mcp-stdio";
-    const session = isProcess ? "process" : isStateful(definition) ? "stateful" : "stateless";
-    return { name, description: definition.options.description, session };
-  });
 }
 
 async function instructionsOf(connection: LiveConnection) {

@@ -1,29 +1,27 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { ToolSet } from "ai";
-import type { Connections } from "../connection/mcp-connection.ts";
-import type { Execute } from "../tools/connection-tools.ts";
-import { connectionOf } from "../tools/same-names.ts";
+import { type Connections, describeDeclared } from "../connection/mcp-connection.ts";
+import { connectionOf, type ToolsByName } from "../tools/same-names.ts";
 import { checkOptions } from "../base/check-options.ts";
 import type { ConnectionRun } from "./connection-run.ts";
-import { describeDeclared } from "./create-run.ts";
 import { type RunOptions, runSchema } from "./run-options.ts";
+import type { FacedRun, ToolFace } from "./tool-face.ts";
 import { runInternalsOf, withInternals } from "./use-connections.ts";
 
 /** Calls `use` with the run of the time, which lasts until `use` is done. */
 type Lend = <T>(use: (run: ConnectionRun) => Promise<T>) => Promise<T>;
-
-type Tool = ToolSet[string];
 
 /**
  * A run that borrows another one for each use. Its tools can be called even after the run that listed them
  * has ended.
  *
  * @param lend calls `use` with the current run
+ * @param face of the current runs
  */
 export function createLentRun(
   lend: Lend,
   declared: () => Connections,
   own: Pick<ConnectionRun, "client" | "fetch" | "dispose">,
+  face: ToolFace | undefined,
 ): ConnectionRun {
   /** These methods, each called on the part of the current run. */
   const forward = <PART extends object, NAME extends keyof PART>(
@@ -37,7 +35,7 @@ export function createLentRun(
     });
     return Object.fromEntries(entries) as Pick<PART, NAME>;
   };
-  const listings = createListings();
+  const faced = face && lendFace(lend, face);
   const enter: ConnectionRun["enter"] = (use, options) => lendForRun(lend, use, options);
   const run: ConnectionRun = {
     ...own,
@@ -50,28 +48,10 @@ export function createLentRun(
     },
     waiting: {
       ...forward((current) => current.waiting, waitingMethods),
-      async resume(messages, options) {
-        const resumed = await lend((current) => current.waiting.resume(messages, options));
-        // They outlive the run of the time.
-        return { ...resumed, tools: options.tools };
-      },
+      ...(faced && { resume: faced.resume }),
     },
     ...forward((current) => current, ownMethods),
-    tools: async (options) =>
-      await lend(async (current) => {
-        const tools = await current.tools(options);
-        listings.note(current, tools);
-        const entries = Object.entries(tools).map(([name, tool]) => {
-          const connection = connectionOf(tool);
-          // A stand-in needs no connection.
-          if (connection === undefined) return [name, tool] as const;
-          return [
-            name,
-            borrowTool(lend, tool, (of) => listings.find(of, connection, name)),
-          ] as const;
-        });
-        return Object.fromEntries(entries);
-      }),
+    ...(faced && { tools: faced.tools }),
     enter,
     [Symbol.asyncDispose]: own.dispose,
   };
@@ -86,16 +66,48 @@ const ownMethods = [
   ...(["restart", "clearTools", "ready"] as const),
 ] as const;
 
+/** What a face has made of the run of the time. */
+function lendFace(
+  lend: Lend,
+  face: ToolFace,
+): Pick<FacedRun, "tools"> & Pick<FacedRun["waiting"], "resume"> {
+  const listings = createListings();
+  const lendFaced = <T>(use: (run: FacedRun) => Promise<T>) =>
+    lend((current) => use(current as FacedRun));
+  return {
+    tools: async (options) =>
+      await lendFaced(async (current) => {
+        const tools = await current.tools(options);
+        listings.note(current, tools);
+        const entries = Object.entries(tools).map(([name, tool]) => {
+          const connection = connectionOf(tool);
+          // A stand-in needs no connection.
+          if (connection === undefined) return [name, tool] as const;
+          const borrowed = face.borrow(tool, (use) =>
+            lendFaced(async (of) => await use(() => listings.find(of, connection, name))),
+          );
+          return [name, borrowed] as const;
+        });
+        return Object.fromEntries(entries);
+      }),
+    async resume(messages, options) {
+      const resumed = await lendFaced(({ waiting }) => waiting.resume(messages, options));
+      // They outlive the run of the time.
+      return { ...resumed, tools: options.tools };
+    },
+  };
+}
+
 /** The tools that each run listed, by connection. All calls of one run have one listing. */
 function createListings() {
-  const listed = new WeakMap<ConnectionRun, Map<string, Promise<ToolSet>>>();
-  const of = (run: ConnectionRun) => {
-    const known = listed.get(run) ?? new Map<string, Promise<ToolSet>>();
+  const listed = new WeakMap<FacedRun, Map<string, Promise<ToolsByName>>>();
+  const of = (run: FacedRun) => {
+    const known = listed.get(run) ?? new Map<string, Promise<ToolsByName>>();
     listed.set(run, known);
     return known;
   };
   return {
-    note(run: ConnectionRun, tools: ToolSet) {
+    note(run: FacedRun, tools: ToolsByName) {
       const byConnection = Map.groupBy(Object.entries(tools), ([, tool]) => connectionOf(tool));
       for (const [connection, entries] of byConnection) {
         if (connection === undefined) continue;
@@ -103,7 +115,7 @@ function createListings() {
       }
     },
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` for a tool that is not there any more */
-    async find(run: ConnectionRun, connection: string, name: string): Promise<Tool> {
+    async find(run: FacedRun, connection: string, name: string): Promise<object> {
       const known = of(run);
       const only = { connections: [connection] };
       const listing = known.get(connection) ?? run.tools({ ...only, onUnavailable: "throw" });
@@ -145,37 +157,4 @@ async function lendForRun<T>(
   // Nothing could be lent, or the run has failed.
   lending.catch(given.reject);
   return await given.promise;
-}
-
-/**
- * A tool that calls the one of the current run.
- *
- * @param listed the tool as it was listed
- * @param find finds the tool in another run
- */
-function borrowTool(lend: Lend, listed: Tool, find: (run: ConnectionRun) => Promise<Tool>): Tool {
-  /** The tool that was called last. It knows what the model is to be told with the result. */
-  let called = listed;
-  const execute: Execute = (input, options) =>
-    lend(async (run) => {
-      called = await find(run);
-      return await (called as { execute: Execute }).execute(input, options);
-    });
-  const { toModelOutput, needsApproval } = listed;
-  return {
-    ...listed,
-    execute,
-    ...(toModelOutput && {
-      toModelOutput: (result: Parameters<typeof toModelOutput>[0]) =>
-        (called.toModelOutput ?? toModelOutput)(result),
-    }),
-    ...(typeof needsApproval === "function" && {
-      needsApproval: async (...call: Parameters<typeof needsApproval>) =>
-        await lend(async (run) => {
-          // A server that is down is the call's affair.
-          const current = (await find(run).catch(() => listed)).needsApproval;
-          return await (typeof current === "function" ? current : needsApproval)(...call);
-        }),
-    }),
-  } as Tool;
 }

@@ -76,8 +76,8 @@ export async function createNestedRun(
     around: outer,
   });
   owned.forEach(lifetime.own);
-  const { waiting, now } = around;
-  return { declared, principal, step, connections, lifetime, hasOwner: true, waiting, now };
+  const { waiting, face, now } = around;
+  return { declared, principal, step, connections, lifetime, hasOwner: true, waiting, face, now };
 }
 
 /** Opens a session that lasts under a name, or a shared one. */

@@ -19,6 +19,7 @@ import type { ConnectionRun } from "./connection-run.ts";
 import { createRunScope } from "./create-run-scope.ts";
 import { connect, isolate } from "./open-connections.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
+import type { ToolFace } from "./tool-face.ts";
 
 /** The parts that all runs of one provider share. */
 export interface RunFactory {
@@ -30,6 +31,8 @@ export interface RunFactory {
   readonly track: Track;
   /** How long the end of a run may take, in milliseconds. */
   readonly closeTimeoutMs: number;
+  /** What a framework's package makes of the runs. @default nothing */
+  readonly face?: ToolFace | undefined;
 }
 
 export interface StepRunOptions {
@@ -118,7 +121,7 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
       namedSlots: named,
       namedConnections,
     },
-    { declared, principal, step, connections, lifetime, hasOwner, waiting, now: factory.now },
+    { ...factory, declared, principal, step, connections, lifetime, hasOwner, waiting },
   ).run;
 }
 

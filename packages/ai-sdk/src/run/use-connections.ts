@@ -1,23 +1,17 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
-import type { ToolSet } from "ai";
-import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { connectionUnavailable, emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { connectionTools } from "../tools/connection-tools.ts";
-import { type ConnectionSet, mergeTools } from "../tools/same-names.ts";
-import type { OnSession } from "../waiting/resume-messages.ts";
+import type { OnSession } from "../waiting/create-run-waiting.ts";
 import type { StoredCalls } from "../waiting/stored-calls.ts";
-import { standInTool } from "../tools/stand-in-tool.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
-import { toolsSchema } from "./run-options.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 
 /** The parts of a run that this project needs beyond its interface. */
-interface RunInternals {
+export interface RunInternals {
   /**
    * Finds a connection for a use.
    *
@@ -43,7 +37,7 @@ interface RunInternals {
   readonly emit: (event: ConnectionEvent) => void;
   /** The run's waiting calls; `undefined` where no call can wait. */
   readonly stored: StoredCalls | undefined;
-  /** Lists all tools, for the first `tools()` of the step. */
+  /** Lists all tools, for the first `tools()` of the step. Without a face it connects what the step needs. */
   readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
 }
 
@@ -79,9 +73,7 @@ export function onSessionIn(around: Pick<RunScope, "nest">): OnSession {
   };
 }
 
-type ToolsOptions = Parameters<ConnectionRun["tools"]>[0];
-
-/** Finds the connections of a run, notes their uses, and lists their tools. */
+/** Finds the connections of a run, and notes their uses. */
 export function useConnections(connections: readonly LiveConnection[], lifetime: RunLifetime) {
   const { signal } = lifetime;
   const allNames = connections.map(({ name }) => name);
@@ -126,35 +118,16 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     return (await Promise.all(results)).flat();
   };
 
-  /** A step may begin with a listing, which the first `tools()` then returns. */
-  let first: ToolSet | undefined;
-  const list = async (options: ToolsOptions = {}): Promise<ToolSet> => {
-    const { connections: names = allNames, onUnavailable = "omit" } = checkOptions(
-      toolsSchema,
-      options,
-    );
-    const own = [...new Set(names)];
-    const sets = await collect(own, listTools, onUnavailable, standIn);
-    return mergeTools(sets, { onUnavailable, emit });
-  };
-  // Its declaration has to be one for AI SDK 6, too.
-  const tools = async (options?: ToolsOptions): Promise<ToolSet> => {
-    const begun = options === undefined ? first : undefined;
-    if (begun === undefined) return await list(options);
-    lifetime.throwIfOver();
-    first = undefined;
-    return begun;
-  };
-  const begin: RunInternals["begin"] = async (onUnavailable) => {
-    first = await list({ onUnavailable });
+  /** Connects those that a step needs. */
+  const connect: RunInternals["begin"] = async (onUnavailable = "omit") => {
+    const isNeeded = (each: LiveConnection) => onUnavailable === "throw" || isRequired(each);
+    const needed = connections.filter(isNeeded).map(({ name }) => name);
+    await collect(needed, async (connection) => await connection.client(), onUnavailable);
   };
   return {
     /** Finds a connection for a use without its client. */
     lookUp,
-    tools,
-    /** Has the tools listed anew. */
-    forgetFirst: () => void (first = undefined),
-    internals: { find, collect, emit, begin },
+    ...{ find, collect, emit, connect },
   };
 }
 
@@ -198,13 +171,4 @@ async function askRequired(connection: LiveConnection): Promise<void> {
     answered.delete(connection);
     throw connection.restoreError(error);
   }
-}
-
-async function listTools(connection: LiveConnection): Promise<ConnectionSet> {
-  return { connection: connection.name, tools: await connectionTools(connection) };
-}
-
-async function standIn(connection: LiveConnection, startUrl: string | undefined) {
-  const tools = await standInTool(connection, startUrl);
-  return { connection: connection.name, tools, isDown: true };
 }

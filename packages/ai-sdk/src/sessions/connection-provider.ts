@@ -112,7 +112,10 @@ export interface StateRunResult<T, SESSION> {
 }
 
 /** Builds a step's run from state, and writes the changes back into it. */
-export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
+export interface ConnectionProvider<
+  CONNECTIONS extends Connections = Connections,
+  RUN = ConnectionRun<CONNECTIONS>,
+> {
   /**
    * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
    * closes the clients, after success and after failure. A run lasts as long as the stream that `step`
@@ -129,7 +132,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    */
   run<T, SESSION extends { state?: unknown }>(
     options: StateRunOptions<SESSION>,
-    step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
+    step: (run: RUN) => T | PromiseLike<T>,
   ): Promise<StateRunResult<T, SESSION>>;
   /**
    * Seeds one slot per stateful connection. Sends nothing.
@@ -138,17 +141,14 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; `STATE_INVALID` for an entry that
    *   a later release wrote
    */
-  create(options: StepOptions & { readonly state?: unknown }): ConnectionRun<CONNECTIONS>;
+  create(options: StepOptions & { readonly state?: unknown }): RUN;
   /**
    * Returns the agent session with the run's changed slots in its state. Works before and after
    * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the same object.
    *
    * @throws {TypeError} for a run that `create` of this provider did not make
    */
-  commit<SESSION extends { state?: unknown }>(
-    run: ConnectionRun<CONNECTIONS>,
-    session: SESSION,
-  ): SESSION;
+  commit<SESSION extends { state?: unknown }>(run: RUN, session: SESSION): SESSION;
   /**
    * Ends one principal's MCP sessions in the agent session's state, on their servers, with one DELETE
    * each, all at once. Returns the agent session without the ended sessions. If one could not be ended, the next step,

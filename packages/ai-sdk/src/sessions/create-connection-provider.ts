@@ -3,6 +3,8 @@ import { checkOptions } from "../base/check-options.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import { isStreamed } from "../run/read-to-end.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
+import type { ToolFace } from "../run/tool-face.ts";
 import { runInternalsOf } from "../run/use-connections.ts";
 import { createRunOnSlots } from "./open-session.ts";
 import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
@@ -32,22 +34,22 @@ import { allInternals, createInternals, type ProviderInternals } from "./provide
 /**
  * Creates the provider of an application's connections. Call it once, at start.
  *
- * @example
- * const provider = createConnectionProvider({ connections });
- * const { result, session } = await provider.run({ session: loaded, principal }, async (run) =>
- *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
- *
+ * @param face what a framework's package makes of the runs
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the connection and the field
  */
-export function createConnectionProvider<CONNECTIONS extends Connections>(
+export function createConnectionProvider<
+  CONNECTIONS extends Connections,
+  RUN extends ConnectionRun<any> = ConnectionRun<CONNECTIONS>,
+>(
   options: ConnectionProviderOptions<CONNECTIONS>,
-): ConnectionProvider<CONNECTIONS> {
+  face?: ToolFace,
+): ConnectionProvider<CONNECTIONS, RUN> {
   const { autoSession, connections, claim } = checkOptions(providerSchema, options);
-  const internals = createInternals(options);
+  const internals = createInternals(options, face);
   if (claim === undefined && typeof connections !== "function") refusePausing(connections);
   if (autoSession) startUnkeptSession(internals, autoSession);
 
-  const provider: ConnectionProvider<CONNECTIONS> = {
+  const provider: ConnectionProvider<CONNECTIONS, any> = {
     ...createStateRuns(internals),
     ...carriedWaitingOf(internals),
     ...createCarriedManagement(internals),
@@ -173,7 +175,7 @@ function createStateRuns<CONNECTIONS extends Connections>(
 
 /** The implicit run of a script, with sessions that end with it. */
 function startUnkeptSession(
-  { declaredFor, createUnkept, emit, work }: ProviderInternals<any>,
+  { declaredFor, createUnkept, emit, face, work }: ProviderInternals<any>,
   options: AutoSessionOptions,
 ): void {
   const { principal } = options;
@@ -183,7 +185,6 @@ function startUnkeptSession(
       const run = createUnkept(principal, successor);
       return { run, close: () => run.dispose() };
     },
-    emit,
-    tracks: [work.track],
+    ...{ emit, face, tracks: [work.track] },
   });
 }

@@ -11,29 +11,31 @@ import { beginRun, openSession, runStep } from "./open-session.ts";
 import { adminOf, type Management, managementOf, storedWaitingOf } from "./uses-outside-step.ts";
 import { type SessionsContext, sessionsContexts } from "./sessions-context.ts";
 import { checkSessionId, leastIdleMs } from "../records/slot-record.ts";
+import type { ConnectionRun } from "../run/connection-run.ts";
+import type { ToolFace } from "../run/tool-face.ts";
 import { startAutoSession } from "../run/auto-session.ts";
 import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 
 /**
  * Creates the sessions of an agent, kept in a store. Call it once, at start.
  *
- * @example
- * const sessions = createDurableSessions({ connections, store });
- * await sessions.run(chatId, { principal }, async (run) =>
- *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
- *
+ * @param face what a framework's package makes of the runs; with a `provider` its own
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
-export function createDurableSessions<CONNECTIONS extends Connections>(
+export function createDurableSessions<
+  CONNECTIONS extends Connections,
+  RUN extends ConnectionRun<any> = ConnectionRun<CONNECTIONS>,
+>(
   options: DurableSessionsOptions<CONNECTIONS>,
-): DurableSessions<CONNECTIONS> {
+  face?: ToolFace,
+): DurableSessions<CONNECTIONS, RUN> {
   const checked = checkOptions(durableSessionsSchema, options);
-  const { context, own } = createSessionsContext(checked);
+  const { context, own } = createSessionsContext(checked, face);
   const { work } = context;
   const { autoSession } = options;
   const management = managementOf(context);
 
-  const sessions: DurableSessions<CONNECTIONS> = {
+  const sessions: DurableSessions<CONNECTIONS, any> = {
     open: async (sessionId, use) =>
       await openSession(context, sessionId, checkOptions(useSchema, use)),
     async run(sessionId, use, step) {
@@ -54,7 +56,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
-function createSessionsContext(options: DurableSessionsOptions<any>) {
+function createSessionsContext(options: DurableSessionsOptions<any>, face: ToolFace | undefined) {
   const { store, agent, share = false, touchIntervalMs = 60_000, onEvent } = options;
   const { clockSkewMs = 15 * touchIntervalMs, storeTimeoutMs = 15_000 } = options;
   if (agent !== undefined && share) {
@@ -63,7 +65,7 @@ function createSessionsContext(options: DurableSessionsOptions<any>) {
       "cannot be combined with share: shared sessions belong to no agent",
     );
   }
-  const own = createOwn(options);
+  const own = createOwn(options, face);
   const provider = own ?? internalsOf(options.provider);
   const { now } = provider;
   const context: SessionsContext = {
@@ -81,11 +83,15 @@ function createSessionsContext(options: DurableSessionsOptions<any>) {
   return { context, own };
 }
 
-function createOwn(options: DurableSessionsOptions<any>): ProviderInternals<any> | undefined {
+function createOwn(
+  options: DurableSessionsOptions<any>,
+  face: ToolFace | undefined,
+): ProviderInternals<any> | undefined {
   const { provider, connections, pool, telemetry, closeTimeoutMs, onEvent, now } = options;
   if (provider === undefined) {
     if (connections !== undefined) {
-      return createInternals({ connections, pool, telemetry, closeTimeoutMs, onEvent, now });
+      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
+      return createInternals(own, face);
     }
     throw invalidOption("connections", "is missing: give the connections, or a provider");
   }
@@ -119,7 +125,7 @@ function startStoredAutoSession(
       const { run, close } = await beginRun(context, sessionId, { principal }, successor);
       return { run, close };
     },
-    emit: tell,
+    ...{ emit: tell, face: provider.face },
     tracks: [provider.work.track, work.track],
   });
   const whileClosed =

@@ -26,23 +26,12 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
        */
       readonly ephemeral: true;
       /** The provider of its connections. */
-      readonly provider: ConnectionProvider<CONNECTIONS>;
+      readonly provider: ConnectionProvider<CONNECTIONS, any>;
       /** On whose behalf. Required if a connection is stateful (`PRINCIPAL_REQUIRED`). */
       readonly principal?: Principal | undefined;
     };
 
-/**
- * Returns the run around the calling code, however deep below `run.enter`,
- * `sessions.run`, a durable agent or `withConnections` the code is.
- *
- * @example
- * const saveNote = tool({
- *   inputSchema: z.object({ text: z.string() }),
- *   execute: ({ text }) => currentConnections().call("notes", "add_note", { text }),
- * });
- *
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless there is an `autoSession`
- */
+/** Returns the run around the calling code. @throws {McpSessionError} `RUN_REQUIRED` outside of a run */
 export function currentConnections<CONNECTIONS extends Connections = Connections>(
   options: CurrentConnectionsOptions<CONNECTIONS> = {},
 ): ConnectionRun<CONNECTIONS> {
@@ -78,20 +67,9 @@ export interface WithConnectionsOptions {
 }
 
 /**
- * Runs `use` in a nested run, inside the run around the calling code. It is for sub-agents that share some
- * sessions and not others.
+ * Runs `use` in a nested run, inside the run around the calling code.
  *
- * @example
- * await Promise.all([
- *   withConnections({ browser: "isolate" }, () => researcher.generate({ prompt })),
- *   withConnections({ browser: "isolate" }, () => buyer.generate({ prompt })),
- * ]);
- *
- * @param modes by connection; all others are inherited
- * @returns what `use` returned, after the isolated sessions were ended
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless there is an `autoSession`.
- *   `CONNECTION_INVALID` for an unknown connection or mode, and for one inherited under another
- *   principal. `CONNECTION_UNAVAILABLE` when the run around is over
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, `CONNECTION_INVALID`, `CONNECTION_UNAVAILABLE`
  */
 export async function withConnections<T, CONNECTIONS extends Connections = Connections>(
   modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
@@ -114,7 +92,7 @@ function createEphemeralRun<CONNECTIONS extends Connections>({
   CurrentConnectionsOptions<CONNECTIONS>,
   { ephemeral: true }
 >): ConnectionRun<CONNECTIONS> {
-  const { createUnkept, declaredFor } = internalsOf<CONNECTIONS>(provider);
+  const { createUnkept, declaredFor, face } = internalsOf<CONNECTIONS>(provider);
   const lend = async <T>(use: (run: ConnectionRun) => Promise<T>): Promise<T> => {
     const run = createUnkept(principal);
     try {
@@ -125,11 +103,12 @@ function createEphemeralRun<CONNECTIONS extends Connections>({
   };
   // At once, so that the caller learns what is wrong with the connections or the principal.
   createUnkept(principal);
-  return createLentRun(lend, () => declaredFor(principal), {
+  const own = {
     client: async () => refuse("client"),
     fetch: () => refuse("fetch"),
     dispose: async () => undefined,
-  }) as ConnectionRun<any>;
+  };
+  return createLentRun(lend, () => declaredFor(principal), own, face) as ConnectionRun<any>;
 }
 
 function refuse(method: string): never {

@@ -75,7 +75,7 @@ type OwnProvider<CONNECTIONS extends Connections> = Pick<
 /** A provider that other code uses too, from `createConnectionProvider`. */
 type GivenProvider<CONNECTIONS extends Connections> = {
   [OPTION in keyof OwnProvider<CONNECTIONS> | "now"]?: undefined;
-} & { provider: ConnectionProvider<CONNECTIONS> };
+} & { provider: ConnectionProvider<CONNECTIONS, any> };
 
 /** The connections, or a provider that has them, and the options for keeping their sessions. */
 export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions & {
@@ -105,7 +105,10 @@ export interface SessionUse extends UnavailableOptions {
  * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
  * rejects with `STORE_FAILED` if the store fails.
  */
-export interface DurableSessions<CONNECTIONS extends Connections = Connections> {
+export interface DurableSessions<
+  CONNECTIONS extends Connections = Connections,
+  RUN = ConnectionRun<CONNECTIONS>,
+> {
   /**
    * Loads the agent session's MCP sessions of one principal and connects their tools. A new session is
    * saved before any call. If several processes make one at once, all use the one that was saved first.
@@ -115,7 +118,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    *   `CONNECTION_UNAVAILABLE`, or the code that says why, if a required connection is down, or any one
    *   with `onUnavailable: "throw"`; the signal's reason if it is aborted
    */
-  open(sessionId: string, use: SessionUse): Promise<OpenRun<CONNECTIONS>>;
+  open(sessionId: string, use: SessionUse): Promise<OpenRun<RUN>>;
   /**
    * Opens, runs, and closes after success and after failure. A run lasts as long as the stream that `step`
    * returns: a result of `streamText`, a `Response` or a `ReadableStream`. The stream is read to its end
@@ -124,11 +127,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * @returns the result of `step`, even if the store failed afterwards (event `store-failed`); a stream at
    *   once, and instead of a `ReadableStream` another one to read
    */
-  run<T>(
-    sessionId: string,
-    use: SessionUse,
-    step: (run: ConnectionRun<CONNECTIONS>) => T | PromiseLike<T>,
-  ): Promise<T>;
+  run<T>(sessionId: string, use: SessionUse, step: (run: RUN) => T | PromiseLike<T>): Promise<T>;
   /**
    * First the connections whose user has to sign in (`auth.authorizationFor`): they have no `id`. Then the agent
    * session's calls that wait, for answers, a sign-in or their server, or are being answered, in the order in which

@@ -1,19 +1,16 @@
-import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import { readToEnd, type Streamed } from "../run/read-to-end.ts";
 
 /**
- * A run that its holder closes: one step's hold on an agent session. It ends when its holder and all attached
- * streams have let go.
+ * What the holder of a run has beside it: one step's hold on an agent session. The run ends when its holder and all
+ * attached streams have let go.
  *
  * @example
  * await using run = await sessions.open(chatId, { principal });
  * const result = streamText({ model, tools: await run.tools(), messages });
  * return run.attach(result).toUIMessageStreamResponse();
  */
-export interface OpenRun<
-  CONNECTIONS extends Connections = Connections,
-> extends ConnectionRun<CONNECTIONS> {
+export interface RunHold extends AsyncDisposable {
   /** The agent session's id, as given to `open`. */
   readonly sessionId: string;
   /**
@@ -39,13 +36,16 @@ export interface OpenRun<
   readonly closed: Promise<void>;
 }
 
+/** A run that its holder closes. */
+export type OpenRun<RUN> = RUN & RunHold;
+
 /** @param close closes the clients and writes the changes; does not reject */
-export function createOpenRun<CONNECTIONS extends Connections>(
+export function createOpenRun<RUN extends ConnectionRun<any>>(
   sessionId: string,
-  run: ConnectionRun<CONNECTIONS>,
+  run: RUN,
   abortSignal: AbortSignal | undefined,
   close: () => Promise<void>,
-): OpenRun<CONNECTIONS> {
+): OpenRun<RUN> {
   const closed = Promise.withResolvers<void>();
   let isOwn = true;
   let holds = 1;
@@ -54,7 +54,7 @@ export function createOpenRun<CONNECTIONS extends Connections>(
     if (holds === 0) closed.resolve(close());
   };
 
-  const open: OpenRun<CONNECTIONS> = {
+  const open: OpenRun<RUN> = {
     ...run,
     sessionId,
     closed: closed.promise,

@@ -28,13 +28,13 @@ export async function openSession(
   context: SessionsContext,
   sessionId: string,
   { onUnavailable, ...given }: SessionUse,
-): Promise<OpenRun<any>> {
+): Promise<OpenRun<ConnectionRun<any>>> {
   const { abortSignal } = given;
   const use = { ...given, listsTools: true };
   const { run, close } = await beginRun(context, sessionId, use);
   try {
     await runInternalsOf(run)(({ begin }) => begin(onUnavailable));
-    return createOpenRun<any>(sessionId, run, abortSignal, close);
+    return createOpenRun(sessionId, run, abortSignal, close);
   } catch (error) {
     await close();
     throw error;
@@ -133,7 +133,7 @@ async function loadSlots(
 
 /** Runs a step in an open run, and closes it after success and after failure. */
 export async function runStep<T>(
-  open: OpenRun<any>,
+  open: OpenRun<ConnectionRun<any>>,
   abortSignal: AbortSignal | undefined,
   step: (run: ConnectionRun<any>) => T | PromiseLike<T>,
 ): Promise<T> {

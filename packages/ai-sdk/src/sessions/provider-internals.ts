@@ -8,6 +8,7 @@ import { createStepEvents } from "../events/step-events.ts";
 import { createProcessPool } from "../run/process-pool.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import { createStepRun, type StepRunOptions } from "../run/step-run.ts";
+import type { ToolFace } from "../run/tool-face.ts";
 import type { Successor } from "../run/auto-session.ts";
 import { noNamedSlots } from "../slots/named-slots.ts";
 import { checkConnections } from "./check-connections.ts";
@@ -20,6 +21,7 @@ export type ProviderInternals<CONNECTIONS extends Connections> = ReturnType<
 /** The common parts of a provider, and of durable sessions on it. */
 export function createInternals<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
+  face: ToolFace | undefined,
 ) {
   const { connections, onEvent, telemetry, now = Date.now } = options;
   const { closeTimeoutMs = 10_000 } = options;
@@ -35,7 +37,7 @@ export function createInternals<CONNECTIONS extends Connections>(
   };
   const createRun = (step: StepRunOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const factory = { declaredFor, telemetry, now, track, closeTimeoutMs };
+    const factory = { declaredFor, telemetry, now, track, closeTimeoutMs, face };
     const run = createStepRun(factory, step);
     return run as ConnectionRun<any> as ConnectionRun<CONNECTIONS>;
   };
@@ -46,6 +48,7 @@ export function createInternals<CONNECTIONS extends Connections>(
     createRun,
     /** Allows the legs of waiting calls in a state. */
     claim: options.claim,
+    face,
     closeTimeoutMs,
     /**
      * A run without an agent session: nothing of it is kept.

@@ -20,7 +20,7 @@ import { answer, on } from "../../test/notebook-server.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
-import { isWaiting, stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
+import { isWaiting, stopWhenWaiting } from "../messages/stop-when-waiting.ts";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-options.ts";
 
 const look = (item: string) => ({ tool: "work__look", input: { item } });

@@ -14,7 +14,7 @@ import {
   defineMcpClientConnection,
   type McpClientConnectionOptions,
 } from "../index.ts";
-import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
+import { stopWhenWaiting } from "../messages/stop-when-waiting.ts";
 
 type Ai = (typeof majors)[number]["ai"];
 

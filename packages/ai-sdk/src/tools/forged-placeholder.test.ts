@@ -12,7 +12,7 @@ import {
   defineMcpClientConnection,
   type McpClientConnectionOptions,
 } from "../index.ts";
-import { stopWhenWaiting } from "../waiting/stop-when-waiting.ts";
+import { stopWhenWaiting } from "../messages/stop-when-waiting.ts";
 
 test("a server of a connection that does not pause ends no loop with a waiting call that it made up", async () => {
   const { url } = await startNotebookServer({

@@ -1,18 +1,36 @@
-import type { ToolSet } from "ai";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { RepeatedCalls } from "./repeats.ts";
-import type { OnSession } from "./resume-messages.ts";
 import { createWaitingUses, type RunWaiting, type WaitingParts } from "./run-waiting.ts";
-import { loadWaiting } from "./stored-calls.ts";
+import { loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
+
+/** What a resumption of messages needs of its run. */
+export interface ResumeParts {
+  readonly stored: StoredCalls | undefined;
+  readonly connections: readonly LiveConnection[];
+  readonly repeats: RepeatedCalls;
+  /** A connection for a use; `undefined` for one that is not the run's. */
+  readonly findOpen: (name: string) => LiveConnection | undefined;
+  readonly onSession: OnSession;
+  readonly signal: AbortSignal;
+}
+
+/** Calls `use` with a connection on its named or shared session. */
+export type OnSession = <T>(
+  connection: string,
+  session: KeptAs,
+  use: (found: LiveConnection) => Promise<T>,
+) => Promise<T>;
 
 interface RunUses {
   /** Finds a connection for a use. */
   readonly find: (name: string) => LiveConnection;
   readonly onSession: OnSession;
-  /** Gives tools for an agent of the run. */
-  readonly bind: <TOOLS extends ToolSet>(tools: TOOLS) => Promise<TOOLS>;
+  /** Has messages go on with the results of calls. @default nobody can */
+  readonly resume?:
+    | ((of: ResumeParts, messages: readonly unknown[], options: any) => Promise<object>)
+    | undefined;
 }
 
 export function createRunWaiting(
@@ -25,7 +43,7 @@ export function createRunWaiting(
     readonly step: StepTime;
     readonly waiting?: WaitingSource | undefined;
   },
-  { find, onSession, bind }: RunUses,
+  { find, onSession, resume }: RunUses,
 ) {
   const own = (name: string) => connections.find((each) => each.name === name);
   const findOpen = (name: string) => own(name) && find(name);
@@ -36,17 +54,17 @@ export function createRunWaiting(
     emit: (name, event) => own(name)?.emit({ ...event, connection: name }),
   });
   const repeats: RepeatedCalls = {};
+  const of = { stored, connections, repeats, findOpen, onSession, signal: step.signal };
   const waiting: RunWaiting = {
     ...uses,
+    ...(resume && {
+      resume: async (messages: readonly unknown[], options: object) =>
+        await resume(of, messages, options),
+    }),
     async find(id) {
       const { answered } = await loadWaiting();
       const found = await stored?.read(id);
       return found && answered(found.call);
-    },
-    async resume(messages, options) {
-      const { resumeMessages } = await import("./resume-messages.ts");
-      const of = { stored, connections, repeats, findOpen, onSession, bind, signal: step.signal };
-      return await resumeMessages(of, messages, options);
     },
   };
   return { waiting, stored, repeats };

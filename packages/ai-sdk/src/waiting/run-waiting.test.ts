@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { type AnswerLeg, startAskingServer, yes } from "../../test/asking-server.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
-import { waitingModelOutput } from "../tools/model-output.ts";
+import { waitingModelOutput } from "../tool-set/model-output.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 

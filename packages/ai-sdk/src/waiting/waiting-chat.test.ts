@@ -2,12 +2,12 @@ import type { ChatState, UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, test } from "vitest";
 import { majors, shopTools } from "../../test/waiting-tool.ts";
 import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
-import { fillIn, type FilledIn } from "./placeholders.ts";
-import { findPlaceholders } from "./placeholders.ts";
-import { resumedChunks } from "./ui-chunks.ts";
-import { tellSilentStep } from "./ui-chunks.ts";
+import { fillIn, type FilledIn } from "../messages/placeholders.ts";
+import { findPlaceholders } from "../messages/placeholders.ts";
+import { resumedChunks } from "../messages/ui-chunks.ts";
+import { tellSilentStep } from "../messages/ui-chunks.ts";
 import { waitingCallOf } from "@durable-mcp/core/internal";
-import { stopWhenWaiting } from "./stop-when-waiting.ts";
+import { stopWhenWaiting } from "../messages/stop-when-waiting.ts";
 
 type Ai = (typeof majors)[number]["ai"];
 

@@ -2,12 +2,12 @@ import type { Tool, ToolSet } from "ai";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
-import { enterScope, type RunScope } from "./run-scope.ts";
-import { runInternalsOf } from "./use-connections.ts";
+import { enterScope, type RunScope } from "../run/run-scope.ts";
+import { runInternalsOf } from "../run/use-connections.ts";
 import { sayThatTheyWait } from "../tools/tool-call-scope.ts";
-import { acceptWaiting, plainModelOutput, waitingModelOutput } from "../tools/model-output.ts";
+import { acceptWaiting, plainModelOutput, waitingModelOutput } from "../tool-set/model-output.ts";
 import type { StoredCalls } from "../waiting/stored-calls.ts";
-import { keepAgents } from "../waiting/sub-agents.ts";
+import { keepAgents } from "./sub-agents.ts";
 
 type Execute = (input: unknown, use: { readonly toolCallId: string }) => unknown;
 

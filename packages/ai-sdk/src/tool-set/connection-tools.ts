@@ -12,13 +12,19 @@ import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
 import { reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { runOver } from "../events/connection-error.ts";
-import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
-import { offeredTools } from "./offered-tools.ts";
+import { boundedCall, ownResult, progressObserver } from "../tools/call-tool.ts";
+import { offeredTools } from "../tools/offered-tools.ts";
 import { modelSchema } from "./model-schema.ts";
 import { acceptWaiting, toldOutput } from "./model-output.ts";
-import { createToolApproval, whileAllowed } from "./tool-approval.ts";
-import { around, followToolCalls, markWaiting, pathAround, waitBelow } from "./tool-call-scope.ts";
-import { plainToolName, toolName } from "./tool-name.ts";
+import { createToolApproval, whileAllowed } from "../tools/tool-approval.ts";
+import {
+  around,
+  followToolCalls,
+  markWaiting,
+  pathAround,
+  waitBelow,
+} from "../tools/tool-call-scope.ts";
+import { plainToolName, toolName } from "../tools/tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {

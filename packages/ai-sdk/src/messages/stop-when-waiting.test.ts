@@ -10,7 +10,7 @@ import {
 } from "ai";
 import { z } from "zod";
 import { majors, shopTools, waitingResult } from "../../test/waiting-tool.ts";
-import { waitingModelOutput } from "../tools/model-output.ts";
+import { waitingModelOutput } from "../tool-set/model-output.ts";
 import { tellSilentStep } from "./ui-chunks.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 

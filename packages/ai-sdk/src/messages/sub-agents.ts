@@ -14,9 +14,9 @@ import {
   type ToolCallScope,
   waitIn,
 } from "../tools/tool-call-scope.ts";
-import type { RepeatedCalls } from "./repeats.ts";
+import type { RepeatedCalls } from "../waiting/repeats.ts";
 import { findPlaceholders } from "./placeholders.ts";
-import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
+import { loadWaiting, type StoredCalls, unlessOver } from "../waiting/stored-calls.ts";
 
 /** A call of one of the application's tools, in a run. */
 interface OwnToolCall extends AgentToolCall {

@@ -1,7 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { FlexibleSchema, Tool } from "ai";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { withoutProvided } from "./provided-arguments.ts";
+import { withoutProvided } from "../tools/provided-arguments.ts";
 
 /**
  * The schema of a tool's input for the model, of a tool that `@ai-sdk/mcp` made.

@@ -3,42 +3,26 @@ import type { ToolSet } from "ai";
 import { checkOptions, optionalOptions, someObject } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { ownField } from "../base/own-field.ts";
-import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
-import { replayOf } from "../tools/connection-tools.ts";
+import { replayOf } from "../tool-set/connection-tools.ts";
 import { currentToolCall } from "../tools/tool-call-scope.ts";
 import { findResults, placesIn } from "./find-results.ts";
 import { fillIn, lastSpeaker } from "./placeholders.ts";
-import { joinRepeats, landingText, type RepeatedCalls } from "./repeats.ts";
+import type { RunScope } from "../run/run-scope.ts";
+import type { ResumeParts } from "../waiting/create-run-waiting.ts";
+import { joinRepeats, landingText } from "../waiting/repeats.ts";
+import { bindTools } from "./bind-tools.ts";
 import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
-import { isParked, resumeParked } from "./resume-parked.ts";
+import { isParked, resumeParked } from "../waiting/resume-parked.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
-import { isOpen, type StoredCalls, unlessOver } from "./stored-calls.ts";
+import { isOpen, unlessOver } from "../waiting/stored-calls.ts";
 import { isAgentCall, resumeAgentCall } from "./resume-agent-call.ts";
 
 const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
 
-/** What a resumption needs of its run. */
-interface ResumeParts {
-  readonly stored: StoredCalls | undefined;
-  readonly connections: readonly LiveConnection[];
-  readonly repeats: RepeatedCalls;
-  /** A connection for a use; `undefined` for one that is not the run's. */
-  readonly findOpen: (name: string) => LiveConnection | undefined;
-  readonly onSession: OnSession;
-  readonly bind: <TOOLS extends ToolSet>(tools: TOOLS) => Promise<TOOLS>;
-  readonly signal: AbortSignal;
-}
-
-/** Calls `use` with a connection on its named or shared session. */
-export type OnSession = <T>(
-  connection: string,
-  session: KeptAs,
-  use: (found: LiveConnection) => Promise<T>,
-) => Promise<T>;
-
 /** `resume` of a run's waiting calls. */
 export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
-  { stored, connections, repeats, findOpen, onSession, bind, signal }: ResumeParts,
+  { stored, connections, repeats, findOpen, onSession, signal }: ResumeParts,
+  scope: RunScope,
   messages: readonly MESSAGE[],
   options: { readonly tools: TOOLS; readonly whileWaiting?: WhileWaiting | undefined },
 ): Promise<ResumedMessages<MESSAGE, TOOLS>> {
@@ -85,7 +69,7 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
   const isOfPage = Array.isArray(ownField(resumed.messages.at(-1), "parts"));
   return {
     ...resumed,
-    tools: await bind(tools),
+    tools: bindTools(scope, tools),
     messages: isOfPage ? resumed.messages : [...resumed.messages, ...(landing as never[])],
     landing,
     goesOn: stillWaiting.length === 0 || (mode !== "hold" && (hasWritten || isLanding)),

@@ -5,7 +5,7 @@ import {
   waitingIn,
   type WaitingMark,
   waitsForServer,
-} from "../tools/model-output.ts";
+} from "../tool-set/model-output.ts";
 
 /** A place in the messages where a call's result is missing, because the call waits. */
 export interface Placeholder {

@@ -12,7 +12,7 @@ import {
   loadWaiting,
   type StoredCalls,
   unlessOver,
-} from "./stored-calls.ts";
+} from "../waiting/stored-calls.ts";
 import { type OwnScope, startIn, whatWaits, withdrawAll } from "./sub-agents.ts";
 
 type Execute = (...args: any[]) => unknown;

@@ -4,12 +4,21 @@ import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
 import { ownField } from "../base/own-field.ts";
-import { isOpen, type LoadedWaiting, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import {
+  isOpen,
+  type LoadedWaiting,
+  loadWaiting,
+  type StoredCalls,
+} from "../waiting/stored-calls.ts";
 import { agentNameOf } from "./sub-agents.ts";
-import { replayOf } from "../tools/connection-tools.ts";
+import { replayOf } from "../tool-set/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";
-import { contentModelOutput, plainModelOutput, waitingModelOutput } from "../tools/model-output.ts";
+import {
+  contentModelOutput,
+  plainModelOutput,
+  waitingModelOutput,
+} from "../tool-set/model-output.ts";
 
 /** The most calls that may have placeholders in messages. Each costs a read of the store. */
 const maxCalls = 1_000;

@@ -5,8 +5,8 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import type { Execute } from "./connection-tools.ts";
-import { describeStandIn, signInWords, standInName } from "./stand-in-words.ts";
-import { followToolCalls, pathAround, waitBelow, markWaiting } from "./tool-call-scope.ts";
+import { describeStandIn, signInWords, standInName } from "../tools/stand-in-words.ts";
+import { followToolCalls, pathAround, waitBelow, markWaiting } from "../tools/tool-call-scope.ts";
 
 /**
  * The one tool of a connection whose user has to sign in before its server lists the others. With it the model can say

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { majors, shopTools, waitingResult } from "../../test/waiting-tool.ts";
 import { fillIn, type FilledIn, findPlaceholders, type Placeholder } from "./placeholders.ts";
-import { waitingModelOutput } from "../tools/model-output.ts";
+import { waitingModelOutput } from "../tool-set/model-output.ts";
 
 const toolCall = (toolCallId: string, input: object) => ({
   role: "assistant",

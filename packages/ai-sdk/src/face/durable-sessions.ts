@@ -1,0 +1,61 @@
+import type { Connections } from "../connection/mcp-connection.ts";
+import type {
+  ConnectionProvider as ProviderOfAnyFace,
+  ConnectionProviderOptions,
+} from "../sessions/connection-provider.ts";
+import { createConnectionProvider as createProvider } from "../sessions/create-connection-provider.ts";
+import { createDurableSessions as createSessions } from "../sessions/create-durable-sessions.ts";
+import type {
+  DurableSessions as SessionsOfAnyFace,
+  DurableSessionsOptions,
+  SessionUse,
+} from "../sessions/durable-sessions.ts";
+import type { ConnectionRun, OpenRun } from "./connection-run.ts";
+import { aiSdkFace } from "./ai-sdk-face.ts";
+
+/** Builds a step's run from state, and writes the changes back into it. */
+export interface ConnectionProvider<
+  CONNECTIONS extends Connections = Connections,
+> extends ProviderOfAnyFace<CONNECTIONS, ConnectionRun<CONNECTIONS>> {}
+
+/**
+ * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
+ * rejects with `STORE_FAILED` if the store fails.
+ */
+export interface DurableSessions<
+  CONNECTIONS extends Connections = Connections,
+> extends SessionsOfAnyFace<CONNECTIONS, ConnectionRun<CONNECTIONS>> {
+  open(sessionId: string, use: SessionUse): Promise<OpenRun<CONNECTIONS>>;
+}
+
+/**
+ * Creates the provider of an application's connections. Call it once, at start.
+ *
+ * @example
+ * const provider = createConnectionProvider({ connections });
+ * const { result, session } = await provider.run({ session: loaded, principal }, async (run) =>
+ *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the connection and the field
+ */
+export function createConnectionProvider<CONNECTIONS extends Connections>(
+  options: ConnectionProviderOptions<CONNECTIONS>,
+): ConnectionProvider<CONNECTIONS> {
+  return createProvider(options, aiSdkFace);
+}
+
+/**
+ * Creates the sessions of an agent, kept in a store. Call it once, at start.
+ *
+ * @example
+ * const sessions = createDurableSessions({ connections, store });
+ * await sessions.run(chatId, { principal }, async (run) =>
+ *   generateText({ model, tools: await run.tools(), prompt, stopWhen: stepCountIs(10) }));
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ */
+export function createDurableSessions<CONNECTIONS extends Connections>(
+  options: DurableSessionsOptions<CONNECTIONS>,
+): DurableSessions<CONNECTIONS> {
+  return createSessions(options, aiSdkFace);
+}
