@@ -1,5 +1,7 @@
 // Imports go one way: no circle of files and none of folders in any package, type imports included.
 // Tests may import from any room.
+const aiSdkRooms = "^packages/ai-sdk/src/(client|tool-set|messages|face|agent|chat)/";
+
 export default {
   forbidden: [
     {
@@ -16,6 +18,13 @@ export default {
       scope: "folder",
       from: {},
       to: { circular: true },
+    },
+    {
+      name: "no-framework-in-the-centre",
+      comment: "What knows AI SDK is handed in, as an opener of clients or a face of runs.",
+      severity: "error",
+      from: { path: "^packages/ai-sdk/src/[\\w-]+/", pathNot: aiSdkRooms },
+      to: { path: aiSdkRooms },
     },
     {
       name: "no-unresolved-import",
