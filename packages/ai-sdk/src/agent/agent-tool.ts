@@ -20,7 +20,7 @@ import {
 } from "../run/run-scope.ts";
 import { beginAgent, currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
 import { loadWaiting } from "../waiting/stored-calls.ts";
-import { keepAgents, withAgentName } from "../messages/sub-agents.ts";
+import { keepAgents, withAgentName } from "../waiting/sub-agents.ts";
 import {
   answerIn,
   type Messages,

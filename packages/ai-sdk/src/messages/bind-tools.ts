@@ -7,7 +7,8 @@ import { runInternalsOf } from "../run/use-connections.ts";
 import { sayThatTheyWait } from "../tools/tool-call-scope.ts";
 import { acceptWaiting, plainModelOutput, waitingModelOutput } from "../tool-set/model-output.ts";
 import type { StoredCalls } from "../waiting/stored-calls.ts";
-import { keepAgents } from "./sub-agents.ts";
+import { keepAgents } from "../waiting/sub-agents.ts";
+import { idsIn } from "./placeholders.ts";
 
 type Execute = (input: unknown, use: { readonly toolCallId: string }) => unknown;
 
@@ -38,7 +39,7 @@ export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, to
 export function inRun(scope: RunScope | undefined) {
   const withStored = async <T>(use: (stored: StoredCalls | undefined) => Promise<T>) =>
     await (scope ? runInternalsOf(scope.run)(({ stored }) => use(stored)) : use(undefined));
-  return { withStored, repeats: scope?.repeats };
+  return { withStored, waitingIn: idsIn, repeats: scope?.repeats };
 }
 
 /** A tool of the application's whose result may be a placeholder. */

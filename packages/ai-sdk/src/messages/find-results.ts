@@ -10,7 +10,7 @@ import {
   loadWaiting,
   type StoredCalls,
 } from "../waiting/stored-calls.ts";
-import { agentNameOf } from "./sub-agents.ts";
+import { agentNameOf } from "../waiting/sub-agents.ts";
 import { replayOf } from "../tool-set/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";

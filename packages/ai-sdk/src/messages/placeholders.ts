@@ -35,6 +35,10 @@ export function findPlaceholders(messages: readonly unknown[]): Placeholder[] {
   return found;
 }
 
+/** The ids of the calls whose placeholders are in messages. */
+export const idsIn = (messages: readonly unknown[]): string[] =>
+  findPlaceholders(messages).map(({ id }) => id);
+
 type Part = Readonly<Record<string, unknown>>;
 
 /**

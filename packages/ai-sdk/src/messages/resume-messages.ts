@@ -6,7 +6,7 @@ import { ownField } from "../base/own-field.ts";
 import { replayOf } from "../tool-set/connection-tools.ts";
 import { currentToolCall } from "../tools/tool-call-scope.ts";
 import { findResults, placesIn } from "./find-results.ts";
-import { fillIn, lastSpeaker } from "./placeholders.ts";
+import { fillIn, idsIn, lastSpeaker } from "./placeholders.ts";
 import type { RunScope } from "../run/run-scope.ts";
 import type { ResumeParts } from "../waiting/create-run-waiting.ts";
 import { joinRepeats, landingText } from "../waiting/repeats.ts";
@@ -15,7 +15,7 @@ import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
 import { isParked, resumeParked } from "../waiting/resume-parked.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
 import { isOpen, unlessOver } from "../waiting/stored-calls.ts";
-import { isAgentCall, resumeAgentCall } from "./resume-agent-call.ts";
+import { isAgentCall, resumeAgentCall } from "../waiting/resume-agent-call.ts";
 
 const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
 
@@ -29,17 +29,23 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
   /** Fills in what is over. */
   const fill = async <EACH>(given: readonly EACH[]) => {
     const places = placesIn(given);
-    const { calls, filled } = await findResults(stored, tools, places, async (...[call, ...of]) => {
-      if (isAgentCall(call)) return await resumeAgentCall(stored!, call, ...of, signal);
-      if (!isParked(call.call)) return await stored!.look(call, signal);
-      const { connection: name, session } = call.call;
-      const own = findOpen(name);
-      const go = async (connection = own) =>
-        await resumeParked(stored!, connection, call, replayOf(of[1])?.tool);
-      const isElsewhere =
-        session && own && own.session !== "stateless" && !sameJson(session, own.keptAs);
-      return isElsewhere ? await onSession(name, session, go) : await go();
-    });
+    const { calls, filled } = await findResults(
+      stored,
+      tools,
+      places,
+      async (call, place, tool) => {
+        const again = { ...place, abortSignal: signal, waitingIn: idsIn };
+        if (isAgentCall(call)) return await resumeAgentCall(stored!, call, again, tool);
+        if (!isParked(call.call)) return await stored!.look(call, signal);
+        const { connection: name, session } = call.call;
+        const own = findOpen(name);
+        const go = async (connection = own) =>
+          await resumeParked(stored!, connection, call, replayOf(tool)?.tool);
+        const isElsewhere =
+          session && own && own.session !== "stateless" && !sameJson(session, own.keptAs);
+        return isElsewhere ? await onSession(name, session, go) : await go();
+      },
+    );
     const inOrder = filled.values();
     const isOver = (at: number) => filled[at] !== undefined && !filled[at].isOpen;
     return {

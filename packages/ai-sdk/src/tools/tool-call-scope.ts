@@ -8,6 +8,8 @@ type Messages = readonly Readonly<Record<string, unknown>>[];
 
 /** The agents that run in a tool call whose result can come in a later step. */
 export interface AgentsInTool {
+  /** The ids of the calls that wait in an agent's messages. */
+  readonly waitingIn: (messages: Messages) => readonly string[];
   /** The messages of those that began in an earlier step, in the order in which they began. */
   readonly histories: readonly Messages[];
   /** Those that began in this step, and their messages afterwards. */

@@ -14,12 +14,11 @@ import {
   type ToolCallScope,
   waitIn,
 } from "../tools/tool-call-scope.ts";
-import type { RepeatedCalls } from "../waiting/repeats.ts";
-import { findPlaceholders } from "./placeholders.ts";
-import { loadWaiting, type StoredCalls, unlessOver } from "../waiting/stored-calls.ts";
+import type { RepeatedCalls } from "./repeats.ts";
+import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 
 /** A call of one of the application's tools, in a run. */
-interface OwnToolCall extends AgentToolCall {
+interface OwnToolCall extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
   /** As the model gave it. */
   readonly input: unknown;
   /** Calls `use` with the waiting calls of the run; `undefined` where no call can wait. */
@@ -34,7 +33,7 @@ interface OwnToolCall extends AgentToolCall {
  * @throws {McpSessionError} `CONNECTION_INVALID` if a call waits in an agent whose messages are not kept
  */
 export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
-  const { toolCallId, input, withStored, repeats } = call;
+  const { toolCallId, input, withStored, repeats, waitingIn } = call;
   const outer = currentToolCall();
   // It is executed again, or it is a tool of `agentTool` among a durable agent's own.
   if (outer?.isStarting) return execute();
@@ -43,7 +42,7 @@ export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
   const { toolName } = above === outer ? call : outer!;
   const repeated = above ? undefined : repeats?.find?.({ toolName, toolCallId, input });
   if (repeated) return unlessRepeated(call, repeated, execute);
-  const agents: AgentsInTool = { histories: [], begun: [], waiting: [] };
+  const agents: AgentsInTool = { waitingIn, histories: [], begun: [], waiting: [] };
   const scope = { toolName, toolCallId, around: above, agents };
   const end: End = async () => {
     const waits = await whatWaits(scope);
@@ -137,7 +136,7 @@ export async function whatWaits({ toolName, agents }: OwnScope) {
       : await Promise.all(begun.map(async ({ messages = [] }) => [...(await messages)]));
   agents.isOver = true;
   if (waiting.length === 0) return undefined;
-  const places = new Set(findPlaceholders(all.flat()).map(({ id }) => id));
+  const places = new Set(agents.waitingIn(all.flat()));
   const lost = waiting.find(({ call }) => !places.has(call.id));
   if (lost !== undefined) throw notWrapped({ toolName }, lost.call);
   // Those that the application keeps are not kept twice.

@@ -2,20 +2,24 @@
 
 import { invalid } from "@durable-mcp/core/internal";
 import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
-import type { ToolSet } from "ai";
+import type { AgentToolCall } from "@durable-mcp/core/waiting";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import { type AgentsInTool, currentToolCall, enterToolCall } from "../tools/tool-call-scope.ts";
-import type { Placeholder } from "./placeholders.ts";
 import {
   isOpen,
   isStoreFailure,
   loadWaiting,
   type StoredCalls,
   unlessOver,
-} from "../waiting/stored-calls.ts";
+} from "./stored-calls.ts";
 import { type OwnScope, startIn, whatWaits, withdrawAll } from "./sub-agents.ts";
 
-type Execute = (...args: any[]) => unknown;
+/** Where a tool is executed again. */
+interface CallAgain extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
+  /** As the model gave it. */
+  readonly input: unknown;
+  readonly abortSignal?: AbortSignal | undefined;
+}
 
 /** Whether a call is that of a tool in which agents run, and waits. */
 export function isAgentCall({ call: { kind, state } }: StoredCall): boolean {
@@ -32,13 +36,12 @@ export function isAgentCall({ call: { kind, state } }: StoredCall): boolean {
 export async function resumeAgentCall(
   stored: StoredCalls,
   parked: StoredCall,
-  { toolName, toolCallId, input }: Placeholder,
-  tool: ToolSet[string] | undefined,
-  abortSignal?: AbortSignal,
+  { toolName, toolCallId, input, abortSignal, waitingIn }: CallAgain,
+  tool: object | undefined,
 ): Promise<StoredCall> {
   const { call } = parked;
   if (await waitsOnly(stored, call)) return parked;
-  const { execute } = (tool ?? {}) as { execute?: Execute };
+  const { execute } = (tool ?? {}) as { execute?: (...args: unknown[]) => unknown };
   if (execute === undefined) {
     const field = `tools.${toolName}`;
     throw invalid(
@@ -47,7 +50,8 @@ export async function resumeAgentCall(
     );
   }
   const { sendClaimed } = await loadWaiting();
-  const agents: AgentsInTool = { histories: call.histories ?? [], begun: [], waiting: [] };
+  const { histories = [] } = call;
+  const agents: AgentsInTool = { waitingIn, histories, begun: [], waiting: [] };
   const scope = { toolName, toolCallId, around: currentToolCall(), agents };
   const run = async (): Promise<ClaimedOutcome> => {
     try {
