@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import type { AgentCall } from "../agent/before-call.ts";
-import { findPlaceholders } from "../waiting/placeholders.ts";
+import { findPlaceholders } from "../messages/placeholders.ts";
 import type { FoundAnswer } from "./answer-record.ts";
 
 type Messages = readonly UIMessage[];
