@@ -2,12 +2,7 @@ import { compareTools, isRecord, randomToken, serverLimits } from "@durable-mcp/
 import type { CallNotes, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { CallToolResult } from "../base/mcp-client.ts";
 import type { ObserveProgress } from "./call-progress.ts";
-
-/** A tool as a connection's `approval` sees it, by the server's name. */
-export interface JudgedTool {
-  readonly name: string;
-  readonly annotations?: unknown;
-}
+import type { JudgedTool } from "./tool-options.ts";
 
 /** Whether `approval` decides the same for both. Databases change the order of members. */
 export function isSameTool(...[one, other]: [JudgedTool, JudgedTool]): boolean {

@@ -1,17 +1,5 @@
 import { guarded } from "@durable-mcp/core/internal";
-
-/**
- * How far a tool call has come, as its server says. Nothing of it is to be trusted.
- * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress
- */
-export interface ToolProgress {
-  /** Grows with each report. It begins again when the call is sent again. */
-  readonly progress: number;
-  /** The `progress` at the end, if the server knows it. */
-  readonly total?: number | undefined;
-  /** For people, at most 1,000 characters. */
-  readonly message?: string | undefined;
-}
+import type { ToolProgress } from "./tool-options.ts";
 
 /** Gets a call's progress. Not called any more once the call has its result. */
 export type ObserveProgress = (progress: ToolProgress) => void;

@@ -1,10 +1,9 @@
 import { describe, expectTypeOf, test } from "vitest";
 import { defineMcpStdioConnection } from "../stdio.ts";
-import type { ToolProgress } from "./call-progress.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 import type { TokenContext } from "./credential-options.ts";
-import type { ToolApprovalCall } from "./tool-options.ts";
+import type { ToolApprovalCall, ToolProgress } from "./tool-options.ts";
 
 const server = { url: "http://127.0.0.1/mcp", description: "A server." };
 

@@ -2,7 +2,6 @@ import { isRecord } from "@durable-mcp/core/internal";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import { isPromise } from "../base/check-options.ts";
 import type { ClientOpener } from "../base/mcp-client.ts";
-import type { JudgedTool } from "./call-envelope.ts";
 import type {
   ConnectionResend,
   ConnectionTimeouts,
@@ -11,7 +10,7 @@ import type {
   StatefulSessionOptions,
 } from "./connection-options.ts";
 import { checkDefinition, clientConnectionSchema } from "./connection-schemas.ts";
-import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
+import type { ConnectionToolSchemas, JudgedTool, ToolNamePrefix } from "./tool-options.ts";
 
 /** A declared MCP server. Made by `defineMcpClientConnection`, with clients of any package. */
 export interface McpClientConnection<

@@ -5,12 +5,11 @@ import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionSecrets } from "./connection-secrets.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
-import type { JudgedTool } from "./call-envelope.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { ConnectionOptions, ConnectionTimeouts, WaitingOption } from "./connection-options.ts";
 import type { LossNotices } from "./loss-notice.ts";
 import type { PausableLimits } from "./pausable-limits.ts";
-import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
+import type { ConnectionToolSchemas, JudgedTool, ToolNamePrefix } from "./tool-options.ts";
 import type { CallPlace, PausingCalls, Repeated, SignIn } from "./waiting-parts.ts";
 
 /** The name of a named session, or the id of a shared one. */

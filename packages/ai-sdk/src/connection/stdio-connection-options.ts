@@ -6,7 +6,6 @@ import type {
   SessionReplacementOptions,
 } from "./connection-options.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
-import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /** How a server's process is prepared, replaced, and reported as lost. */
 export interface StdioSessionOptions<CLIENT = McpClient> extends SessionReplacementOptions<CLIENT> {
@@ -66,8 +65,8 @@ export interface McpStdioConnection<
 > {
   readonly type: "mcp-stdio";
   readonly options: McpStdioConnectionOptions<SCHEMAS, PREFIX, any>;
-  /** Makes the connection of one run, which owns it. Starts nothing yet. @internal */
-  readonly [openConnection]: (step: ConnectionStep) => LiveConnection;
+  /** Makes the live connection of one run, which owns it. Starts nothing yet. @internal */
+  readonly [openConnection]: (step: any) => unknown;
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { JsonValue } from "@durable-mcp/core";
-import type { ToolProgress } from "./call-progress.ts";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 
 /** Schemas for typed and validated tools, by the server's names. */
@@ -87,6 +86,25 @@ export type ToolApprovalStatus =
       /** For the model, of a denied call. */
       readonly reason?: string | undefined;
     };
+
+/** A tool as a connection's `approval` sees it, by the server's name. */
+export interface JudgedTool {
+  readonly name: string;
+  readonly annotations?: unknown;
+}
+
+/**
+ * How far a tool call has come, as its server says. Nothing of it is to be trusted.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress
+ */
+export interface ToolProgress {
+  /** Grows with each report. It begins again when the call is sent again. */
+  readonly progress: number;
+  /** The `progress` at the end, if the server knows it. */
+  readonly total?: number | undefined;
+  /** For people, at most 1,000 characters. */
+  readonly message?: string | undefined;
+}
 
 /** What a connection does around the calls of its tools. */
 export interface ToolCallOptions {

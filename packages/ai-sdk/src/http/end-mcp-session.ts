@@ -17,7 +17,7 @@ import {
   sessionOptions,
 } from "../connection/define-connection.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
-import type { SessionStatus } from "../slots/session-reports.ts";
+import type { ServerCheck } from "../connection/live-connection.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 
 /** A stored session, used outside of a step's run. */
@@ -77,7 +77,7 @@ function fetchOnce(
 /** Asks the server whether it has a stored session. Never rejects; takes `timeoutMs` at most. */
 export async function pingSession(
   use: McpSessionUse & { timeoutMs: number },
-): Promise<SessionStatus> {
+): Promise<ServerCheck & { readonly connection: string }> {
   const { definition, connection, principal, snapshot, timeoutMs, now } = use;
   if (!definition || snapshot?.kind !== "session" || snapshot.url !== endpointOf(definition)) {
     return { connection, alive: false, reason: "no-session" };

@@ -1,6 +1,5 @@
 import { type ActiveSessionSnapshot, createSessionSlot, type OnSession } from "@durable-mcp/core";
 import { isLost, listedTools } from "@durable-mcp/core/internal";
-import type { JudgedTool } from "../connection/call-envelope.ts";
 import {
   connectTimeoutMs,
   type McpClientConnection,
@@ -22,6 +21,7 @@ import { createOperationTracer } from "../events/connection-telemetry.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
+import type { JudgedTool } from "../connection/tool-options.ts";
 
 export interface HttpConnectionOptions extends ConnectionStep, Partial<StepSlot> {
   readonly definition: McpClientConnection;

@@ -11,12 +11,12 @@ import {
   askForProgress,
   envelopeOf,
   isSameTool,
-  type JudgedTool,
   markedMessage,
   notReplayed,
   takeOut,
   takeProgress,
 } from "../connection/call-envelope.ts";
+import type { JudgedTool } from "../connection/tool-options.ts";
 
 type Fetch = typeof globalThis.fetch;
 

@@ -1,6 +1,6 @@
 import { createSessionSlot, principalParts, type SessionSlot } from "@durable-mcp/core";
 import { endpointOf } from "../connection/define-connection.ts";
-import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
+import type { ConnectionStep, KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import { hasSession, hasSlot } from "../connection/mcp-connection.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
@@ -64,7 +64,7 @@ function open(
   };
   const opened =
     definition.type === "mcp-stdio"
-      ? definition[openConnection](common)
+      ? (definition[openConnection](common satisfies ConnectionStep) as LiveConnection)
       : createHttpConnection({ ...common, ...slot, definition, waiting });
   return withSignIn(opened, { definition, principal, waiting, now });
 }

@@ -8,7 +8,7 @@ import {
   waitingCallOf,
 } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
-import { type JudgedTool, notReplayed } from "../connection/call-envelope.ts";
+import { notReplayed } from "../connection/call-envelope.ts";
 import { reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { runOver } from "../events/connection-error.ts";
@@ -25,6 +25,7 @@ import {
   waitBelow,
 } from "../tools/tool-call-scope.ts";
 import { plainToolName, toolName } from "../tools/tool-name.ts";
+import type { JudgedTool } from "../connection/tool-options.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {

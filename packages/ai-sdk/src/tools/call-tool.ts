@@ -16,11 +16,7 @@ import {
   timeout,
 } from "../base/check-options.ts";
 import { type CallEnvelope, inEnvelope } from "../connection/call-envelope.ts";
-import {
-  type ObserveProgress,
-  reportProgress,
-  type ToolProgress,
-} from "../connection/call-progress.ts";
+import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import { isToolError } from "../connection/connection-secrets.ts";
 import type { ClientConnectionTimeouts } from "../connection/connection-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
@@ -30,6 +26,7 @@ import { withOwnMethods, withSessionErrors } from "../events/client-errors.ts";
 import { authorizationRequired } from "../events/connection-error.ts";
 import { callTimedOut } from "../events/cut-short.ts";
 import { withProvided } from "./provided-arguments.ts";
+import type { ToolProgress } from "../connection/tool-options.ts";
 
 /**
  * Calls a tool of a connection without a model. A loss notice waits for the model's next result.

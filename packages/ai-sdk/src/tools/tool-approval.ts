@@ -1,8 +1,12 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { CallToolResult } from "../base/mcp-client.ts";
-import { type CallEnvelope, isSameTool, type JudgedTool } from "../connection/call-envelope.ts";
-import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-options.ts";
+import { type CallEnvelope, isSameTool } from "../connection/call-envelope.ts";
+import type {
+  JudgedTool,
+  ToolApprovalCall,
+  ToolApprovalStatus,
+} from "../connection/tool-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
 

@@ -13,8 +13,8 @@ import {
   defineMcpClientConnection,
   type McpClientConnectionOptions,
 } from "../index.ts";
-import type { ToolProgress } from "../connection/call-progress.ts";
 import { defineMcpStdioConnection } from "../stdio.ts";
+import type { ToolProgress } from "../connection/tool-options.ts";
 
 /** A tool that reports these, */
 function registerReports(mcp: McpServer, reports: readonly object[]) {

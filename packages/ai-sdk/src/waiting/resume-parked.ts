@@ -3,13 +3,14 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { refusesUnprocessed, waitingCallOf } from "@durable-mcp/core/internal";
 import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
-import type { CallEnvelope, JudgedTool } from "../connection/call-envelope.ts";
+import type { CallEnvelope } from "../connection/call-envelope.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { signedInResult } from "../tools/stand-in-words.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
 import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
+import type { JudgedTool } from "../connection/tool-options.ts";
 
 /** Whether a call waits for a sign-in. */
 export function isParked({ kind, state }: Pick<WaitingRecord, "kind" | "state">): boolean {
