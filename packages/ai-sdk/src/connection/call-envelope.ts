@@ -5,10 +5,11 @@ import type { ObserveProgress } from "./call-progress.ts";
 import type { JudgedTool } from "./tool-options.ts";
 
 /** Whether `approval` decides the same for both. Databases change the order of members. */
-export function isSameTool(...[one, other]: [JudgedTool, JudgedTool]): boolean {
-  const judged = ({ name, annotations }: JudgedTool) => [{ name, annotations }];
+export function isSameTool(one: JudgedTool, other: JudgedTool): boolean {
   return compareTools(judged(one), judged(other)) === undefined;
 }
+
+const judged = ({ name, annotations }: JudgedTool) => [{ name, annotations }];
 
 /** What the caller of a client knows of a call, beside its arguments. */
 export interface CallEnvelope extends CallNotes {

@@ -108,7 +108,7 @@ function createEphemeralRun<CONNECTIONS extends Connections>({
     fetch: () => refuse("fetch"),
     dispose: async () => undefined,
   };
-  return createLentRun(lend, () => declaredFor(principal), own, face) as ConnectionRun<any>;
+  return createLentRun(lend, () => declaredFor(principal), own, face);
 }
 
 function refuse(method: string): never {

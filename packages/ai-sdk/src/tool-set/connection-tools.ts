@@ -30,8 +30,9 @@ import type { JudgedTool } from "../connection/tool-options.ts";
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
   const { name, definition, abortSignal } = connection;
+  const clientNow = async () => (await connection.client()) as MCPClient;
   const list = async () => {
-    const current = await clientOf(connection);
+    const current = await clientNow();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
     const listed = await connection.inConnectTime(abortSignal, (signal) =>
       listAllTools(current, connection, signal),
@@ -53,7 +54,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
 
   const boundNow: BoundTools = async (signal) => {
     if (abortSignal.aborted) throw runOver(name);
-    const current = await abortable(clientOf(connection), signal);
+    const current = await abortable(clientNow(), signal);
     if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
     return bound;
   };
@@ -73,9 +74,6 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   }
   return Object.fromEntries(own);
 }
-
-/** The connection's client, which its definition has made. */
-const clientOf = async (connection: LiveConnection) => (await connection.client()) as MCPClient;
 
 interface ToolParts {
   /** The server's tool. */
