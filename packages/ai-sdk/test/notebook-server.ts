@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import {
+  type EventStore,
+  StreamableHTTPServerTransport,
+} from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { z } from "zod";
 import {
   type ReceivedRequest,
@@ -38,6 +41,8 @@ export interface NotebookServerOptions {
   readonly setUp?: (mcp: McpServer) => void;
   /** Whether `initialize` names no session. */
   readonly isSessionless?: boolean;
+  /** Gives the events of its streams ids. */
+  readonly eventStore?: EventStore;
 }
 
 /** A stateful server on the official SDK: every session has notes of its own; an unknown id is 404. */
@@ -45,6 +50,7 @@ export async function startNotebookServer({
   instructions,
   setUp,
   isSessionless = false,
+  eventStore,
 }: NotebookServerOptions = {}): Promise<NotebookServer> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const sessionIds: string[] = [];
@@ -55,6 +61,7 @@ export async function startNotebookServer({
   const openSession = async () => {
     const transport = new StreamableHTTPServerTransport({
       ...(isSessionless ? {} : { sessionIdGenerator: () => `secret-session-${randomUUID()}` }),
+      ...(eventStore && { eventStore }),
       onsessioninitialized: (id) => {
         transports.set(id, transport);
         sessionIds.push(id);

@@ -65,6 +65,15 @@ function forApplication(event: ConnectionEvent): ApplicationEvent | undefined {
 export const cannotAsk =
   "the server asks a person something, and this connection lets nobody answer, so the call was not carried out. Add waiting: true, and calls wait; or answer within the step with onElicitation.";
 
+const cannotWait = {
+  "no-task":
+    "a call takes longer than its step waits, and its server only lets tasks wait: the call ends with its process. Have the server make a task of it.",
+  "no-event-id":
+    'a call takes longer than its step waits, and its server gives no event ids, so no other process can have the answer: the call ends with its process. Have the server make a task of it, or give its streams event ids. If it asks a person, leave "person" out of waiting.for, and answer within the step with onElicitation.',
+  unheard:
+    'a call ended with a time-out of the server: it may have asked a person, and not on the stream of the call, where nobody hears it. Leave "person" out of waiting.for, and answer within the step with onElicitation; or have the server ask on the stream of the call.',
+};
+
 /** What is wrong, and what to do; `undefined` for an event that is no warning. */
 function warningOf(event: ConnectionEvent): string | undefined {
   switch (event.type) {
@@ -75,9 +84,7 @@ function warningOf(event: ConnectionEvent): string | undefined {
     case "list-cut":
       return `the answers to ${event.method} do not end: there are 100 pages, or one names the nextCursor of another. What came is used. The server has to be fixed: the last page must not have a nextCursor.`;
     case "cannot-wait":
-      return event.reason === "no-task"
-        ? "a call takes longer than its step waits, and its server only lets tasks wait: the call ends with its process. Have the server make a task of it."
-        : 'a call takes longer than its step waits, and its server gives no event ids, so no other process can have the answer: the call ends with its process. Have the server make a task of it, or give its streams event ids. If it asks a person, leave "person" out of waiting.for, and answer within the step with onElicitation.';
+      return cannotWait[event.reason];
     case "cannot-ask":
       return cannotAsk;
     case "era-unknown":

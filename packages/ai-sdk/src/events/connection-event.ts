@@ -69,7 +69,8 @@ export type OperationEvent = {
  * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
  * - `cannot-wait`: a call takes longer than its step waits (`waiting.afterMs`), and its server gives no means to leave
  *   it. `no-task`: of revision 2026-07-28, it made no task of the call. `no-event-id`: its stream cannot be resumed.
- *   The call goes on to its time limit, and ends with its process.
+ *   The call goes on to its time limit, and ends with its process. `unheard`: it ended as if its server had asked a person
+ *   on a stream that no step opens.
  * - `cannot-ask`: the server asks a person something, and the connection has neither `waiting: true` nor
  *   `onElicitation`. The call fails, and was not carried out.
  * - `era-unknown`: `server/discover` met an outage twice, so the step goes on with a revision with sessions. Nothing is

@@ -1,7 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { createMemoryStore } from "@durable-mcp/core";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
+import { createEventStore } from "../../test/slow-sessions.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
@@ -35,17 +37,24 @@ test("a slow call whose stream has no event ids says that it cannot be left, and
   expect(await sessions.waiting("chat", { principal: alice })).toEqual([]);
 });
 
-test("a question beside the call's stream hangs nothing and parks nothing, and the console says what helps", async () => {
-  const { url, requests } = await startNotebookServer({
-    setUp: (mcp) =>
-      mcp.registerTool("greet", {}, async () => {
-        const requestedSchema = { type: "object", properties: {} } as const;
-        await mcp.server.elicitInput({ message: "Sure?", requestedSchema });
-        return { content: [] };
-      }),
+/** Asks on the stream that nobody has opened, for so many milliseconds. */
+function asksBeside(mcp: McpServer, timeout = 60_000) {
+  mcp.registerTool("greet", {}, async () => {
+    const requestedSchema = { type: "object", properties: {} } as const;
+    await mcp.server.elicitInput({ message: "Sure?", requestedSchema }, { timeout });
+    return { content: [] };
   });
+}
+
+function listenToConsole() {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   onTestFinished(() => warn.mockRestore());
+  return () => warn.mock.calls.map(([text]) => String(text));
+}
+
+test("a question beside the call's stream hangs nothing and parks nothing, and the console says what helps", async () => {
+  const { url, requests } = await startNotebookServer({ setUp: asksBeside });
+  const said = listenToConsole();
   const notes = defineMcpClientConnection({
     ...{ url, description: "Notes.", session: "stateful" },
     ...{ waiting: { afterMs: 50 }, timeouts: { callMs: 500 } },
@@ -58,6 +67,30 @@ test("a question beside the call's stream hangs nothing and parks nothing, and t
   expect(await sessions.waiting("chat", use)).toEqual([]);
   // Nothing listens: some servers end the session with such a stream.
   expect(requests.filter(({ method }) => method === "GET")).toEqual([]);
-  const said = warn.mock.calls.map(([text]) => String(text));
-  expect(said).toEqual([expect.stringContaining("answer within the step with onElicitation")]);
+  expect(said()).toEqual([expect.stringContaining("answer within the step with onElicitation")]);
 });
+
+test.each([50, 60_000])(
+  "a question that nobody heard, on a server with event ids, is told when the call ends: afterMs %i",
+  async (afterMs) => {
+    const { url } = await startNotebookServer({
+      setUp: (mcp) => asksBeside(mcp, 300),
+      eventStore: createEventStore(),
+    });
+    const said = listenToConsole();
+    const notes = defineMcpClientConnection({
+      ...{ url, description: "Notes.", session: "stateful", waiting: { afterMs } },
+    });
+    const sessions = createDurableSessions({ connections: { notes }, store: createMemoryStore() });
+    const use = { principal: alice };
+    await sessions.run("chat", use, (run) => run.call("notes", "greet"));
+    const waiting = async () => {
+      await sessions.check("chat", use);
+      return (await sessions.waiting("chat", use)).filter(
+        (each) => "state" in each && each.state === "waiting",
+      );
+    };
+    await expect.poll(waiting).toEqual([]);
+    expect(said()).toEqual([expect.stringContaining("answer within the step with onElicitation")]);
+  },
+);

@@ -17,7 +17,8 @@ import { cancelHeld, follow, lookAt } from "./held-call.ts";
 import { createOnce, forget, keep, keepAnswer, keepNew, noteInClaim, unsent } from "./keep-call.ts";
 import { type LegOptions, type LegOutcome, readFate } from "./send-leg.ts";
 import { placeholderResult } from "./waiting-call.ts";
-import { isFor, type WaitingContext } from "./waiting-context.ts";
+import { tellCannotWait } from "./cannot-wait.ts";
+import type { CannotWaitEvent, WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { asks, claims, goesOn, isHeld, over } from "./waiting-life.ts";
 import { scrubAnswer, scrubOutcome } from "./scrub-answer.ts";
@@ -192,10 +193,8 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
       return answerOf(call, notes);
     },
     /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */
-    cannotWait(reason: "no-task" | "no-event-id") {
-      const what = reason === "no-task" ? (["task"] as const) : (["stream", "person"] as const);
-      if (!what.some((each) => isFor(context, each))) return;
-      context.emit({ type: "cannot-wait", tool: identity.tool, reason });
+    cannotWait(reason: CannotWaitEvent["reason"]) {
+      tellCannotWait(context, identity.tool, reason);
     },
     isStopped: () => stop?.aborted === true,
   };

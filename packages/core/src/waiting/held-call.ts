@@ -8,6 +8,7 @@ import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import type { HeldWay } from "./held-request.ts";
 import { streamWay } from "./stream.ts";
 import { taskWay } from "./task.ts";
+import { saysUnheard, tellCannotWait } from "./cannot-wait.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { goesOn, isHeld } from "./waiting-life.ts";
 import {
@@ -85,7 +86,11 @@ export async function lookAt(
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
   }
-  return { ...((await calls.read(stored.call.id)) ?? stored), failure };
+  const next = (await calls.read(stored.call.id)) ?? stored;
+  const { answer } = next.call;
+  if (answer && saysUnheard(answer))
+    tellCannotWait(context, describeWaiting(stored.call).tool, "unheard");
+  return { ...next, failure };
 }
 
 /** The answer to a settled call that only its server has; `undefined` if it cannot be had now. Never rejects. */

@@ -20,6 +20,7 @@ import { type CallUnderWay, nameOf } from "./call-under-way.ts";
 import { askedIn } from "./held-request.ts";
 import { type LegOutcome, openOutcome } from "./send-leg.ts";
 import { streamPauseMs } from "./stream.ts";
+import { saysUnheard } from "./cannot-wait.ts";
 import { waitingCallOf, withoutMarks } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
 import type { HeldStream, WaitingAnswer } from "./waiting-record.ts";
@@ -100,6 +101,7 @@ export function createSessionCalls(context: WaitingContext) {
     for (const answer of messages) {
       if ("method" in answer || answer.id !== each.message.id) continue;
       finish(each);
+      if (saysUnheard(answer)) each.call.cannotWait("unheard");
       const own = openOutcome(answer, isFor(context, "person"));
       return (
         own ?? (each.call.isRecorded ? complete(answer, withoutMarks(answer.result)) : undefined)

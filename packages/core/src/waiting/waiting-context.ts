@@ -89,13 +89,14 @@ export interface CallNotKeptEvent {
 
 /**
  * A call takes longer than a step waits, and its server gives no means to leave it: it makes no task of it (revision
- * 2026-07-28), or its stream has no event ids. The call goes on to its time limit, and ends with its process.
+ * 2026-07-28), or its stream has no event ids. The call goes on to its time limit, and ends with its process. `unheard`:
+ * it ended as if its server had asked a person on a stream that no step opens.
  */
 export interface CannotWaitEvent {
   readonly type: "cannot-wait";
   /** The server's name of the tool or prompt, or the resource's URI. */
   readonly tool: string;
-  readonly reason: "no-task" | "no-event-id";
+  readonly reason: "no-task" | "no-event-id" | "unheard";
 }
 
 /** Tells of the new state of a waiting call, without its id. */
