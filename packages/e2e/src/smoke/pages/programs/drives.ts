@@ -1,12 +1,9 @@
 // What it means to run what a block defines, by its shape. A program has run when its process has done its work; what it
 // only defines is used here: routes are called, agents asked, servers called, components rendered.
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { connect } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createDurableSessions } from "@durable-mcp/ai-sdk";
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { callServer, check, readToEnd } from "./call-server.ts";
 import type { Given } from "./world.ts";
 import { renderChat } from "./render.ts";
 
@@ -29,6 +26,11 @@ const has =
   (value: any) =>
     names.every((name) => isFunction(value[name]));
 
+/** A method of HTTP, or a function that takes a request. */
+const isRoute = (value: unknown, name: string) =>
+  isFunction(value) &&
+  (/^(GET|POST|DELETE)$/.test(name) || /^(async )?function \w+\(request\b/.test(String(value)));
+
 type Use = (value: any, given: Given, name: string) => unknown;
 const shapes: readonly (readonly [(value: any, name: string) => boolean, Use])[] = [
   // A handler of a server is a function as well.
@@ -41,10 +43,8 @@ const shapes: readonly (readonly [(value: any, name: string) => boolean, Use])[]
   [has("get", "put", "batch"), useStore],
   [({ type }) => /^mcp-(client|stdio)$/.test(type), useConnection],
   [(value, name) => isFunction(value) && /^[A-Z][a-z]/.test(name), renderChat],
-  [
-    (value) => isFunction(value) && /^(async )?function \w+\(request\b/.test(String(value)),
-    callRoute,
-  ],
+  [isRoute, callRoute],
+  [has("GET", "POST", "DELETE"), callMethods],
   [(value) => isFunction(value) && value.length === 0, useResult],
 ];
 
@@ -163,19 +163,26 @@ async function useResult(act: any, given: Given) {
   return drive && (await drive());
 }
 
-async function callRoute(route: any, { take }: Given, name: string) {
-  const isRead = /^(GET|look|list)/.test(name);
+async function callRoute(route: any, { take, code }: Given, name: string) {
+  const isRead = /^(GET|DELETE|look|list)/.test(name);
   const { id: call, round } = name.startsWith("answer") ? await take("question") : ({} as any);
   const parts = [{ type: "text", text: "Look at the page." }];
   const responses = { confirm: { action: "accept", content: { ok: true } } };
+  const message = { id: "1", role: "user", parts };
+  const own = code.includes("createChatRoute")
+    ? {}
+    : { id: "chat 1", chatId: "chat 1", text: "Look." };
   const body = {
-    ...{ id: "chat 1", chatId: "chat 1", text: "Look.", message: { id: "1", role: "user", parts } },
+    ...{ ...own, message },
     ...{ call, round, responses },
   };
   const path = String(route).includes("oauth.handler") ? await take("signInPath") : "/api/chat/1";
   const request = new Request(`https://app.example${path}`, {
-    method: isRead ? "GET" : "POST",
-    headers: { authorization: `Bearer ${process.env["CRON_SECRET"]}` },
+    method: name === "DELETE" ? name : isRead ? "GET" : "POST",
+    headers: {
+      authorization: `Bearer ${process.env["CRON_SECRET"]}`,
+      "content-type": "application/json",
+    },
     ...(isRead ? {} : { body: JSON.stringify(body) }),
   });
   const takesParams = /\{\s*params\s*\}/.test(String(route));
@@ -184,10 +191,8 @@ async function callRoute(route: any, { take }: Given, name: string) {
   );
 }
 
-async function readToEnd(response: Response) {
-  const text = await response.text();
-  check(response.status < 400, `HTTP ${response.status}: ${text}`);
-  check(!text.includes('"type":"error"'), text);
+async function callMethods(route: any, given: Given) {
+  for (const method of ["GET", "POST", "DELETE"]) await callRoute(route[method], given, method);
 }
 
 async function callHandler(handler: any, { code }: Given) {
@@ -196,48 +201,4 @@ async function callHandler(handler: any, { code }: Given) {
     `http://${host}/mcp`,
     async (input: any, init?: RequestInit) => await handler(new Request(input, init)),
   );
-}
-
-/** Calls a tool of an MCP server: the first, as a user with a token. */
-export async function callServer(url: string, fetch: any = globalThis.fetch) {
-  const client = new Client({ name: "reader", version: "1.0.0" }, {
-    capabilities: { elicitation: {} },
-    versionNegotiation: { mode: "auto" },
-  } as never);
-  client.setRequestHandler?.(
-    "elicitation/create" as never,
-    (async () => ({
-      ...{ action: "accept", content: { ok: true, floors: 3 } },
-    })) as never,
-  );
-  const requestInit = { headers: { authorization: "Bearer token" } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch, requestInit }));
-  const [tool] = (await client.listTools()).tools;
-  const input = { text: "tea", item: "tea", city: "Oslo" };
-  const result: any = await client.callTool({ name: tool!.name, arguments: input });
-  check(result.isError !== true, JSON.stringify(result));
-  await client.close();
-}
-
-/** Asks what listens on a port, as soon as it does: an MCP server, or an application. */
-export async function callPort(port: number, code: string) {
-  for (let tries = 0; tries < 100 && !(await listens(port)); tries += 1) await wait(50);
-  const origin = `http://127.0.0.1:${port}`;
-  if (code.includes("@durable-mcp/server")) return await callServer(`${origin}/mcp`);
-  const path = code.includes("@durable-mcp/oauth") ? "/oauth/start" : "/";
-  return await readToEnd(await fetch(origin + path, { redirect: "manual" }));
-}
-
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  const isConnected = await once(socket, "connect").then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return isConnected;
-}
-
-export function check(isRight: unknown, problem: string): void {
-  if (!isRight) throw new Error(problem);
 }

@@ -34,6 +34,7 @@ export function agentsGiven({ take, world }: Given): Makers {
   return {
     ...{ chatId: () => chatId, prompt: () => prompt, model: () => model, keys: () => keys },
     ...{ principal: () => principal, user: () => user, "Principal>": () => async () => principal },
+    "() => Principal": () => () => principal,
     store: () => createSqliteStore({ path: "given.db" }),
     database: async () => await take("store"),
     oauth: async () => createOAuth({ store: await take("store"), keys, redirectUrl }),

@@ -28,6 +28,7 @@ export function applicationGiven({ take, world }: Given): Makers {
       write: async (...chat: unknown[]) =>
         void stored.set(JSON.stringify(chat.slice(0, -1)), chat.at(-1)),
     }),
+    table: () => ({ read: async () => [], replace: async () => undefined }),
     ...{ loadChat: () => async () => ({}), saveChat: nothing, saved: () => undefined },
     ...{ save: nothing, startStep: nothing, answer: nothing, insertClaim: () => async () => 1 },
     cookies: () => ({ get: () => undefined, set: () => undefined, delete: () => undefined }),

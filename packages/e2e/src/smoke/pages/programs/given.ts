@@ -5,14 +5,14 @@ import { serversGiven } from "./given-servers.ts";
 import type { Given, Makers, World } from "./world.ts";
 
 /** Names of which a page may mean two things, by their types. */
-const byType = /ToolLoopAgent|SessionHandlerOptions|Principal>/;
+const byType = /ToolLoopAgent|SessionHandlerOptions|Principal>|\(\) => .*Principal/;
 
 export function createGiven(world: World, code: string): Given {
   const made = new Map<string, unknown>();
   const given: Given = {
     ...{ code, world },
     take: async (name, type = "") => {
-      const key = byType.exec(type)?.[0] ?? name;
+      const key = byType.exec(type)?.[0].replace(/^\(\).*/, "() => Principal") ?? name;
       const make = makers[key];
       if (make === undefined) throw new Error(`Nothing is given as ${name}: add it to given.ts.`);
       if (!made.has(key)) made.set(key, await make());

@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { callPort, driveOf } from "./drives.ts";
+import { callPort } from "./call-server.ts";
+import { driveOf } from "./drives.ts";
 import { createGiven } from "./given.ts";
 import { provider } from "./model.ts";
 import { prepareFiles, runShell } from "./run-shell.ts";
@@ -69,11 +70,17 @@ async function runModule(): Promise<void> {
   const listens = code.includes(`listen(${port}`) && callPort(port, code);
   const { everythingOfTheBlock, ...exported } = await import(pathToFileURL(file).href);
   await listens;
-  for (const [name, value] of Object.entries({ ...everythingOfTheBlock, ...exported })) {
+  const values = Object.entries({ ...everythingOfTheBlock, ...exported });
+  // What deletes comes after what it deletes.
+  for (const [name, value] of values.toSorted(([one], [other]) => placeOf(one) - placeOf(other))) {
     // What is not exported and a function was called by the block itself, or is a part of it.
     if (typeof value === "function" && !(name in exported) && !("drain" in value)) continue;
     await driveOf(name, value, given)?.();
   }
+}
+
+function placeOf(name: string): number {
+  return name === "DELETE" ? 1 : 0;
 }
 
 /** What a program of a page is started with, when no shell of the page does. */
