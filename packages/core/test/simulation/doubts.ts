@@ -6,6 +6,8 @@ export interface Beside {
   /** Both attempts of an `initialize` have it. */
   readonly signal: AbortSignal | undefined;
   opened?: string;
+  /** Of the last ping, if its connection broke: it may go out once more. */
+  pingSignal?: AbortSignal | undefined;
 }
 
 const refusals: readonly Delivery[] = ["outage", "doubt", "definite-loss", "probable-loss"];
@@ -38,11 +40,19 @@ export function createDoubts(count: (name: string) => void) {
       return true;
     },
     pinged(slot: SlotModel, { sessionId, signal }: WireRequest, delivery: Delivery): void {
-      // Whoever asked has left.
-      if (slot.beside?.signal?.aborted) slot.beside = undefined;
+      // Whoever asked has left, or asks anew.
+      const { signal: own, pingSignal = signal } = slot.beside ?? {};
+      if (own?.aborted || pingSignal !== signal) {
+        if (!own?.aborted) slot.spare = slot.beside?.opened;
+        slot.beside = undefined;
+      }
       const { beside } = slot;
       const isRefused = refusals.includes(delivery) && !signal?.aborted;
       if (beside?.opened !== undefined && beside.inDoubt === sessionId) {
+        if (delivery === "failed" && beside.pingSignal === undefined) {
+          beside.pingSignal = signal;
+          return;
+        }
         count(isRefused ? "doubt: session given up" : "doubt: session kept");
         slot.beside = undefined;
         // Otherwise the loss may have been met in between, or another successor be named.
