@@ -41,9 +41,10 @@ function startApplication({ url }: AskingServer) {
         model,
       });
     },
-    async answer(index = 0) {
-      const [...calls] = callsOf(await sessions().waiting("chat", use));
-      return await sessions().answer("chat", calls[index]!.id, yes, use);
+    async answer(tool = "order") {
+      const calls = callsOf(await sessions().waiting("chat", use));
+      const call = calls.find((each) => each.tool === tool) ?? calls[0]!;
+      return await sessions().answer("chat", call.id, yes, use);
     },
   };
 }

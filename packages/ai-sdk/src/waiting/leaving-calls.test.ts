@@ -17,7 +17,7 @@ describe.each(slowKinds)("a %s", (kind) => {
 
   test("is left before its function ends", async () => {
     const { newSessions, list } = await startLab(kind, { waiting: { afterMs: 60_000 } });
-    const endsAt = new Date(Date.now() + 1_500);
+    const endsAt = new Date(Date.now() + 3_000);
     await newSessions().run("chat", { ...use, endsAt }, (run) =>
       run.call("lab", "research", about),
     );
