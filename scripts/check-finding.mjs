@@ -23,7 +23,7 @@ export async function checkFinding(browser, origin, problems) {
   /** Until it hears the keyboard. */
   async function open(path) {
     await page.goto(origin + path);
-    await page.waitForFunction(() => document.querySelector("#app")?.__vue_app__);
+    await page.waitForFunction(() => "__vue_app__" in document.querySelector("#app"));
   }
 
   async function find(words, expected) {

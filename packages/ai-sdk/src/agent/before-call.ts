@@ -9,7 +9,7 @@ export interface AgentCall {
 }
 
 /** Told of each call of a tool that the agent executes itself. One of a connection is not made if it rejects. */
-export type BeforeCall = (call: AgentCall) => Promise<void>;
+type BeforeCall = (call: AgentCall) => Promise<void>;
 
 /** Of `open` of an agent: no option, for it is ours. */
 export const chatKey = Symbol("durable-mcp.chat");

@@ -41,9 +41,9 @@ function startApplication({ url }: AskingServer) {
         model,
       });
     },
-    async answer(tool = "order") {
+    async answer(first = "order") {
       const calls = callsOf(await sessions().waiting("chat", use));
-      const call = calls.find((each) => each.tool === tool) ?? calls[0]!;
+      const call = calls.find((each) => each.tool === first) ?? calls[0]!;
       return await sessions().answer("chat", call.id, yes, use);
     },
   };

@@ -88,9 +88,8 @@ export interface CallNotKeptEvent {
 }
 
 /**
- * A call takes longer than a step waits, and its server gives no means to leave it: it makes no task of it (revision
- * 2026-07-28), or its stream has no event ids. The call goes on to its time limit, and ends with its process. `unheard`:
- * it ended as if its server had asked a person on a stream that no step opens.
+ * A call takes longer than a step waits, and nothing takes it from its step: no task (revision 2026-07-28), or no event
+ * ids. It ends with its process. `unheard`: it ended as if a person had been asked on a stream that no step opens.
  */
 export interface CannotWaitEvent {
   readonly type: "cannot-wait";

@@ -1,5 +1,5 @@
 /** Tests of a file, under `packages`: those with such titles. */
-export type Attacks = readonly [file: string, titles: RegExp];
+type Attacks = readonly [file: string, titles: RegExp];
 
 export interface AttackClass {
   readonly name: string;
