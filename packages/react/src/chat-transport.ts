@@ -10,7 +10,9 @@ export const refusing =
     if (response.ok) return response;
     const text = await response.text();
     const { message, field } = readProblem(text);
-    const said = typeof message === "string" ? message : text;
+    // A gateway's page is for nobody.
+    const isPage = text.trimStart().startsWith("<");
+    const said = typeof message === "string" ? message : !isPage && text;
     const error = new Error(said || `A POST was answered with ${response.status}.`);
     throw Object.assign(error, { status: response.status, field });
   };

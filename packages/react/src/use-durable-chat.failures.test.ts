@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { answered, chunksOf, said, startChatServer } from "../test/chat-server.ts";
 import { openChat, textsOf, waits } from "../test/open-chat.ts";
+import { refusing } from "./chat-transport.ts";
 
 describe("errors", () => {
+  it("does not show what a gateway says", async () => {
+    const page = new Response("\n<html><h1>Bad Gateway</h1></html>", { status: 502 });
+    const fetch = refusing(async () => page);
+    await expect(fetch("/api/chat/1")).rejects.toThrow("A POST was answered with 502.");
+  });
+
   it("says why the agent could not go on, and tries again when it is told to", async () => {
     const chat = await startChatServer({ ...waits, waiting: [] });
     const { last } = await openChat(chat);

@@ -46,6 +46,9 @@ export function createChats(
   const open = async (chat: Chat) =>
     await openChat(chat, context, { messages: options.messages, aliveMs });
 
+  const waitingOf = async ({ id, principal }: Chat) =>
+    await agent.sessions.waiting(id, { principal });
+
   /** The chat as a page gets it. */
   async function read(chat: Chat): Promise<ChatState> {
     const { answers, stored } = await open(chat);
@@ -53,10 +56,10 @@ export function createChats(
     const found = await answers.find();
     const [saved, waiting, more] = await Promise.all([
       stored.load(),
-      agent.sessions.waiting(chat.id, { principal: chat.principal }),
+      waitingOf(chat),
       options.more?.(chat),
     ]);
-    const messages = [...withAnswer(saved, found)];
+    const messages = [...withAnswer(saved, found, waiting)];
     const { state = "no" } = found ?? {};
     // One whose process ended right after its last save.
     const isDone = state !== "yes" && isAnswered(messages);
@@ -74,8 +77,8 @@ export function createChats(
         if (said && own?.by === found.by && own.said === said.id) return own.stream;
         break;
       }
-      const saved = await stored.load();
-      const messages = nextMessages(withAnswer(saved, found), asked, found);
+      const [saved, waiting] = await Promise.all([stored.load(), found && waitingOf(chat)]);
+      const messages = nextMessages(withAnswer(saved, found, waiting), asked, found);
       const unsaved = messages.filter((each) => each.role === "user" && !hasMessage(saved, each));
       const claimed = await answers.claim(found, unsaved);
       if (claimed === undefined) continue;

@@ -1,3 +1,5 @@
+import { waitingResult } from "@durable-mcp/core/internal";
+import type { WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import type { UIMessage } from "ai";
 import type { AgentCall } from "../agent/before-call.ts";
 import { findPlaceholders } from "../messages/placeholders.ts";
@@ -10,11 +12,21 @@ const errorText =
   "The answer of this call is lost: what made it has ended. Nobody knows whether it was carried out; check before you call again.";
 const lost = { state: "output-error", errorText } as const;
 
-/** The saved messages, with what only the record of an unfinished answer has. */
-export function withAnswer(saved: Messages, found: FoundAnswer | undefined): Messages {
+/**
+ * The saved messages, with what only the record of an unfinished answer has.
+ *
+ * @param waiting entries of the chat: a call that waits in the store is not lost
+ */
+export function withAnswer(
+  saved: Messages,
+  found: FoundAnswer | undefined,
+  waiting: readonly WaitingEntry[] = [],
+): Messages {
   const { messages: said = [], calls, state } = found ?? {};
   const messages = [...saved, ...said.filter((message) => !hasMessage(saved, message))];
-  return calls === undefined || state === "yes" ? messages : settleMessages(messages, calls);
+  return calls === undefined || state === "yes"
+    ? messages
+    : settleMessages(messages, calls, waiting);
 }
 
 export function hasMessage(messages: Messages, { id }: UIMessage): boolean {
@@ -26,17 +38,27 @@ export function hasMessage(messages: Messages, { id }: UIMessage): boolean {
  *
  * @param calls those that had begun, also if the answer lacks them; without it, all that the answer has
  */
-export function settleMessages(messages: Messages, calls?: readonly AgentCall[]): Messages {
+export function settleMessages(
+  messages: Messages,
+  calls?: readonly AgentCall[],
+  waiting: readonly WaitingEntry[] = [],
+): Messages {
+  const endOf = ({ toolCallId }: { readonly toolCallId: string }) => {
+    const isOwn = (entry: WaitingEntry): entry is WaitingCall =>
+      "path" in entry ? false : "toolCallId" in entry && entry.toolCallId === toolCallId;
+    const call = waiting.find(isOwn);
+    return call ? ({ state: "output-available", output: waitingResult(call) } as const) : lost;
+  };
   const last = messages.at(-1);
   const answer = last?.role === "assistant" ? last : undefined;
   const settled = (answer?.parts ?? []).flatMap((part): Part[] => {
     if (!("toolCallId" in part) || hasResult(part)) return [part];
     const isLost = calls?.some((call) => isOf(part, call)) ?? true;
     if (!isLost) return [part];
-    return part.state === "input-streaming" ? [] : [{ ...part, ...lost } as Part];
+    return part.state === "input-streaming" ? [] : [{ ...part, ...endOf(part) } as Part];
   });
   const missing = calls?.filter((call) => !settled.some((part) => isOf(part, call))) ?? [];
-  const added = missing.map((call): Part => ({ type: "dynamic-tool", ...call, ...lost }));
+  const added = missing.map((call): Part => ({ type: "dynamic-tool", ...call, ...endOf(call) }));
   if (answer === undefined && added.length === 0) return messages;
   const step: Part[] = added.length > 0 ? [{ type: "step-start" }] : [];
   const { id = crypto.randomUUID(), ...rest } = answer ?? {};

@@ -5,6 +5,7 @@ import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { linesOf, problemIn, startChat } from "../../test/chat.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { add, toolApproval } from "../../test/notebook-sessions.ts";
+import { startSlowServer } from "../../test/slow-server.ts";
 import { defineMcpClientConnection } from "../index.ts";
 
 const order = { tool: "shop__order", input: { item: "tea" } };
@@ -77,6 +78,35 @@ test("an answer that broke off goes on while another call waits", async () => {
   late.resolve("Too late.");
   await broken.text();
   expect(linesOf(await next.state()).at(-1)).toBe(last);
+});
+
+test("a call with its record first is not lost with its process", async () => {
+  const slow = await startSlowServer("stream");
+  const lab = defineMcpClientConnection({
+    ...{ url: slow.url, description: "A lab.", session: "stateful" },
+    waiting: { record: "first" },
+  });
+  const store = createMemoryStore();
+  const settings = { connections: { lab } };
+  const research = { tool: "lab__research", input: { topic: "tea" } };
+  const gone = startChat({ model: scriptedModel([research], "Late."), store, settings });
+  void gone.say("What of tea?");
+  await slow.begun();
+  const held = async () => JSON.stringify(await store.list({ prefix: "", limit: 100 }));
+  await expect.poll(held).toContain('"held":');
+
+  const next = startChat({ model: scriptedModel("So much for tea."), store, settings, now });
+  expect(await next.state()).toMatchObject({ answering: "interrupted", waiting: [{}] });
+  expect(linesOf(await next.state())[1]).toBe("assistant: [lab__research output-available]");
+  slow.finish();
+  await expect
+    .poll(async () => {
+      await (await next.post({})).text();
+      return linesOf(await next.state())[1];
+    })
+    .toBe("assistant: [lab__research output-available] So much for tea.");
+  expect(JSON.stringify((await next.state()).messages)).toContain("All about tea");
+  expect(slow.works).toHaveLength(1);
 });
 
 test("a call is taken back at the same URL", async () => {

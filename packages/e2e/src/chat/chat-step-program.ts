@@ -8,6 +8,9 @@ import type { StepContext } from "@durable-mcp/testing";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { openStoreAt, type StorePlace } from "../durable/store-place.ts";
 
+/** So long that a slow process does not write in between that it lives: its writes are counted. */
+export const aliveMs = 120_000;
+
 export interface ChatRequest {
   readonly place: StorePlace;
   readonly url: string;
@@ -41,7 +44,7 @@ export default async function serve(
     ...{ store: watch(store), model, now, onEvent: () => undefined },
   });
   const { GET, POST } = createChatRoute({
-    agent,
+    ...{ agent, aliveMs },
     principal: () => ({ type: "user", issuer: "https://idp.test", id: "alice" }),
   });
   const chat = "https://app.example/api/chat/chat-1";

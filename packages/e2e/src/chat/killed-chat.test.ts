@@ -7,7 +7,7 @@ import { linesOf, said } from "../../../ai-sdk/test/chat.ts";
 import { startStorePlace } from "../durable/store-place.ts";
 import { startModule } from "../processes/start-module.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
-import serve, { type ChatRequest, type ChatResponse } from "./chat-step-program.ts";
+import serve, { aliveMs, type ChatRequest, type ChatResponse } from "./chat-step-program.ts";
 
 let server: NotebookServer;
 beforeAll(async () => void (server = await startNotebookServer()));
@@ -139,7 +139,7 @@ async function withChat(note: string, use: (world: World) => Promise<void>): Pro
     await use({
       message,
       start: () => startModule(program, { input: { place, url, note, body: { message } }, clock }),
-      pass: () => void clock.advance({ ms: 11_000 }),
+      pass: () => void clock.advance({ ms: aliveMs + 1_000 }),
       chat: { state: async () => (await (await request()).json()) as ChatState, post: request },
       carriedOut: async () => (await server.stats()).notesAdded[note] ?? 0,
     });
