@@ -37,6 +37,7 @@ export function hasMessage(messages: Messages, { id }: UIMessage): boolean {
  * Gives calls of the last answer that have no result one: that it is lost.
  *
  * @param calls those that had begun, also if the answer lacks them; without it, all that the answer has
+ * @param waiting entries of the chat, in the order in which they began: a call among them gets its placeholder
  */
 export function settleMessages(
   messages: Messages,
@@ -46,7 +47,8 @@ export function settleMessages(
   const endOf = ({ toolCallId }: { readonly toolCallId: string }) => {
     const isOwn = (entry: WaitingEntry): entry is WaitingCall =>
       "path" in entry ? false : "toolCallId" in entry && entry.toolCallId === toolCallId;
-    const call = waiting.find(isOwn);
+    // Models give ids again: the call of this answer is the latest.
+    const call = waiting.findLast(isOwn);
     return call ? ({ state: "output-available", output: waitingResult(call) } as const) : lost;
   };
   const last = messages.at(-1);

@@ -8,8 +8,6 @@ export interface StepTime {
   readonly end: (phase: "closing" | "closed") => void;
 }
 
-const whenOver = "The run has ended. The outcome of a call that was under way is unknown.";
-
 /** @param signals also end it, as far as the signal goes */
 export function createStepTime(...signals: (AbortSignal | undefined)[]): StepTime {
   const closing = new AbortController();
@@ -19,7 +17,7 @@ export function createStepTime(...signals: (AbortSignal | undefined)[]): StepTim
     isActive: () => !isOver,
     end(phase) {
       isOver = true;
-      if (phase === "closed") closing.abort(new DOMException(whenOver, "AbortError"));
+      if (phase === "closed") closing.abort();
     },
   };
 }

@@ -118,6 +118,8 @@ function beginChat(
   const step = async (made: readonly CallOfChat[], given: Given): Promise<Outcome> => {
     const ids = Object.fromEntries(made.map(({ toolCallId, topic }) => [toolCallId, topic]));
     const { shutdownMs } = given;
+    // What a failed step said of a call that was not carried out by then is no word about this attempt.
+    for (const call of made) if (servers.effects(call.topic) === 0) call.told = undefined;
     const outcome = await order({ do: "step", messages, calls: ids, shutdownMs }, given);
     if (outcome.type === "done") messages = outcome.result as readonly ModelMessage[];
     // Beside a process that goes on later, the same step would be another tab's.
