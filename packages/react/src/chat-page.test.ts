@@ -16,6 +16,9 @@ const [hi, hello, more] = [said("u1", "Hi"), answered("a1", "Hello"), said("u2",
 const done = chat("no", hi, hello);
 const unsaid = chat(undefined, hi, hello);
 const others = chat("yes", hi, hello);
+const call = { type: "dynamic-tool", toolName: "add", toolCallId: "1", input: {} } as const;
+const pending = { ...call, state: "approval-requested", approval: { id: "approval 1" } } as const;
+const delicate = chat("no", hi, { ...hello, parts: [pending] });
 const taker = chat("yes", hi, hello, more);
 const goner = chat("interrupted", hi, hello, more);
 const broken = chat("failed", hi, hello, more);
@@ -23,6 +26,8 @@ const over = chat("no", hi, hello, more, answered("a2", "Yes"));
 const alone = chat("no", hi);
 const task = { ...question, type: "task" as const, pollAfter: now + 5_000 };
 const works: DurableChatState = { messages: [placeholder(task)], waiting: [task] };
+const overdueTask = { ...task, pollAfter: now - 1 };
+const overdue: DurableChatState = { messages: [placeholder(task)], waiting: [overdueTask] };
 const free: DurableChatState = { messages: [placeholder(question)], waiting: [] };
 const asks: DurableChatState = { ...free, waiting: [question] };
 
@@ -48,8 +53,8 @@ type Row = [name: string, page: Page, event: PageEvent, outcome: string];
 
 const outcomeOf = ([page, effects]: ReturnType<typeof step>) => {
   const { at, unsent, dueAt, failure, doubts } = page;
-  const due = dueAt === undefined ? "" : `+${dueAt - now}`;
-  const parts = [at, unsent?.id, due, failure?.error.message, "?".repeat(doubts)].filter(Boolean);
+  const timer = dueAt === undefined ? "" : `+${dueAt - now}`;
+  const parts = [at, unsent?.id, timer, failure?.error.message, "?".repeat(doubts)].filter(Boolean);
   return `${parts.join(" ")} → ${effects.join(" ")}`;
 };
 
@@ -91,12 +96,7 @@ const posts: Row[] = [
     found(goner),
     "pausing +0 → leave show",
   ],
-  [
-    "leaves what went astray",
-    astray,
-    found(done),
-    "pausing u2 +1000 The message was not sent yet. → leave show",
-  ],
+  ["leaves what went astray", astray, found(done), "pausing u2 +1000 → leave show"],
   ["stays at one lost read", posting, missed, "posting u2 ? → "],
   ["leaves at the second lost read", after(posting, missed), missed, "checking u2 → leave"],
   [
@@ -120,7 +120,7 @@ const checks: Row[] = [
     "sends what was refused for another",
     after(posting, ended()),
     found(done),
-    "pausing u2 +1000 The message was not sent yet. → show",
+    "pausing u2 +1000 → show",
   ],
   ["follows what did arrive", after(posting, ended(passing)), found(taker), "following → show"],
   [
@@ -136,12 +136,30 @@ const checks: Row[] = [
     "failed u2 502 → show",
   ],
   ["tells what does not pass", after(posting, ended(lasting)), found(done), "failed u2 400 → show"],
+  [
+    "tells that an approval is lost",
+    after(opened(delicate), { type: "posted", message: undefined }, ended(passing)),
+    found(delicate),
+    "failed 502 → show",
+  ],
   ["reads until it knows", after(posting, ended(passing)), missed, "checking u2 502 → "],
   [
     "goes on once for a reason",
     after(opened(free), itIsTime, ended()),
     found(free),
     "ready → show",
+  ],
+  [
+    "asks a server less and less often that does not tell more",
+    after(opened(overdue), itIsTime, ended(), found(overdue), itIsTime, ended()),
+    found(overdue),
+    "ready +4000 → show",
+  ],
+  [
+    "asks it as at first when it has told more",
+    after(opened(overdue), itIsTime, ended(), found(overdue), itIsTime, ended()),
+    found({ ...overdue, waiting: [{ ...overdueTask, statusMessage: "half" }] }),
+    "ready +1000 → show",
   ],
   [
     "again if that was lost",
@@ -158,6 +176,12 @@ const atPauses: Row[] = [
   ["stays when nothing is new", pausing, found(done), "pausing u2 +1000 502 → "],
   ["sees that it has arrived", pausing, found(taker), "following → show"],
   ["gives up when a person says so", pausing, { type: "stopped" }, "failed u2 502 → "],
+  [
+    "gives up what is no error, too",
+    after(opened(taker), found(goner)),
+    { type: "stopped" },
+    "failed It was stopped. → ",
+  ],
   ["gives up after some attempts", tired, found(done), "failed u2 502 → show"],
   ["counts only attempts since the last news", tired, found(over), "ready → show"],
 ];

@@ -37,6 +37,8 @@ export interface Page<MESSAGE extends UIMessage = UIMessage> {
   readonly triedWith?: string | undefined;
   /** What the agent went on for last. */
   readonly wentOnFor?: string | undefined;
+  /** How often it went on for that to no effect. */
+  readonly looks: number;
   /** Looks in a row that speak against what the page is at. */
   readonly doubts: number;
   readonly postedAt: number;

@@ -5,6 +5,7 @@ import { blockingOf, placeholdersOf, workingOf } from "./use-waiting.ts";
 
 /** In a row, without anything new in the chat. */
 const maxAttempts = 5;
+
 /** What a page is at, by what the server says. */
 export function settle<MESSAGE extends UIMessage>(
   page: Page<MESSAGE>,
@@ -22,9 +23,9 @@ export function settle<MESSAGE extends UIMessage>(
     const attempts = triedWith === page.triedWith ? page.attempts + 1 : 1;
     if (attempts > maxAttempts) return fail(error);
     const isFirst = failure === undefined && unsent === undefined && attempts === 1;
-    const reason = isFirst ? undefined : { error, isPassing: true };
     const dueAt = isFirst ? now : now + pauseMs(attempts, random);
-    return to({ at: "pausing", failure: reason, attempts, triedWith, dueAt });
+    // That a process is gone, or that a message has to wait, is no error.
+    return to({ at: "pausing", failure, attempts, triedWith, dueAt });
   };
 
   if (answering === "yes") return to({ at: "following" });
@@ -43,14 +44,19 @@ export function settle<MESSAGE extends UIMessage>(
     return fail(new Error("The last message has no answer."));
   }
   const dueAt = dueAtOf(state);
+  // What its user has said of a call is lost.
+  if (failure && messages.at(-1)?.parts.some(needsApproval)) return fail(failure.error);
   if (dueAt === undefined) return to({ at: "ready", attempts: 0 });
   if (failure) return tryAgain(failure.error);
-  const isLook = workingOf(state.waiting).length > 0;
-  // A look that came too early, by this browser's clock, is made again.
-  const isNew = isLook || page.wentOnFor !== reasonOf(state);
-  const at = dueAt === 0 ? now : Math.max(now + 1_000, dueAt);
-  return to({ at: "ready", attempts: 0, dueAt: isNew ? at : undefined });
+  const isNew = page.wentOnFor !== reasonOf(state);
+  if (dueAt === 0) return to({ at: "ready", attempts: 0, dueAt: isNew ? now : undefined });
+  // A look at a server's work that has found nothing is made again: it came too early, or another process looks.
+  const looks = isNew ? 0 : page.looks + 1;
+  const soonest = now + pauseMs(looks + 1, 1);
+  return to({ at: "ready", attempts: 0, looks, dueAt: Math.max(soonest, dueAt) });
 }
+
+const needsApproval = (part: object) => "state" in part && part.state === "approval-requested";
 
 /** When the agent may go on: 0 at once, `undefined` not yet. */
 function dueAtOf({ messages, waiting }: DurableChatState): number | undefined {

@@ -77,16 +77,34 @@ describe("errors", () => {
       chat.state = { messages: [answered("a1", "Hello")], waiting: [], answering: "no" };
       return chunksOf("a1", "Hello");
     };
-    const { last } = await openChat(chat);
+    const { last, results } = await openChat(chat);
     await expect.poll(() => textsOf(last())).toEqual(["Hello"]);
     expect(last()).toMatchObject({ phase: "ready", error: undefined });
+    expect(results.filter(({ error }) => error !== undefined)).toEqual([]);
     expect(chat.posts).toEqual([{}]);
+  });
+
+  it("sends a message after another page's answer, and that it had to wait is no error", async () => {
+    const chat = await startChatServer({ answering: "yes" });
+    const { last, results } = await openChat(chat);
+    chat.onPost = () => 409;
+    void last().sendMessage({ text: "Hi" });
+    await expect.poll(() => [last().phase, chat.posts.length]).toEqual(["following", 1]);
+    chat.onPost = ({ message }) => {
+      chat.state = { ...chat.state, messages: [message!, answered("a1", "Hello")] };
+      return chunksOf("a1", "Hello");
+    };
+    chat.state = { ...chat.state, answering: "no" };
+    await expect.poll(() => textsOf(last())).toEqual(["Hi", "Hello"]);
+    await expect.poll(() => last().phase).toBe("ready");
+    expect(results.filter(({ error }) => error !== undefined)).toEqual([]);
   });
 
   it("says that it is gone if that does not help, and goes on when it is told to", async () => {
     const chat = await startChatServer({ messages: [said("u1", "Hi")], answering: "interrupted" });
     const { last } = await openChat(chat);
-    await expect.poll(() => last()).toMatchObject({ phase: "reconnecting", error: {} });
+    await expect.poll(() => last().error?.message).toBe("answered with 500");
+    expect(last().phase).toBe("reconnecting");
     void last().stop();
     await expect.poll(() => last()).toMatchObject({ phase: "failed", isBusy: false });
     chat.onPost = () => {

@@ -30,6 +30,20 @@ describe("what is sent", () => {
     expect(last()).toMatchObject({ isBusy: false, error: undefined });
   });
 
+  it("sends what the user says of a call that needs approval", async () => {
+    const chat = await startChatServer({ messages: [said("u1", "Hi")], answering: "no" });
+    const { last } = await openChat(chat);
+    chat.onPost = () => {
+      chat.state = { ...chat.state, messages: [said("u1", "Hi"), answered("a1", "Done")] };
+      return chunksOf("a1", "Done");
+    };
+    await last().addToolApprovalResponse({ id: "approval 1", approved: false, reason: "No." });
+    expect(chat.posts).toEqual([
+      { approval: { id: "approval 1", approved: false, reason: "No." } },
+    ]);
+    await expect.poll(() => textsOf(last())).toEqual(["Hi", "Done"]);
+  });
+
   it("asks for a chat that the page was rendered without", async () => {
     const chat = await startChatServer({ messages: [answered("a1", "Hello")] });
     const { last, results } = await openChat(chat, { initialState: undefined });
@@ -76,8 +90,8 @@ describe("going on", () => {
     const task = { ...question, type: "task", status: "working", statusMessage: "half" } as const;
     const due = { ...task, pollAfter: Date.now() - 1 };
     const chat = await startChatServer({ messages: [placeholder(due)], waiting: [due] });
-    const { last, redraw } = await openChat(chat);
     const begun = Date.now();
+    const { last, redraw } = await openChat(chat);
     chat.onPost = () => {
       chat.state = { messages: [answered("a1", "There")], waiting: [] };
       return chunksOf("a1", "There");

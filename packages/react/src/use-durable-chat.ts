@@ -40,7 +40,7 @@ export interface DurableChatOptions<STATE extends DurableChatState>
  * - `ready`: nothing; it is the user's turn, or a call waits.
  * - `answering`: it sends, or reads an answer.
  * - `following`: it looks how far an answer is that another page or process makes.
- * - `reconnecting`: something has failed, `error` says what, and the page tries again by itself.
+ * - `reconnecting`: a connection, a process or a read is lost, and the page tries again by itself.
  * - `failed`: `error` will not pass by itself. `goOn` tries again.
  */
 export type ChatPhase = "loading" | "ready" | "answering" | "following" | "reconnecting" | "failed";
@@ -71,7 +71,7 @@ export interface DurableChat<STATE extends DurableChatState>
     responses: InputResponses,
     call: WaitingCall,
   ) => Promise<AnswerProblem | undefined>;
-  /** For {@link Question}. Its POST is `{ withdraw: { call } }`. */
+  /** For {@link Question}. Its POST is `{ withdraw: { call } }`; that of `addToolApprovalResponse` has `approval`. */
   readonly withdraw: (call: WaitingCall) => Promise<AnswerProblem | undefined>;
   /** Ends the answer on the server. Its POST is `{ stop: true }`; `stop` only stops reading. */
   readonly stopAnswer: () => Promise<AnswerProblem | undefined>;
@@ -155,6 +155,8 @@ export function useDurableChat<STATE extends DurableChatState>(
       chat.clearError();
     },
     answer: (responses, { id: call, round }) => ask({ answer: { call, round, responses } }),
+    addToolApprovalResponse: ({ id, approved, reason }) =>
+      chat.sendMessage(undefined, { body: { approval: { id, approved, reason } } }),
     withdraw: ({ id: call }) => ask({ withdraw: { call } }),
     stopAnswer: () => ask({ stop: true }),
   };

@@ -200,11 +200,16 @@ describe("a process that is gone", () => {
     const late = await gone.say("Wait");
     await expect.poll(() => server.waits).toEqual(["started"]);
     const lost = "assistant: [notes__wait output-error: The answer of this call is l]";
-    expect(linesOf(await next.state())).toEqual(["user: Wait", lost]);
+    const { messages } = await next.state();
+    expect(linesOf({ messages })).toEqual(["user: Wait", lost]);
+    // A page that reads it again sees nothing new.
+    expect((await next.state()).messages).toEqual(messages);
     await (await next.post({})).text();
     server.release();
     await late.text();
-    expect(linesOf(await next.state())).toEqual(["user: Wait", `${lost} I go on.`]);
+    const after = await next.state();
+    expect(linesOf(after)).toEqual(["user: Wait", `${lost} I go on.`]);
+    expect(after.messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
     expect(JSON.stringify(model.doStreamCalls[0]!.prompt)).toContain("Nobody knows whether");
     expect(server.waits.filter((wait) => wait === "started")).toHaveLength(1);
   });

@@ -63,7 +63,8 @@ export function settleMessages(
   const added = missing.map((call): Part => ({ type: "dynamic-tool", ...call, ...endOf(call) }));
   if (answer === undefined && added.length === 0) return messages;
   const step: Part[] = added.length > 0 ? [{ type: "step-start" }] : [];
-  const { id = crypto.randomUUID(), ...rest } = answer ?? {};
+  // The same each time that it is read.
+  const { id = `${last?.id}-answer`, ...rest } = answer ?? {};
   const next: UIMessage = {
     ...rest,
     id,

@@ -46,4 +46,33 @@ describe.each([
     const { toolCalls } = await generateText({ ...use(), model, stopWhen: stepCountIs(1) });
     expect(toolCalls).toMatchObject([{ toolCallId: "mine" }]);
   });
+
+  test("says what one function makes of each prompt, for as long as it is asked", async () => {
+    const model = scriptedModel(({ said, results }) =>
+      results.length > 0
+        ? `${said} ${results.join(" ")}`
+        : [{ tool: "order", input: { item: said } }],
+    );
+    const messages: ai7.ModelMessage[] = [];
+    const ids = new Set<string>();
+    for (const content of ["Tea", "Jam"]) {
+      messages.push({ role: "user", content });
+      const { text, response, steps } = await generateText({
+        ...{ model, messages, tools: { order }, stopWhen: stepCountIs(3) },
+      });
+      expect(text).toBe(`${content} Ordered ${content}.`);
+      messages.push(...response.messages);
+      ids.add(steps[0]!.toolCalls[0]!.toolCallId);
+    }
+    expect(ids.size).toBe(2);
+  });
+
+  test("gives a turn's function the prompt, and has no turn after its last", async () => {
+    const model = scriptedModel("Yes?", ({ said }) => `You said ${said}`);
+    const say = async (prompt: string) =>
+      (await generateText({ model, prompt, maxRetries: 0 })).text;
+    expect(await say("Hi")).toBe("Yes?");
+    expect(await say("Tea")).toBe("You said Tea");
+    await expect(say("More")).rejects.toThrow("The model has only 2 turns.");
+  });
 });

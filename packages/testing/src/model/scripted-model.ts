@@ -16,6 +16,16 @@ interface ModelCall {
   readonly [option: string]: unknown;
 }
 
+/** What a turn may depend on: a call of the model, and what its prompt ends with. */
+export interface TurnOptions extends ModelCall {
+  /** The user's last message, as text. */
+  readonly said: string;
+  /** The results of tools since then, in order, as text. */
+  readonly results: readonly string[];
+}
+
+type GiveTurn = (options: TurnOptions) => Turn | Promise<Turn>;
+
 /** A language model of AI SDK 6 and 7 that keeps its calls, as the mocks of `ai/test` do. */
 export type ScriptedModel = Extract<LanguageModel, { readonly specificationVersion: "v3" }> & {
   readonly doGenerateCalls: ModelCall[];
@@ -24,19 +34,27 @@ export type ScriptedModel = Extract<LanguageModel, { readonly specificationVersi
 
 /**
  * Creates a language model that says one turn after the other, at once or as a stream. A function gives its turn when
- * that begins. Calls of tools without an id are numbered: `call-0-0` is the first of the first turn.
+ * that begins. One function and nothing else gives all turns, in a server of any number of processes for example.
+ * Calls of tools without an id are numbered: `call-0-0` is the first of the first turn. With one function the first
+ * number is the length of the prompt.
  *
  * @example
  * const model = scriptedModel([{ tool: "shop__order", input: { item: "tea" } }], "Ordered.");
+ * const forChats = scriptedModel(({ said, results }) =>
+ *   results.length > 0 ? results.join(" ") : [{ tool: "shop__order", input: { item: said } }],
+ * );
  * @throws {Error} when it is called more often than it has turns
  */
-export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[]): ScriptedModel {
+export function scriptedModel(...turns: (Turn | GiveTurn)[]): ScriptedModel {
   const [doGenerateCalls, doStreamCalls]: ModelCall[][] = [[], []];
-  const next = async () => {
-    const number = doGenerateCalls!.length + doStreamCalls!.length - 1;
-    const given = turns[number];
+  const [only] = turns;
+  const always = turns.length === 1 && typeof only === "function" ? only : undefined;
+  const next = async (call: ModelCall) => {
+    const count = doGenerateCalls!.length + doStreamCalls!.length - 1;
+    const number = always ? call.prompt.length : count;
+    const given = always ?? turns[count];
     if (given === undefined) throw new Error(`The model has only ${turns.length} turns.`);
-    const turn = typeof given === "function" ? await given() : given;
+    const turn = typeof given === "function" ? await given(turnOptions(call)) : given;
     const unified = typeof turn === "string" ? "stop" : "tool-calls";
     return { content: contentOf(turn, number), finishReason: { unified, raw: undefined } };
   };
@@ -48,11 +66,11 @@ export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[])
     ...{ doGenerateCalls, doStreamCalls },
     async doGenerate(call: ModelCall) {
       doGenerateCalls!.push(call);
-      return { ...(await next()), usage, warnings: [] };
+      return { ...(await next(call)), usage, warnings: [] };
     },
     async doStream(call: ModelCall) {
       doStreamCalls!.push(call);
-      const { content, finishReason } = await next();
+      const { content, finishReason } = await next(call);
       const parts = content.flatMap<object>((part, position) =>
         part.type === "tool-call" ? [part] : textParts(`text-${position}`, part.text),
       );
@@ -66,10 +84,20 @@ export function scriptedModel(...turns: (Turn | (() => Turn | Promise<Turn>))[])
 
 /** The tool results in the model's last prompt, in order, as text. */
 export function toolResults({ doGenerateCalls, doStreamCalls }: ScriptedModel): string[] {
-  const prompt = [...doGenerateCalls, ...doStreamCalls].at(-1)?.prompt ?? [];
+  return outputsIn([...doGenerateCalls, ...doStreamCalls].at(-1)?.prompt ?? []).map(textOf);
+}
+
+function turnOptions(call: ModelCall): TurnOptions {
+  const at = call.prompt.findLastIndex(({ role }) => role === "user");
+  const parts: any[] = call.prompt[at]?.content ?? [];
+  const said = parts.map(({ text = "" }) => text).join(" ");
+  return { ...call, said, results: outputsIn(call.prompt.slice(at + 1)).map(plainTextOf) };
+}
+
+function outputsIn(prompt: any[]): any[] {
   return prompt
     .flatMap(({ role, content }) => (role === "tool" ? content : []))
-    .flatMap((part) => (part.type === "tool-result" ? [textOf(part.output)] : []));
+    .flatMap((part) => (part.type === "tool-result" ? [part.output] : []));
 }
 
 const usage = {
@@ -99,4 +127,10 @@ function textParts(id: string, text: string): object[] {
 function textOf(output: any): string {
   if (output.type !== "content") return `${output.type}: ${output.value}`;
   return output.value.map((part: any) => part.text).join("\n");
+}
+
+function plainTextOf(output: any): string {
+  const { value = output.reason } = output;
+  if (output.type === "content") return textOf(output);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
