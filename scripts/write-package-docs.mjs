@@ -3,7 +3,7 @@
 //     node ../../scripts/write-package-docs.mjs
 //
 // - `docs/` has its pages of scripts/package-pages.mjs, under the same paths. Links to other pages lead to GitHub,
-//   pictures too; those to its own sources lead to `dist/`, where the docstrings are.
+//   pictures too; those to its own README and sources lead there, and to `dist/`, where the docstrings are.
 // - `AGENTS.md` is docs/agents/<package>.md, with a list of the entry points and of the pages.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
@@ -73,6 +73,7 @@ function forPackage(page, text, file) {
 function inPackage(path) {
   if (pages.some((page) => path === `docs/${page}`)) return path;
   const own = path.replace(`packages/${folder}/`, "");
+  if (own === "README.md" && own !== path) return own;
   const file = own.replace(/^src\/(.*)\.ts$/, "dist/$1.d.ts");
   return own !== path && file.startsWith("dist/") && existsSync(file) ? file : undefined;
 }

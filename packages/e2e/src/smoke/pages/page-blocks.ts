@@ -34,7 +34,7 @@ export interface PageBlock {
 
 /** The pages whose blocks are run; reports are about this repository. */
 const pages = [
-  ...["README.md", "packages/*/README.md", "docs/getting-started.md", "docs/errors.md"],
+  ...["README.md", "packages/*/README.md", "docs/{index,getting-started,errors}.md"],
   "docs/{guides,clients,deploy,agents,reference}/*.md",
 ];
 

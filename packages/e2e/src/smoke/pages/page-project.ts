@@ -14,6 +14,7 @@ import { runCommand } from "../run-command.ts";
 /** What the pages import or name beside our packages, and what their programs are tried with. */
 const others = [
   ...["ai", "@ai-sdk/mcp", "@ai-sdk/react", "react", "react-dom", "happy-dom", "zod"],
+  ...["hono", "@hono/node-server"],
   ...["langchain", "@langchain/core", "@langchain/langgraph", "@langchain/mcp-adapters"],
   ...["@langchain/anthropic", "@opentelemetry/api", "workflow", "eve"],
   ...["@modelcontextprotocol/sdk", "@modelcontextprotocol/server", "@modelcontextprotocol/client"],

@@ -1,5 +1,6 @@
 // A chat in which a session is open, a question waits, and a sign-in; and who has it.
 import {
+  createChatRoute,
   createConnectionProvider,
   createDurableAgent,
   createDurableSessions,
@@ -56,6 +57,7 @@ export function agentsGiven({ take, world }: Given): Makers {
       const experimental_toolApprovalSecret = secret;
       return createDurableAgent({ connections, store, model, experimental_toolApprovalSecret });
     },
+    chat: async () => createChatRoute({ agent: await take("agent"), principal: () => principal }),
     ToolLoopAgent: async () =>
       new ToolLoopAgent({ model, tools: await (await take("run")).tools() }),
     run: async () => await (await take("sessions")).open(chatId, { principal }),
