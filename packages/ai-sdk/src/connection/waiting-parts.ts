@@ -32,8 +32,10 @@ export interface PausingCalls {
 /** Where a model has made a call. */
 export interface CallPlace {
   readonly toolCallId: string;
-  /** How many messages are before it. */
-  readonly place?: number | undefined;
+  /** The tool calls of agents around it, the root's first. @default none */
+  readonly path?: WaitingRecord["path"] | undefined;
+  /** Those before it. */
+  readonly messages?: readonly unknown[] | undefined;
 }
 
 /** What a call gets that repeats another: its placeholder, or its answer. */

@@ -6,9 +6,10 @@ import { ownField } from "../base/own-field.ts";
 import { replayOf } from "../tool-set/connection-tools.ts";
 import { currentToolCall } from "../tools/tool-call-scope.ts";
 import { findResults, placesIn } from "./find-results.ts";
-import { fillIn, idsIn, lastSpeaker } from "./placeholders.ts";
+import { fillIn, findPlaceholders, idsIn, lastSpeaker } from "./placeholders.ts";
 import type { RunScope } from "../run/run-scope.ts";
 import type { ResumeParts } from "../waiting/create-run-waiting.ts";
+import { resultsIn } from "../waiting/lost-calls.ts";
 import { joinRepeats, landingText } from "../waiting/repeats.ts";
 import { bindTools } from "./bind-tools.ts";
 import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
@@ -56,6 +57,15 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
     };
   };
   const { tools, whileWaiting: mode = "reply" } = checkOptions(resumeSchema, options);
+  const inTool = currentToolCall();
+  // The messages of a sub-agent say nothing of the root agent's calls.
+  const joins =
+    stored && inTool === undefined
+      ? joinRepeats(stored, connections, repeats, () => ({
+          results: resultsIn(messages),
+          waiting: new Set(findPlaceholders(messages).map(({ toolCallId }) => toolCallId)),
+        }))
+      : undefined;
   let { over, ...resumed } = await fill(messages);
   const hasWritten = lastSpeaker(messages) === "user";
   if (mode === "withdraw" && hasWritten && resumed.stillWaiting.length > 0) {
@@ -63,10 +73,7 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
     ({ over, ...resumed } = await fill(messages));
   }
   const { stillWaiting } = resumed;
-  const inTool = currentToolCall();
-  // The messages of a sub-agent say nothing of the root agent's calls.
-  if (stored && inTool === undefined)
-    joinRepeats(stored, mode === "reply" ? stillWaiting : [], { connections, repeats, messages });
+  if (joins && mode === "reply") joins.waiting = stillWaiting;
   for (const call of stillWaiting)
     inTool?.agents?.waiting.push({ call, withdraw: () => stored!.withdraw(call.id) });
   const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";

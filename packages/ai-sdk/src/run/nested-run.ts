@@ -15,7 +15,7 @@ import { type ConnectionUse, sharedNeedsStore } from "../slots/step-slot.ts";
 import type { RunParts } from "./create-run.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
-import type { NestOptions } from "./run-scope.ts";
+import type { ConnectionMode, NestOptions } from "./run-scope.ts";
 
 /** The parts that a step shares with all runs inside it. */
 export interface StepParts {
@@ -49,21 +49,22 @@ export async function createNestedRun(
   const connecting = Object.entries(declared).map(async ([connection, definition]) => {
     const use = { slot: { connection }, definition, principal, step };
     const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
-    if (mode === "isolate") {
-      const isolated = parts.isolate(use);
-      owned.push(isolated);
-      return isolated;
+    const outer = around.connections.find(({ name }) => name === connection)!;
+    if (mode === "inherit") {
+      if (isSame) return outer;
+      throw invalidOption(
+        `connections.${connection}`,
+        `cannot be inherited under another principal. Use "isolate", { named } or { shared }.`,
+      );
     }
-    if (mode !== "inherit") {
-      const { named: name, shared } = mode;
-      const slot = shared === undefined ? { connection, name } : { connection, shared };
-      return await openKept(parts, { ...use, slot }, declared);
-    }
-    if (isSame) return around.connections.find(({ name }) => name === connection)!;
-    throw invalidOption(
-      `connections.${connection}`,
-      `cannot be inherited under another principal. Use "isolate", { named } or { shared }.`,
-    );
+    const own =
+      mode === "isolate" ? parts.isolate(use) : await openKept(parts, use, mode, declared);
+    if (mode === "isolate") owned.push(own);
+    // A sub-agent's call joins one that it repeats, whatever session that was made in.
+    if (isSame)
+      own.repeatOf ??= async (tool, input, place) =>
+        place.path && (await outer.repeatOf?.(tool, input, place));
+    return own;
   });
   const connections = await Promise.all(connecting);
   // Loading a named session may have taken a while.
@@ -83,10 +84,11 @@ export async function createNestedRun(
 /** Opens a session that lasts under a name, or a shared one. */
 async function openKept(
   { namedSlots, namedConnections }: StepParts,
-  { slot, definition, principal }: Omit<ConnectionUse, "step">,
+  { slot: { connection }, definition, principal }: Omit<ConnectionUse, "step">,
+  { named: name, shared }: Exclude<ConnectionMode, string>,
   declared: Connections,
 ): Promise<LiveConnection> {
-  const { connection, shared } = slot;
+  const slot = shared === undefined ? { connection, name } : { connection, shared };
   if (shared !== undefined) checkShared(namedSlots, definition, connection);
   if (!mayHaveName(definition)) {
     throw invalidOption(

@@ -124,17 +124,18 @@ function createCall(
   const { lossNotices, pausing, signIn } = connection;
   return async (input: unknown, use: CallUse = {}) => {
     const { toolCallId, abortSignal } = use;
-    const { name, annotations } = tool;
-    // What waits in the root agent's messages is no result for a sub-agent.
-    const isRepeat = toolCallId && around(toolCallId) === undefined;
     const place = use.messages?.length;
-    const repeated = isRepeat && (await connection.repeatOf?.(name, input, { toolCallId, place }));
-    if (repeated && "answer" in repeated) {
-      const { answer } = repeated;
+    const { name, annotations } = tool;
+    const path = pathAround(toolCallId);
+    // Nobody knows of which agent a call is in a tool that is not wrapped.
+    const isKnown = toolCallId && (path || around(toolCallId) === undefined);
+    const same =
+      isKnown && (await connection.repeatOf?.(name, input, { ...use, toolCallId, path }));
+    if (same && "answer" in same) {
+      const { answer } = same;
       return (await replay?.(answer, { input, toolCallId })) ?? answer.result;
     }
-    if (repeated) return repeated;
-    const path = pathAround(toolCallId);
+    if (same) return await waitBelow(same, toolCallId, pausing ?? signIn);
     const observers = [progressObserver(connection, name, toolCallId)];
     const park = async () =>
       toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId, path }));

@@ -1,17 +1,23 @@
 /** With `record: "first"`: calls of steps that have died, so that perhaps no conversation has them. */
 
-import { waitingResult } from "@durable-mcp/core/internal";
+import { sameJson, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
-import type { StoredCall } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { inParallel } from "../base/in-parallel.ts";
-import type { Repeated } from "../connection/waiting-parts.ts";
+import type { CallPlace, Repeated } from "../connection/waiting-parts.ts";
 import { ownField } from "../base/own-field.ts";
 import { type CallIdentity, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
-export interface LostCall {
-  readonly id: string;
+export interface LostCall extends WaitingRecord {
   readonly step: string;
-  readonly digest: string;
+  /** Whether it was made by an agent in a tool call that waits: that goes on from messages of its own. */
+  readonly isBelow: boolean;
+}
+
+/** The ids of the tool calls that have a result in a conversation; `waiting` are those for which it is a placeholder. */
+export interface ToldCalls {
+  readonly results: ReadonlySet<unknown>;
+  readonly waiting: ReadonlySet<unknown>;
 }
 
 /** The tool call ids that have a result in messages, or a placeholder. Messages come from browsers. */
@@ -27,11 +33,11 @@ export function resultsIn(messages: readonly unknown[]): ReadonlySet<unknown> {
   return new Set(results.map((part) => ownField(part, "toolCallId")));
 }
 
-/** Finds those of a connection: one list of the store. @param told the ids whose results the conversation has */
+/** Finds those of a connection: one list of the store. @param told by the root agent's conversation */
 export async function findLost(
   stored: StoredCalls,
   connection: string,
-  told: ReadonlySet<unknown>,
+  told: ToldCalls,
 ): Promise<Set<LostCall>> {
   const { upToDate } = await loadWaiting();
   const { calls, now, atEnd } = await stored.contextOf({ connection });
@@ -43,14 +49,31 @@ export async function findLost(
       if (!isOfStep || read.call.isDelivered) return [];
       const { call } = await upToDate(await stored.contextOf(read.call), read);
       if (call.state === "answering") return [];
-      const { toolCallId, repeatedBy = [], digest } = call;
-      const isTold = [toolCallId, ...repeatedBy].some((each) => told.has(each));
-      if (!isTold) return [{ id, step, digest }];
+      const made = rootsOf(call);
+      const isBelow = call.path !== undefined && made.some((each) => told.waiting.has(each));
+      if (isBelow || !made.some((each) => told.results.has(each)))
+        return [{ ...call, step, isBelow }];
       atEnd?.(async (isDone) => (isDone ? await calls.steps?.end(step) : undefined));
       return [];
     },
   );
   return new Set(found.flat());
+}
+
+/** The ids of the root agent's calls that have a call, or have it below them. */
+const rootsOf = ({ path, toolCallId, repeatedBy = [] }: WaitingRecord) => [
+  path?.[0]?.toolCallId ?? toolCallId,
+  ...repeatedBy,
+];
+
+/** Whether a call is one of the same agent, and is not told where another is made. */
+function isLostAt(lost: LostCall, { path, messages = [] }: CallPlace): boolean {
+  const names = [lost.path, path].map((each) => each?.map(({ toolName }) => toolName));
+  if (!sameJson(...(names as [unknown, unknown]))) return false;
+  if (!lost.isBelow) return true;
+  const told = resultsIn(messages);
+  const isTold = [lost.toolCallId, ...(lost.repeatedBy ?? [])].some((each) => told.has(each));
+  return !isTold && rootsOf(lost).includes(path?.[0]?.toolCallId);
 }
 
 /**
@@ -63,11 +86,15 @@ export async function findLost(
 export async function joinLost(
   stored: StoredCalls,
   lost: Set<LostCall>,
-  isWanted: (each: LostCall) => boolean,
   identity: CallIdentity,
-  toolCallId: string,
+  place: CallPlace,
 ): Promise<Repeated | undefined> {
-  const { hasDigest, markUntilEnd, waitingFailure } = await loadWaiting();
+  if (lost.size === 0) return undefined;
+  const { callId, hasDigest, markUntilEnd, waitingFailure } = await loadWaiting();
+  const scope = place.messages && `at ${place.messages.length}`;
+  const again = await callId({ ...identity, ...place, scope }, 0);
+  // A step that is run again finds its own call by its id, with the answer.
+  const isWanted = (each: LostCall) => !each.id.startsWith(again) && isLostAt(each, place);
   for (const each of [...lost].filter(isWanted)) {
     // Of two calls at once one joins it.
     if (!(await hasDigest(identity, each.digest)) || !lost.delete(each)) continue;
@@ -76,7 +103,7 @@ export async function joinLost(
     markUntilEnd(await stored.contextOf(found.call), each.step, () => true);
     if (isOpen(found)) {
       lost.add(each);
-      return await repeat(stored, found, toolCallId);
+      return await repeat(stored, found, place);
     }
     const { answer } = (await stored.look(found)).call;
     if (answer === undefined) throw waitingFailure(found.call);
@@ -89,15 +116,16 @@ export async function joinLost(
 async function repeat(
   stored: StoredCalls,
   found: StoredCall,
-  toolCallId: string,
+  { toolCallId, path = [] }: CallPlace,
 ): Promise<WaitingResult> {
   const { describeWaiting, isRepeated } = await loadWaiting();
   const { calls } = await stored.contextOf(found.call);
+  const ids = [toolCallId, ...path.slice(0, 1).map((root) => root.toolCallId)];
   for (
     let current: StoredCall | undefined = found;
     current;
     current = await calls.read(found.call.id)
   )
-    if (await calls.replace(current, isRepeated(current.call, toolCallId))) break;
+    if (await calls.replace(current, isRepeated(current.call, ...ids))) break;
   return waitingResult({ ...describeWaiting(found.call), toolCallId, repeats: true });
 }

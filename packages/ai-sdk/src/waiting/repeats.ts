@@ -3,7 +3,7 @@ import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { once } from "../base/once.ts";
 import { waitingLimits } from "../connection/define-connection.ts";
-import { findLost, joinLost, type LostCall, resultsIn } from "./lost-calls.ts";
+import { findLost, joinLost, type ToldCalls } from "./lost-calls.ts";
 import { type CallIdentity, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
 /** The calls of the application's own tools that wait, while the model goes on. */
@@ -18,51 +18,43 @@ export interface RepeatedCalls {
     | undefined;
 }
 
-/** Has calls of a model join the calls that they repeat, of those that wait in its messages. */
+/**
+ * Has calls of a root agent's model join the calls that they repeat, of those that wait in its messages; and those of
+ * the agents below it, of the calls of steps that have died.
+ *
+ * @param told by its messages
+ * @returns gets the calls that wait in them
+ */
 export function joinRepeats(
   stored: StoredCalls,
-  waiting: readonly WaitingCall[],
-  of: {
-    readonly connections: readonly LiveConnection[];
-    readonly repeats: RepeatedCalls;
-    readonly messages: readonly unknown[];
-  },
-): void {
-  const { connections, repeats, messages } = of;
+  connections: readonly LiveConnection[],
+  repeats: RepeatedCalls,
+  told: () => ToldCalls,
+): { waiting: readonly WaitingCall[] } {
+  const of: ReturnType<typeof joinRepeats> = { waiting: [] };
   for (const connection of connections) {
-    const own = waiting.filter(
-      (call) => call.connection === connection.name && call.type !== "sub-agent",
-    );
     const { name, definition } = connection;
     const { record } = waitingLimits(definition.options) ?? {};
-    const lost = record === "first" && once(() => findLost(stored, name, resultsIn(messages)));
-    connection.repeatOf =
-      own.length === 0 && !lost
-        ? undefined
-        : async (tool, input, { toolCallId, place }) => {
-            const identity = { connection: name, method: "tools/call", tool, input };
-            const found = lost ? await lost() : new Set<never>();
-            const again = found.size > 0 && (await idInPlace({ ...identity, toolCallId }, place));
-            // A step that is run again finds its own call by its id, with the answer.
-            const isOther = ({ id }: LostCall) => !again || !id.startsWith(again);
-            const joined = await join(stored, own, identity, toolCallId);
-            return joined ?? (await joinLost(stored, found, isOther, identity, toolCallId));
-          };
+    const lost = record === "first" && once(() => findLost(stored, name, told()));
+    connection.repeatOf = async (tool, input, place) => {
+      const identity = { connection: name, method: "tools/call", tool, input };
+      const own = of.waiting.filter(
+        (call) => call.connection === name && call.type !== "sub-agent",
+      );
+      const isOwn = own.length > 0 && !place.path;
+      const joined = isOwn && (await join(stored, own, identity, place.toolCallId));
+      if (joined) return joined;
+      return lost ? await joinLost(stored, await lost(), identity, place) : undefined;
+    };
   }
-  const agents = waiting.filter(({ type }) => type === "sub-agent");
   repeats.find = ({ toolName, toolCallId, input }) => {
-    const same = agents.filter(({ tool }) => tool === toolName);
+    const same = of.waiting.filter(({ type, tool }) => type === "sub-agent" && tool === toolName);
     if (same.length === 0) return undefined;
     return loadWaiting().then(async ({ agentCall }) =>
       join(stored, same, { ...agentCall, input }, toolCallId),
     );
   };
-}
-
-/** The id of a call whose record was written first. */
-async function idInPlace(identity: CallIdentity, place: number | undefined): Promise<string> {
-  const { callId } = await loadWaiting();
-  return await callId({ ...identity, ...(place !== undefined && { scope: `at ${place}` }) }, 0);
+  return of;
 }
 
 /** Notes that a call repeats one of these. @returns its placeholder; `undefined` if it repeats none */

@@ -82,8 +82,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
   if (writesFirst && isNamed(identity) && known === undefined) {
     const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
     const begun = claims(own, randomToken(), now());
-    // What an agent below makes again, it makes in another call of the root's.
-    if (context.atEnd && !identity.path) step = begun.due;
+    if (context.atEnd) step = begun.due;
     const claimed = { ...begun, ...(step && { step }) };
     const stored = await createOnce(context.calls, claimed).catch(unsent(claimed));
     if (stored.call === claimed) {

@@ -180,8 +180,8 @@ export function waitsOn(
 }
 
 /** A model has made the call again while it waits. */
-export function isRepeated(call: WaitingRecord, toolCallId: string): WaitingRecord {
-  return { ...call, repeatedBy: [...(call.repeatedBy ?? []), toolCallId] };
+export function isRepeated(call: WaitingRecord, ...ids: string[]): WaitingRecord {
+  return { ...call, repeatedBy: [...(call.repeatedBy ?? []), ...ids] };
 }
 
 /** Whether the result of a settled call is on its server, and only there. */
