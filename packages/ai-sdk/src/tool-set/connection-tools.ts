@@ -131,10 +131,8 @@ function createCall(
     const isKnown = toolCallId && (path || around(toolCallId) === undefined);
     const same =
       isKnown && (await connection.repeatOf?.(name, input, { ...use, toolCallId, path }));
-    if (same && "answer" in same) {
-      const { answer } = same;
-      return (await replay?.(answer, { input, toolCallId })) ?? answer.result;
-    }
+    if (same && "answer" in same)
+      return (await replay?.(same.answer, { input, toolCallId })) ?? same.answer.result;
     if (same) return await waitBelow(same, toolCallId, pausing ?? signIn);
     const observers = [progressObserver(connection, name, toolCallId)];
     const park = async () =>
