@@ -180,7 +180,7 @@ const atPauses: Row[] = [
     "gives up what is no error, too",
     after(opened(taker), found(goner)),
     { type: "stopped" },
-    "failed It was stopped. → ",
+    "failed Stopped. → ",
   ],
   ["gives up after some attempts", tired, found(done), "failed u2 502 → show"],
   ["counts only attempts since the last news", tired, found(over), "ready → show"],

@@ -18,15 +18,14 @@ export type PageEvent<MESSAGE extends UIMessage = UIMessage> =
 
 /** How long a POST may be on its way without a sign of it. */
 const patienceMs = 15_000;
-const stopped = { error: new Error("It was stopped."), isPassing: false };
 
 /** A page as it begins. */
 export function openPage<MESSAGE extends UIMessage>(
   state: DurableChatState<MESSAGE> | undefined,
   moment: Moment,
 ): Page<MESSAGE> {
-  const none = { attempts: 0, looks: 0, doubts: 0, postedAt: 0 };
-  const page = { at: "loading", ...none, isTaken: false } as const;
+  const none = { attempts: 0, looks: 0, doubts: 0, postedAt: 0, isTaken: false };
+  const page = { at: "loading" as const, ...none };
   return state ? step(page, { type: "found", state, chunks: 0 }, moment)[0] : page;
 }
 
@@ -61,10 +60,12 @@ export function step<MESSAGE extends UIMessage>(
     case "told":
       if (at !== "failed" && at !== "pausing" && !isOwed(page)) return [page, ["look"]];
       return [{ ...post(page, page.unsent, moment), attempts: 0 }, ["post"]];
-    case "stopped":
+    case "stopped": {
       if (at === "posting") return [{ ...page, unsent: undefined }, []];
       if (at !== "pausing") return [page, []];
-      return [{ ...page, at: "failed", failure: page.failure ?? stopped, dueAt: undefined }, []];
+      const { failure = { error: new Error("Stopped."), isPassing: false } } = page;
+      return [{ ...page, at: "failed", failure, dueAt: undefined }, []];
+    }
     default:
       if (at !== "failed") return [page, []];
       return [{ ...page, at: "ready", unsent: undefined, failure: undefined }, []];

@@ -37,7 +37,7 @@ export interface Page<MESSAGE extends UIMessage = UIMessage> {
   readonly triedWith?: string | undefined;
   /** What the agent went on for last. */
   readonly wentOnFor?: string | undefined;
-  /** How often it went on for that to no effect. */
+  /** How often it has gone on for that, or is to, to look at a server's work. */
   readonly looks: number;
   /** Looks in a row that speak against what the page is at. */
   readonly doubts: number;

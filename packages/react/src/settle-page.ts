@@ -17,11 +17,12 @@ export function settle<MESSAGE extends UIMessage>(
   const failure = page.at === "checking" ? page.failure : undefined;
   const calm = { ...page, unsent, failure: undefined, doubts: 0, dueAt: undefined };
   const to = (next: Partial<Page<MESSAGE>>): Step<MESSAGE> => [{ ...calm, ...next }, ["show"]];
-  const fail = (error: Error) => to({ at: "failed", failure: { error, isPassing: false } });
-  const tryAgain = (error: Error) => {
+  const fail = (text?: string, error = failure?.error ?? new Error(text)) =>
+    to({ at: "failed", failure: { error, isPassing: false } });
+  const tryAgain = (text?: string) => {
     const triedWith = contentOf(state);
     const attempts = triedWith === page.triedWith ? page.attempts + 1 : 1;
-    if (attempts > maxAttempts) return fail(error);
+    if (attempts > maxAttempts) return fail(text);
     const isFirst = failure === undefined && unsent === undefined && attempts === 1;
     const dueAt = isFirst ? now : now + pauseMs(attempts, random);
     // That a process is gone, or that a message has to wait, is no error.
@@ -29,34 +30,32 @@ export function settle<MESSAGE extends UIMessage>(
   };
 
   if (answering === "yes") return to({ at: "following" });
-  if (failure?.isPassing === false) return fail(failure.error);
-  if (unsent) {
-    const { error } = failure ?? { error: new Error("The message was not sent yet.") };
-    // A route that keeps no account of answers may take a message twice.
-    return answering === undefined ? fail(error) : tryAgain(error);
-  }
-  if (answering === "interrupted") return tryAgain(new Error("The process that answered is gone."));
-  if (answering === "failed") return fail(new Error("The answer broke off with an error."));
+  if (failure?.isPassing === false) return fail();
+  // A route that keeps no account of answers may take a message twice.
+  if (unsent) return (answering === undefined ? fail : tryAgain)("The message was not sent.");
+  if (answering === "interrupted") return tryAgain("The process that answered is gone.");
+  if (answering === "failed") return fail("", new Error("The answer broke off with an error."));
   if (answering === "no" && messages.at(-1)?.role === "user") {
-    if (failure) return tryAgain(failure.error);
+    if (failure) return tryAgain();
     // It may have been said between two looks of the server itself.
     if (page.doubts === 0) return to({ at: "checking", doubts: 1 });
-    return fail(new Error("The last message has no answer."));
+    return fail("The last message has no answer.");
   }
   const dueAt = dueAtOf(state);
   // What its user has said of a call is lost.
-  if (failure && messages.at(-1)?.parts.some(needsApproval)) return fail(failure.error);
+  if (failure && messages.at(-1)?.parts.some(needsApproval)) return fail();
   if (dueAt === undefined) return to({ at: "ready", attempts: 0 });
-  if (failure) return tryAgain(failure.error);
+  if (failure) return tryAgain();
   const isNew = page.wentOnFor !== reasonOf(state);
   if (dueAt === 0) return to({ at: "ready", attempts: 0, dueAt: isNew ? now : undefined });
   // A look at a server's work that has found nothing is made again: it came too early, or another process looks.
-  const looks = isNew ? 0 : page.looks + 1;
-  const soonest = now + pauseMs(looks + 1, 1);
+  const looks = isNew ? 1 : page.looks + 1;
+  const soonest = now + pauseMs(looks, 1);
   return to({ at: "ready", attempts: 0, looks, dueAt: Math.max(soonest, dueAt) });
 }
 
-const needsApproval = (part: object) => "state" in part && part.state === "approval-requested";
+const needsApproval = ({ state }: { type: string; state?: string }) =>
+  state === "approval-requested";
 
 /** When the agent may go on: 0 at once, `undefined` not yet. */
 function dueAtOf({ messages, waiting }: DurableChatState): number | undefined {

@@ -45,14 +45,11 @@ export interface DurableChatOptions<STATE extends DurableChatState>
  */
 export type ChatPhase = "loading" | "ready" | "answering" | "following" | "reconnecting" | "failed";
 
-const phases: Record<PageName, ChatPhase> = {
-  loading: "loading",
-  ready: "ready",
+/** Those that have another name than the page's state. */
+const phases: Partial<Record<PageName, ChatPhase>> = {
   posting: "answering",
   checking: "following",
-  following: "following",
   pausing: "reconnecting",
-  failed: "failed",
 };
 
 /** What `useChat` returns, and what waits. */
@@ -142,7 +139,7 @@ export function useDurableChat<STATE extends DurableChatState>(
   return {
     ...chat,
     ...{ state, refresh, blocking: blockingOf(waiting), working: workingOf(waiting) },
-    phase: missed ? "reconnecting" : phases[at],
+    phase: missed ? "reconnecting" : (phases[at] ?? (at as ChatPhase)),
     isBusy: isPost || state?.answering === "yes",
     error: (at === "failed" || at === "pausing" ? page.failure?.error : undefined) ?? missed,
     goOn: () => machine.tell("told"),
