@@ -225,7 +225,7 @@ function isKnownStateless({ state: { phase }, now }: SessionContext): boolean {
 
 /** Options of a fetch whose session is not kept. */
 const unsaved = {
-  onSession: undefined,
+  ...{ onSession: undefined, findSession: undefined },
   except: undefined,
   listening: undefined,
   memory: undefined,

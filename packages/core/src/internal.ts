@@ -59,8 +59,10 @@ export {
 export {
   forgetTools,
   giveUpSession,
+  isInUse,
   listedTools,
   outdatedTools,
+  takeUpSession,
   withoutToolList,
 } from "./tools/manage-slot.ts";
 export { compareTools } from "./tools/compare-tools.ts";

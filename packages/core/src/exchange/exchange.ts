@@ -147,9 +147,10 @@ async function sendOnce(
   request: OutgoingRequest,
   session: LiveSession,
 ): Promise<Response | BufferedAnswer> {
-  const { url, ids, recovery, answerMs } = context;
+  const { url, ids, recovery, answerMs, state } = context;
   const { method } = message;
   const { pending, message: outgoing } = ids.send(message);
+  state.underWay.add(pending);
   const isAnswered = () => ids.find(pending.wireId) === undefined;
   let carriedOutIn = session;
   const leave = () => {
@@ -161,6 +162,7 @@ async function sendOnce(
   const { signal } = timeout;
   const settle = () => {
     ids.settle(pending);
+    state.underWay.delete(pending);
     timeout.stop();
   };
   try {

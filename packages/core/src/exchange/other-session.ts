@@ -54,8 +54,9 @@ function otherSession(
     if (tellNamesIgnored(state)) emit({ type: "ids-vary" });
     return undefined;
   }
-  const { kind, initializeResult, clientCapabilities } = session;
-  return { kind, sessionId, initializeResult, clientCapabilities };
+  const { kind, initializeResult, clientCapabilities, clientInfo } = session;
+  const client = { clientCapabilities, ...(clientInfo && { clientInfo }) };
+  return { kind, sessionId, initializeResult, ...client };
 }
 
 /**

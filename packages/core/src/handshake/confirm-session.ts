@@ -9,11 +9,13 @@ import {
   liveSession,
   lostSession,
   noteClientTold,
+  openedSession,
   saveSnapshot,
 } from "../session/session-life.ts";
 import type { Confirmation, LiveSession, NamedSession } from "../session/slot-state.ts";
 import {
   type ActiveSessionSnapshot,
+  type InitializeResult,
   isKeepable,
   isLost,
   type StandingRequests,
@@ -72,7 +74,7 @@ export async function useOpened(
   opened: LiveSession,
   request: BoundedRequest,
 ): Promise<LiveSession> {
-  const { state, url, emit } = context;
+  const { state, url } = context;
   const lost = lostSession(state);
   const replacesLost = isToReplace(state);
   const standing = standingRequests(lost ?? state.snapshot);
@@ -100,25 +102,66 @@ export async function useOpened(
     leaveOpened(state);
     throw error;
   }
-  if (replacesLost) {
-    await Promise.all([
-      repeatStandingRequests(context, opened, standing, request),
-      lost && relistTools(context, lost, request),
-    ]);
-  }
+  if (replacesLost) await restore(context, lost, standing, request);
+  const live = liveSession(state) ?? opened;
+  tellOfNew(context, live, (lost ?? opened).initializeResult, replacesLost);
+  return live;
+}
+
+/**
+ * Goes on in the session that another process has saved in the place of the lost one.
+ *
+ * @returns `undefined` if there is none
+ */
+export async function useFound(
+  context: SessionContext,
+  request: BoundedRequest,
+): Promise<LiveSession | undefined> {
+  const { state, url, findSession } = context;
+  const lost = lostSession(state);
+  const found = lost && (await findSession?.());
+  request.signal.throwIfAborted();
+  const isOther = found?.url === url.href && found.sessionId !== lost?.sessionId;
+  // Another was opened meanwhile, in place of a session in doubt.
+  if (!found || !isOther || liveSession(state) || openedSession(state)) return undefined;
+  saveSnapshot(state, found);
+  enterLive(state, found, true);
+  await restore(context, lost, standingRequests(lost), request);
+  const live = liveSession(state) ?? found;
+  tellOfNew(context, live, lost.initializeResult, true);
+  return live;
+}
+
+/** Makes the session in the place of a lost one what that was, as far as the fetch knows it, before requests go on. */
+async function restore(
+  context: SessionContext,
+  lost: ActiveSessionSnapshot | undefined,
+  standing: StandingRequests,
+  request: BoundedRequest,
+): Promise<void> {
+  const live = liveSession(context.state);
+  await Promise.all([
+    live && repeatStandingRequests(context, live, standing, request),
+    lost && relistTools(context, lost, request),
+  ]);
   // A server that has not lost it, and whose balancer only chose another replica, would keep it.
   void endLost(context, lost, request);
-  const live = liveSession(state) ?? opened;
+}
+
+function tellOfNew(
+  { session, emit }: SessionContext,
+  live: LiveSession,
+  before: InitializeResult,
+  replacesLost: boolean,
+): void {
   const { protocolVersion, capabilities } = live.initializeResult;
   if (live.kind === "sessionless") {
-    if (context.session === "stateful") emit({ type: "sessionless", protocolVersion });
-  } else {
-    const before = (lost ?? opened).initializeResult;
-    const changed =
-      protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);
-    emit({ type: replacesLost ? "recovered" : "started", protocolVersion, changed });
+    if (session === "stateful") emit({ type: "sessionless", protocolVersion });
+    return;
   }
-  return live;
+  const changed =
+    protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);
+  emit({ type: replacesLost ? "recovered" : "started", protocolVersion, changed });
 }
 
 /** The session in use from now on: this one, or the one that another process saved before. */

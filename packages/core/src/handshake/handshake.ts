@@ -16,7 +16,7 @@ import {
 } from "../session/session-life.ts";
 import type { Confirmation, NamedSession, Opening } from "../session/slot-state.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { confirmSession, useOpened } from "./confirm-session.ts";
+import { confirmSession, useFound, useOpened } from "./confirm-session.ts";
 import { type GiveUp, openSession } from "./open-session.ts";
 
 // Sessions are made one at a time for each slot, however many requests and clients wait.
@@ -69,6 +69,8 @@ async function makeSession(
     finish();
     return { live: await useOpened(context, named, request) };
   }
+  const found = await useFound(context, request);
+  if (found !== undefined) return { live: found };
   let opened = openedSession(context.state);
   if (opened === undefined) {
     const opening = await ensureOpened(context, request);

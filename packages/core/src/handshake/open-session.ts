@@ -123,11 +123,11 @@ function describeClient(
   lost: NamedSession | undefined,
 ): ClientParams {
   if (lost === undefined) return clientParams ?? toClientParams();
-  const capabilities = lost.clientCapabilities;
+  const { clientCapabilities: capabilities, clientInfo } = lost;
   const { protocolVersion } = lost.initializeResult;
   return clientParams
     ? { ...clientParams, capabilities }
-    : toClientParams({ protocolVersion, capabilities });
+    : toClientParams({ protocolVersion, capabilities, clientInfo });
 }
 
 /** Makes a request of the handshake with a time limit, even if no caller has a signal. */
@@ -155,10 +155,11 @@ function toLiveSession(
   status: number,
   sessionId: string | undefined,
   initializeResult: LiveSession["initializeResult"],
-  { capabilities: clientCapabilities }: ClientParams,
+  { capabilities: clientCapabilities, clientInfo }: ClientParams,
 ): LiveSession {
   if (sessionId === undefined) return { kind: "sessionless", initializeResult };
-  const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
+  const client = { clientCapabilities, ...(clientInfo !== ownInfo && { clientInfo }) };
+  const session = { kind: "session", sessionId, initializeResult, ...client } as const;
   const isValidId = isSessionId(sessionId);
   if (isValidId && isKeepable({ version: 1, url: url.href, ...session })) return session;
   const what = isValidId
@@ -208,12 +209,15 @@ function unusable(answer: JsonRpcResponse | undefined, id: string): BufferedAnsw
   return { status: 200, headers, body, loss: "none" };
 }
 
+/** Of a handshake of which no client has said who it is. */
+const ownInfo = { name: "durable-mcp", version: "1" };
+
 /** A client's own description, from its `initialize` or in the same form. */
 export function toClientParams(params: Record<string, unknown> = {}): ClientParams {
   const { protocolVersion, capabilities, clientInfo } = params;
   return {
     protocolVersion: typeof protocolVersion === "string" ? protocolVersion : LATEST_SESSION_VERSION,
     capabilities: isRecord(capabilities) ? capabilities : {},
-    clientInfo: isRecord(clientInfo) ? clientInfo : { name: "durable-mcp", version: "1" },
+    clientInfo: isRecord(clientInfo) ? clientInfo : ownInfo,
   };
 }

@@ -57,6 +57,37 @@ describe("an encrypted store", () => {
     store = open();
   });
 
+  test("tells the store under it no principal in a topic that is a key", async () => {
+    const topics = { published: [] as string[], heard: [] as string[] };
+    const listeners = new Map<string, () => void>();
+    inner = {
+      ...inner,
+      async publish(topic) {
+        topics.published.push(topic);
+        listeners.get(topic)?.();
+      },
+      subscribe(topic, listener) {
+        topics.heard.push(topic);
+        listeners.set(topic, listener);
+        return () => void listeners.delete(topic);
+      },
+    };
+    store = open();
+    let heard = 0;
+    const topic = keyOf("s1", "notes", alice);
+    const end = store.subscribe!(topic, () => (heard += 1));
+    await expect.poll(() => topics.heard).toHaveLength(1);
+    await store.publish!(topic);
+    expect(heard).toBe(1);
+    expect(topics.published).toEqual(topics.heard);
+    expect(JSON.stringify(topics)).not.toContain("alice");
+    end();
+    store.subscribe!(topic, () => (heard += 1))();
+    await store.publish!(topic);
+    expect(heard).toBe(1);
+    expect(topics.heard).toHaveLength(1);
+  });
+
   test("tells the store under it nothing of values and principals", async () => {
     await put(keyOf("s1", "notes", alice), "secret-session", alice);
     const text = JSON.stringify(await inner.list({ limit: 10 }));

@@ -26,6 +26,7 @@ import {
   sealText,
   type UnreadableReason,
 } from "./sealed-text.ts";
+import { topicsOf } from "./topics.ts";
 
 /** Options of `encryptStore`. */
 export interface EncryptStoreOptions {
@@ -164,6 +165,7 @@ function createEncryptedStore(
       },
     }),
     ...marksOf(store),
+    ...topicsOf(store, fingerprint && outerKey),
   };
 }
 
@@ -182,20 +184,11 @@ function outerNames(fingerprint: Fingerprint | undefined) {
 /** For the names in a sealed value, in bytes. */
 const maxNameBytes = 8_000;
 
-/** That it is encrypted, how much it takes, and its topics, which stay as they are. */
-function marksOf(
-  store: SessionStore,
-): Pick<SessionStore, "encrypted" | "maxBytes" | "publish" | "subscribe"> {
-  const { maxBytes } = store;
+/** That it is encrypted, and how much it takes. */
+function marksOf({ maxBytes }: SessionStore): Pick<SessionStore, "encrypted" | "maxBytes"> {
   // Sealed, three bytes are four characters.
   const left = maxBytes && Math.max(1, Math.floor((maxBytes * 3) / 4) - maxNameBytes);
-  const marks = { encrypted: true, ...(left && { maxBytes: left }) } as const;
-  if (!store.publish || !store.subscribe) return marks;
-  return {
-    ...marks,
-    publish: (topic) => store.publish!(topic),
-    subscribe: (topic, listener) => store.subscribe!(topic, listener),
-  };
+  return { encrypted: true, ...(left && { maxBytes: left }) };
 }
 
 /** Opens values, and tells of those that it cannot open. */

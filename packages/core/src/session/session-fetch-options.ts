@@ -83,6 +83,11 @@ export interface SessionFetchOptions {
    */
   onSession?: OnSession | undefined;
   /**
+   * Asked before an `initialize` in the place of a session that this fetch has lost: gives the session that another
+   * process has saved meanwhile. The fetch goes on in it. If it throws, the request fails.
+   */
+  findSession?: (() => Promise<ActiveSessionSnapshot | undefined>) | undefined;
+  /**
    * Lets calls wait beyond the step: from `createWaitingCalls`. A server that speaks both a revision with sessions
    * and one without then keeps no session, because each of its questions can wait there. @default none do
    */
@@ -234,6 +239,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0), beforeSave: flag }),
   onStart: checkFunction,
   onSession: checkFunction,
+  findSession: checkFunction,
   waiting: anyWaiting,
   memory: anyMemory,
   onEvent: checkFunction,

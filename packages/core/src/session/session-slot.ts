@@ -60,6 +60,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     tools: { pages: new Map() },
     stream: { isOpen: false, opening: undefined },
     failures: new Map(),
+    underWay: new Set(),
     endings: new Set(),
     tasks: {
       opening: createSharedTask(),

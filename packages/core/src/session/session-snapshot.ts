@@ -76,8 +76,9 @@ interface SnapshotOf<KIND extends string> {
 export interface ActiveSessionSnapshot extends SnapshotOf<"session">, StandingRequests {
   readonly sessionId: string;
   readonly initializeResult: InitializeResult;
-  /** The client's capabilities in the handshake of the session. */
+  /** The client's capabilities in the handshake of the session, and its name and version, if it gave them. */
   readonly clientCapabilities: Record<string, unknown>;
+  readonly clientInfo?: Record<string, unknown> | undefined;
   readonly toolList?: ToolList | undefined;
   /**
    * Since then, in milliseconds since 1970-01-01 UTC, a 404 was the answer to requests on the session and

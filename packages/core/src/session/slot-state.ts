@@ -12,7 +12,7 @@ import type {
 /** A session that the server named. */
 export type NamedSession = Pick<
   ActiveSessionSnapshot,
-  "kind" | "sessionId" | "initializeResult" | "clientCapabilities"
+  "kind" | "sessionId" | "initializeResult" | "clientCapabilities" | "clientInfo"
 >;
 
 /** A session that requests of this process go out on. */
@@ -102,6 +102,8 @@ export interface SlotState {
   };
   /** Failures that were delivered as JSON-RPC errors, under the receipt in their `data`. */
   readonly failures: Map<string, McpSessionError>;
+  /** The clients' requests that went out on a session and have no whole answer yet. */
+  readonly underWay: Set<object>;
   /** Sessions that are being ended because nobody uses them. */
   readonly endings: Set<Promise<void>>;
   /** The tasks under way, shared by all requests that wait for them. */

@@ -141,6 +141,7 @@ const kinds: Readonly<Record<string, Shape>> = {
     sessionId: when(isSessionId),
     initializeResult: anyInitializeResult,
     clientCapabilities: anyRecord,
+    "clientInfo?": anyRecord,
     "toolList?": toolList,
     "refusedSince?": anyNumber,
     "namesVary?": exactly(true),

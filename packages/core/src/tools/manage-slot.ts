@@ -1,6 +1,8 @@
 import {
   compareAndClear,
   discardSnapshot,
+  enterLive,
+  isToReplace,
   liveSession,
   saveSnapshot,
 } from "../session/session-life.ts";
@@ -39,6 +41,23 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
     saveSnapshot(state, others);
   }
   return undefined;
+}
+
+/**
+ * Puts the session that another process has saved in the place of the slot's into use. Requests under way end on
+ * theirs. Nobody has been told yet that the contents of the one before are gone.
+ */
+export function takeUpSession(slot: SessionSlot, session: ActiveSessionSnapshot): void {
+  const state = slotState(slot);
+  const replacesLost = liveSession(state) !== undefined || isToReplace(state);
+  saveSnapshot(state, session);
+  enterLive(state, session, replacesLost);
+}
+
+/** Whether a request on the session of a slot has no whole answer yet, or a client listens. */
+export function isInUse(slot: SessionSlot): boolean {
+  const { underWay, stream } = slotState(slot);
+  return underWay.size > 0 || stream.isOpen;
 }
 
 /** The tools that were listed last on the session of a slot, if there were any listed; `undefined` without a session. */
