@@ -53,6 +53,8 @@ export {
   type DurableSessions,
 } from "./face/durable-sessions.ts";
 export type { DurableSessionsOptions, SessionUse } from "./sessions/durable-sessions.ts";
+export { type OpenSessionFetch, openSessionFetch } from "./sessions/open-session-fetch.ts";
+export type { OpenSessionFetchOptions } from "./sessions/session-fetch-options.ts";
 export type { SessionAuthorization, SessionOwner } from "./sessions/selected-records.ts";
 export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
 export type { CheckedCall, DueCalls, DueReference } from "./sessions/due-calls.ts";

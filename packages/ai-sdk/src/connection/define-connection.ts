@@ -28,6 +28,9 @@ export const clientOpener: unique symbol = Symbol.for(
   "durable-mcp.clientOpener",
 ) as unknown as typeof clientOpener;
 
+/** A declared MCP server without what makes its clients. */
+export type DeclaredClient = Pick<McpClientConnection, "type" | "options">;
+
 /** What is declared of a server. */
 export type DeclaredServer = Pick<McpClientConnection, "options">;
 
@@ -64,7 +67,7 @@ export function endpointOf({ options }: DeclaredServer): string {
   return new URL(options.url).href;
 }
 
-export function isStateful({ options }: McpClientConnection): boolean {
+export function isStateful({ options }: DeclaredServer): boolean {
   const { session } = options;
   return session === "stateful" || (typeof session === "object" && session.mode === "stateful");
 }

@@ -1,6 +1,6 @@
 import { invalid } from "@durable-mcp/core/internal";
 import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
-import { isStateful, type McpClientConnection } from "./define-connection.ts";
+import { type DeclaredClient, isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { McpStdioConnection } from "./stdio-connection-options.ts";
 
 /** A declared MCP server of any kind. */
@@ -27,7 +27,9 @@ export function notDeclared(name: string, declared: readonly string[], field: st
 }
 
 /** Whether a connection's session can last over steps. */
-export function hasSession(definition?: McpConnection): definition is McpClientConnection {
+export function hasSession(
+  definition?: McpConnection | DeclaredClient,
+): definition is McpClientConnection {
   return definition?.type === "mcp-client" && isStateful(definition);
 }
 

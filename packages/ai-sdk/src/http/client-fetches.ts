@@ -97,7 +97,7 @@ function onceLoaded(
 
 /** The definition's options of a session. */
 function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetchOptions> {
-  const { definition, exceptSlot, trace, onSession, maxListLength } = parts;
+  const { definition, exceptSlot, trace, onSession, findSession, maxListLength } = parts;
   const { timeouts } = definition.options;
   const {
     except = [],
@@ -108,7 +108,7 @@ function sessionParts(parts: HttpParts, slot: SessionSlot): Partial<SessionFetch
     classifyLoss,
   } = sessionOptions(definition);
   return {
-    onSession,
+    ...{ onSession, findSession },
     // A new session and its tools are one write of the store then.
     toolList: { maxLength: maxListLength, ...toolList, beforeSave: parts.listsTools },
     listening: needsListening(definition.options),

@@ -44,8 +44,8 @@ interface FetchUse {
   readonly secrets?: ConnectionSecrets | undefined;
   readonly sessionId?: string | undefined;
   readonly paused?: PausableLimits["paused"];
-  /** Called before each request to the connection's URL. */
-  readonly onRequest?: () => void;
+  /** Called before each request to the connection's URL, with the client's headers. */
+  readonly onRequest?: (headers: Headers) => void;
   /** Called when the server has named a session in its answer to `initialize`. */
   readonly onSession?: () => void;
 }
@@ -155,7 +155,7 @@ export function createConnectionFetch(
   const tokensOfProvider = () =>
     ask("authProvider", context, async () => await (await authProvider())?.tokens());
   const sendWithTokens: Send = async (input, init, headers) => {
-    onRequest?.();
+    onRequest?.(headers);
     const isSigned = headers.has("authorization") || (await isSignedByHeaders());
     const issued = isSigned ? undefined : await inOwnTime("authProvider", tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);

@@ -103,7 +103,7 @@ export async function removeRecord(
 
 /** The part of a session that it takes to end it. */
 function withoutContents(session: ActiveSessionSnapshot): ActiveSessionSnapshot {
-  const { toolList: _, replacesLost: __, ...rest } = session;
+  const { toolList: _, replacesLost: __, clientInfo: ___, ...rest } = session;
   const { protocolVersion, serverInfo } = session.initializeResult;
   const { name, version } = serverInfo;
   return {

@@ -53,7 +53,6 @@ export function createRecordCell(
 ) {
   // Not the listed key: a store may list a fingerprint instead of the principal.
   const key = recordKey(name, principal);
-  const owner = recordOwner(principal);
   let revision: string | null = null;
   let record: SlotRecord | undefined;
   let isNewer = false;
@@ -78,10 +77,13 @@ export function createRecordCell(
     get isNewer() {
       return isNewer;
     },
+    /** Takes what the store has now. */
+    reload: async () => accept(await store.get(key)),
     /** @returns `false` on a conflict; the cell then has the stored record */
     async put(next: SlotRecord): Promise<boolean> {
       // A snapshot is JSON by construction.
-      const write = () => store.put(key, next as unknown as JsonValue, revision, { owner });
+      const write = () =>
+        store.put(key, next as unknown as JsonValue, revision, { owner: recordOwner(principal) });
       const result = await write().catch((error: unknown) => {
         const shorter = isTooLong(error) && withoutToolList(next.snapshot);
         if (shorter) return { shorter };
@@ -115,13 +117,15 @@ export function createRecordCell(
         if (isNewer) throw newerFormat("The stored session", name.connection);
         if (await (next === "delete" ? cell.delete() : cell.put(next))) return;
       }
-      throw new McpSessionError(
-        "STORE_FAILED",
-        `The store reported ${maxConflicts} conflicts in a row on one key. Check that its put compares and sets.`,
-      );
+      throw onlyConflicts();
     },
   };
   return cell;
+}
+
+function onlyConflicts(): McpSessionError {
+  const what = `The store reported ${maxConflicts} conflicts in a row on one key.`;
+  return new McpSessionError("STORE_FAILED", `${what} Check that its put compares and sets.`);
 }
 
 /** Has the kept tool list of a record answer nobody any more, even if others write the record at the same time. */

@@ -3,7 +3,8 @@ import type { Connections, McpConnection } from "../connection/mcp-connection.ts
 import { sameName } from "../tools/same-names.ts";
 import { prefixOf } from "../tools/tool-name.ts";
 
-const namePattern = /^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
+/** The name of a connection. */
+export const connectionName = /^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
 
 /**
  * Checks an application's record of connections.
@@ -21,7 +22,7 @@ export function checkConnections(connections: unknown): void {
   const names = new Map<string, string>();
   for (const [name, connection] of Object.entries(connections as object)) {
     const field = `connections.${name}`;
-    if (!namePattern.test(name)) {
+    if (!connectionName.test(name)) {
       throw invalid(
         field,
         `${field}: a connection's name must be letters and digits, in parts joined by single "_" or "-", starting with a lower-case letter.`,

@@ -2,7 +2,7 @@ import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable
 import { isRecord } from "@durable-mcp/core/internal";
 import { recordKey, recordOwner, type SlotRecord } from "../records/slot-record.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import type { StepContext } from "./sessions-context.ts";
+import type { SlotContext } from "./sessions-context.ts";
 
 /** The agent session's own record of a shared session. The start tells an MCP session from those before it. */
 interface SeenSession {
@@ -21,7 +21,7 @@ export type SeenSessions = Awaited<ReturnType<typeof loadSeenSessions>>;
  *
  * @throws {McpSessionError} `STORE_FAILED`
  */
-export async function loadSeenSessions(context: StepContext, of: SlotName, principal: Principal) {
+export async function loadSeenSessions(context: SlotContext, of: SlotName, principal: Principal) {
   const { store, agent, sessionId, now } = context;
   const key = recordKey({ agent, sessionId, ...of }, principal);
   const owner = recordOwner(principal);
@@ -74,7 +74,7 @@ function parseSeen(value: unknown): SeenSession | undefined {
 
 /** Whether a mark of use is to be made anew: all processes together make one in `touchIntervalMs`. */
 export function isMarkOld(
-  { touchIntervalMs, now }: Pick<StepContext, "touchIntervalMs" | "now">,
+  { touchIntervalMs, now }: Pick<SlotContext, "touchIntervalMs" | "now">,
   savedAt: number,
 ): boolean {
   const age = now() - savedAt;

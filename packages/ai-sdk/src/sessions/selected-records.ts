@@ -2,7 +2,7 @@ import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { checkSessionName } from "../base/session-name.ts";
 import type { ConnectionHeaders } from "../connection/credential-options.ts";
-import { declareServer, type DeclaredServer } from "../connection/define-connection.ts";
+import { declareServer, type DeclaredServer, endpointOf } from "../connection/define-connection.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
 import {
@@ -128,15 +128,29 @@ export type RecordUse = Omit<EndUse, "mode">;
 
 /** The uses of a principal's records. */
 export function recordUses(
-  { provider }: SessionsContext,
+  { provider, carried }: SessionsContext,
   { principal, timeoutMs }: Pick<SelectionInTime, "principal" | "timeoutMs">,
 ): (stored: ListedRecord) => RecordUse {
   const declared = clientConnections(provider.declaredFor(principal));
   return ({ of }) => ({
     principal,
-    definition: findDeclared(declared, of.connection),
+    definition:
+      findDeclared(declared, of.connection) ??
+      // A state may be the client's, which names no servers.
+      (carried ? undefined : serverAt(of.connection, declared)),
     timeoutMs,
   });
+}
+
+/** The server of a connection whose name is its address, as `openSessionFetch` names it. */
+function serverAt(
+  name: string,
+  declared: Readonly<Record<string, DeclaredServer>>,
+): DeclaredServer | undefined {
+  if (!/^https?:/.test(name) || !URL.canParse(name)) return undefined;
+  const same = Object.values(declared).find((each) => endpointOf(each) === name);
+  const description = "A server that only the store knows.";
+  return same ?? declareServer({ url: name, description, session: "stateful" });
 }
 
 /** Pings the session of a record on its server, unless nobody may use it. */

@@ -47,6 +47,13 @@ export interface StepContext extends SessionsContext {
   readonly leaveAt?: number | undefined;
 }
 
+/** What a slot in a store needs of the step, or of the fetch, that uses it. */
+export type SlotContext = Pick<
+  StepContext,
+  | ("store" | "carried" | "agent" | "sessionId" | "touchIntervalMs")
+  | ("emit" | "now" | "abortSignal")
+> & { readonly provider: Pick<ProviderInternals<any>, "declaredFor"> };
+
 /** The most that a step keeps for its end, in milliseconds. */
 const maxMarginMs = 5_000;
 

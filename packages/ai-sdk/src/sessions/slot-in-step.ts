@@ -1,15 +1,21 @@
-import type { ActiveSessionSnapshot, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
+import {
+  type ActiveSessionSnapshot,
+  McpSessionError,
+  type SessionSlot,
+  type SessionSnapshot,
+} from "@durable-mcp/core";
 import { sameJson } from "@durable-mcp/core/internal";
 import { endpointOf } from "../connection/define-connection.ts";
 import { clientConnections } from "../connection/mcp-connection.ts";
 import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import type { StepContext } from "./sessions-context.ts";
+import type { SlotContext } from "./sessions-context.ts";
 import { createRecord, type SlotRecord } from "../records/slot-record.ts";
 import type { RecordCell } from "../records/stored-records.ts";
 
 /** A slot during a step. */
-export interface SlotInStep extends Pick<StepContext, "now"> {
+export interface SlotInStep extends Pick<SlotContext, "now"> {
+  readonly of: SlotName;
   readonly use: NamedStart;
   readonly cell: RecordCell;
   readonly unused: ReturnType<typeof createUnusedSessions>;
@@ -30,6 +36,7 @@ export async function saveSession(step: SlotInStep, own: ActiveSessionSnapshot) 
   let startedAt: number | undefined;
   await cell.update((record) => {
     unused.endLeftOvers(record);
+    if (use.create === false && !cell.isStored) throw sessionGone(step.of);
     const other = record?.snapshot;
     if (other?.kind === "session" && other.url === url && !used.has(other.sessionId)) {
       // A store that repeats a write may take its own first attempt for another process's.
@@ -45,6 +52,24 @@ export async function saveSession(step: SlotInStep, own: ActiveSessionSnapshot) 
   used.add(saved.sessionId);
   if (saved !== own) unused.end(own);
   return { saved, startedAt };
+}
+
+/** The session that another process has saved in the place of this step's, as of the last look into the store. */
+export function otherSession({ cell: { record }, use, used }: SlotInStep) {
+  const session = record?.snapshot;
+  if (session?.kind !== "session" || session.url !== endpointOf(use.definition)) return undefined;
+  if (used.has(session.sessionId)) return undefined;
+  used.add(session.sessionId);
+  return { session, startedAt: record?.startedAt };
+}
+
+/** The error of a use that makes no session, where the store has none. */
+export function sessionGone({ connection }: SlotName): McpSessionError {
+  return new McpSessionError(
+    "SESSION_LOST",
+    `Connection ${connection}: the store has no such session. It was ended, or never begun. The request was not carried out. To begin anew, open it without create: false.`,
+    { data: { connection } },
+  );
 }
 
 /** The change of the record at the end of the step, and what stands in its way. */
@@ -127,7 +152,7 @@ function mergeChanges(
 
 /** Ends the sessions without a user: those that this step gave up, and those that earlier steps left. */
 export function createUnusedSessions(
-  { provider, emit, now }: StepContext,
+  { provider, emit, now }: SlotContext,
   of: SlotName,
   { principal, definition }: NamedUse,
 ) {

@@ -1,6 +1,12 @@
 import { type ActiveSessionSnapshot, createSessionSlot, type StoredValue } from "@durable-mcp/core";
-import { abortable, isLost, isRecord, newerFormat } from "@durable-mcp/core/internal";
-import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
+import {
+  abortable,
+  isLost,
+  isRecord,
+  newerFormat,
+  takeUpSession,
+} from "@durable-mcp/core/internal";
+import { type DeclaredClient, endpointOf } from "../connection/define-connection.ts";
 import { hasSession } from "../connection/mcp-connection.ts";
 import {
   createRecord,
@@ -16,8 +22,9 @@ import { lostSnapshot } from "../slots/kept-session.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
 import type { SlotName, StepSlot } from "../slots/step-slot.ts";
 import { isMarkOld, loadSeenSessions, type SeenSessions } from "./seen-sessions.ts";
-import type { StepContext } from "./sessions-context.ts";
-import { changeAtEnd, createUnusedSessions, saveSession, type SlotInStep } from "./slot-in-step.ts";
+import type { SlotContext } from "./sessions-context.ts";
+import { changeAtEnd, createUnusedSessions, sessionGone, type SlotInStep } from "./slot-in-step.ts";
+import { createSaving } from "./slot-saving.ts";
 
 /** A step's slot of one connection, and its record in the store. */
 export type StoredSlot = ReturnType<typeof createStoredSlot>;
@@ -29,7 +36,7 @@ export type StoredSlot = ReturnType<typeof createStoredSlot>;
  * @throws {McpSessionError} `STORE_FAILED`
  */
 export async function loadStoredSlot(
-  context: StepContext,
+  context: SlotContext,
   of: SlotName,
   use: NamedStart,
 ): Promise<StoredSlot> {
@@ -45,6 +52,7 @@ export async function loadStoredSlot(
     abortSignal,
   );
   const cell = openCell(context, of, use, loaded);
+  if (use.create === false && !cell.isStored) throw sessionGone(of);
   const markedAt = await abortable(markAsUsed(context, cell), abortSignal);
   const stored = createStoredSlot(context, of, use, { loaded, cell, seen, markedAt });
   await abortable(Promise.resolve(seen?.save(stored.slot.snapshot)), abortSignal);
@@ -57,7 +65,7 @@ export async function loadStoredSlot(
  * @throws {McpSessionError} `STATE_INVALID` for an entry that a later release wrote
  */
 export function readStoredSlot(
-  context: StepContext,
+  context: SlotContext,
   of: SlotName,
   use: NamedStart,
   carried: StateStore,
@@ -67,7 +75,7 @@ export function readStoredSlot(
 }
 
 function openCell(
-  context: StepContext,
+  context: SlotContext,
   of: SlotName,
   { principal }: NamedStart,
   loaded: StoredValue | undefined,
@@ -85,12 +93,12 @@ interface FoundRecord extends Pick<SlotInStep, "cell" | "markedAt"> {
 }
 
 function createStoredSlot(
-  context: StepContext,
+  context: SlotContext,
   of: SlotName,
   use: NamedStart,
   { loaded, cell, seen, markedAt }: FoundRecord,
 ) {
-  const { store, carried, emit, now } = context;
+  const { store, carried, now } = context;
   const { principal, definition } = use;
   const key = recordKey(recordName(context, of), principal);
   if (cell.isNewer) throw newerFormat("The stored session", of.connection);
@@ -106,27 +114,16 @@ function createStoredSlot(
   const slot = createSessionSlot(snapshot);
   const base = isChanged ? known : snapshot;
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
-  const step: SlotInStep = { use, cell, unused, slot, markedAt, base, used, now };
+  const step: SlotInStep = { of, use, cell, unused, slot, markedAt, base, used, now };
+  const saving = createSaving(context, step, seen);
   const stepSlot: StepSlot = {
     slot,
     outdated,
     // A state travels with the application, so it takes less than a record.
     maxListLength: carried ? undefined : Number.MAX_SAFE_INTEGER,
-    async onSession(own) {
-      try {
-        const { saved, startedAt: start } = await saveSession(step, own);
-        if (saved !== own) emit({ type: "adopted", ...of });
-        step.base = seen ? seen.use(start, saved, own) : saved;
-        await seen?.save(step.base);
-        return step.base;
-      } catch (error) {
-        // The store may have saved it all the same. The next step then finds it ended and starts
-        // another; this step must not take it for another process's.
-        used.add(own.sessionId);
-        unused.end(own);
-        throw error;
-      }
-    },
+    onSession: saving.onSession,
+    // A state has nothing of other processes.
+    ...(carried === undefined && { findSession: saving.findSession }),
   };
   return {
     ...stepSlot,
@@ -145,14 +142,19 @@ function createStoredSlot(
     },
     /** Waits, for a bounded time, until the sessions without a user are ended. */
     settle: unused.settle,
+    /** The same, where it lasts longer than a step: takes up what another process has saved since, and saves. */
+    async mark() {
+      await cell.reload();
+      const other = await saving.adopt();
+      if (other) takeUpSession(slot, other);
+      if (!cell.isStored || (await saving.write())) return;
+      if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
+    },
+    /** Begins to end a session that nobody uses. */
+    end: unused.end,
     /** Writes the changes since the last save. */
     async close() {
-      await cell.update((record) => {
-        const { next, conflict } = changeAtEnd(step, record);
-        if (conflict) emit({ type: "conflict", ...of, stored: conflict });
-        return next;
-      });
-      await seen?.save(slot.snapshot);
+      await saving.write();
     },
     /** What `close` would write now. @param usedAt the time of use, for a named session in a state */
     unsaved(usedAt: number) {
@@ -165,7 +167,7 @@ function createStoredSlot(
 }
 
 /** Writes the mark of use, if the last one is old. @returns the time of the mark */
-async function markAsUsed(context: StepContext, cell: RecordCell): Promise<number | undefined> {
+async function markAsUsed(context: SlotContext, cell: RecordCell): Promise<number | undefined> {
   let markedAt: number | undefined;
   await cell.update((record) => {
     const isDue = record === undefined || isMarkOld(context, record.savedAt);
@@ -184,7 +186,7 @@ async function markAsUsed(context: StepContext, cell: RecordCell): Promise<numbe
 function sessionToDiscard(
   { record }: RecordCell,
   loaded: StoredValue | undefined,
-  definition: McpClientConnection,
+  definition: DeclaredClient,
 ): ActiveSessionSnapshot | undefined {
   if (record === undefined) return sessionToEnd(loaded?.value);
   const { snapshot } = record;

@@ -1,7 +1,11 @@
 import type { ActiveSessionSnapshot, SessionSnapshot } from "@durable-mcp/core";
 import { isLost } from "@durable-mcp/core/internal";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
-import { endpointOf, sessionOptions } from "../connection/define-connection.ts";
+import {
+  type DeclaredClient,
+  endpointOf,
+  sessionOptions,
+} from "../connection/define-connection.ts";
 import { hasSession, type McpConnection } from "../connection/mcp-connection.ts";
 import { lostSnapshot } from "./kept-session.ts";
 
@@ -22,7 +26,7 @@ export interface SessionBeginning {
  * @param startedAt the start of the session, if that is known elsewhere
  */
 export function beginSession(
-  definition: McpConnection | undefined,
+  definition: McpConnection | DeclaredClient | undefined,
   kept: SessionSnapshot | undefined,
   now: number,
   startedAt?: number,
@@ -44,7 +48,10 @@ export function beginSession(
 }
 
 /** Whether a snapshot is of a session, or of memory alone, as the connection's definition is. */
-function suits(definition: McpConnection | undefined, kept: SessionSnapshot): boolean {
+function suits(
+  definition: McpConnection | DeclaredClient | undefined,
+  kept: SessionSnapshot,
+): boolean {
   if (!hasSession(definition)) return kept.kind !== "session" && !isLost(kept);
   return kept.kind !== "sessionless" || kept.kept === undefined || "initializeResult" in kept;
 }

@@ -1,7 +1,7 @@
 import { invalid } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
+import type { DeclaredClient, McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { EndUse } from "./kept-session.ts";
 import type { NamedSlot, SlotName, StepSlot } from "./step-slot.ts";
@@ -32,13 +32,15 @@ export function describeProcess(
 /** The principal of a named session, and its connection's definition. */
 export interface NamedUse {
   readonly principal: Principal;
-  readonly definition: McpClientConnection;
+  readonly definition: DeclaredClient;
 }
 
 /** A use that makes the session if there is none. */
 export type NamedStart = NamedUse & {
   /** Kept with the session. @default the kept value */
   readonly idleTimeoutMs?: number | undefined;
+  /** Whether a session begins, and another in its place, where the record is gone. @default true */
+  readonly create?: boolean | undefined;
 };
 
 /**

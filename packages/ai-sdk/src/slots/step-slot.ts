@@ -1,4 +1,10 @@
-import type { ActiveSessionSnapshot, OnSession, Principal, SessionSlot } from "@durable-mcp/core";
+import type {
+  ActiveSessionSnapshot,
+  OnSession,
+  Principal,
+  SessionFetchOptions,
+  SessionSlot,
+} from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { isSessionName } from "../base/session-name.ts";
 import { sessionOptions } from "../connection/define-connection.ts";
@@ -9,6 +15,8 @@ import type { StepTime } from "../connection/step-time.ts";
 export interface StepSlot {
   readonly slot: SessionSlot;
   readonly onSession?: OnSession | undefined;
+  /** Looks for a session that another process has saved in the place of a lost one. */
+  readonly findSession?: SessionFetchOptions["findSession"];
   /** Whether the step lists the tools as soon as it is connected, so that they can be saved with a session. */
   readonly listsTools?: boolean | undefined;
   /** A longer tool list, as JSON, is only kept for the step. @default as in core */

@@ -2,6 +2,7 @@
 import {
   createDurableSessions,
   defineMcpClientConnection,
+  openSessionFetch,
   type ConnectionEvent,
 } from "@durable-mcp/ai-sdk";
 import { createMemoryStore, createSessionFetch, createSessionSlot } from "@durable-mcp/core";
@@ -52,6 +53,40 @@ test.each(names)("%s runs nothing twice on our fetch when the connection is cut"
   expect(await order("milk")).toBe("failed");
   expect(ran()).toEqual(["tea", "milk"]);
   expect(await order("rice")).toBe("answered");
+});
+
+test.each(names)("%s goes on in the next process on a fetch with a store", async (name) => {
+  const server = await createFaultyServer({
+    era: "2025-11-25",
+    tools: {
+      order: {
+        run: (_: unknown, { session }) =>
+          `Order ${(session["orders"] = (session["orders"] ?? 0) + 1)}.`,
+      },
+    },
+  });
+  onTestFinished(() => server.close());
+  const { clients } = await frameworks();
+  const store = createMemoryStore();
+  const principal = { type: "anonymous" } as const;
+  const bodies: string[] = [];
+  for (const item of ["tea", "milk"]) {
+    bodies.length = 0;
+    const own = { url: server.url, store, session: "chat", principal, connection: "shop" };
+    const { fetch, close } = await openSessionFetch({
+      ...own,
+      fetch: async (input, init) => {
+        bodies.push(init?.body as string);
+        return await globalThis.fetch(input, init);
+      },
+    });
+    const client = await clients[name](server.url, fetch);
+    await client.call("order", { item });
+    await client.close();
+    await close();
+  }
+  expect(bodies).toEqual([expect.stringContaining('"tools/call"')]);
+  expect(server.ledger).toHaveLength(2);
 });
 
 test("@zuplo/mcp forgets its session, and the step's call is answered", async () => {
