@@ -2,7 +2,8 @@
  * `npm run lab -- faults [--family frozen|starved|gateway|store|server|balancer|clock] [--rounds 10] [--seed 7]
  * [--fault text] [--json | --markdown | --write]`: agents at work while processes are frozen or starved, and
  * stores, servers and gateways fail. Prints what became of each call, and the longest wait. Exits with 1 when something
- * was lost, doubled, crossed, silent, told wrong, or late. `--write` puts the tables into docs/reports/reliability.md.
+ * was lost, doubled, crossed, silent, told wrong, or late. `--write` puts the tables into docs/reports/reliability.md,
+ * and leaves those of other families there.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -38,7 +39,7 @@ process.setMaxListeners(0);
 const printed = 3;
 
 const all: FaultRow[] = [];
-const page: string[] = [];
+const tables = new Map<string, string>();
 for (const family of chosen) {
   const startedAt = Date.now();
   const rows = await runFamily(family, {
@@ -53,7 +54,7 @@ for (const family of chosen) {
   if (isForPeople) console.log(`\n${title}\n\n${plainTable(rows)}`);
   const markdown = `### ${family.name}\n\n${markdownTable(rows)}\n`;
   if (values.markdown) console.log(`\n${markdown}`);
-  page.push(markdown);
+  tables.set(family.name, markdown);
   for (const name of family.skipped) console.log(`\nskipped: ${name}`);
 }
 if (values.json) console.log(JSON.stringify({ seed, rows: all }, null, 2));
@@ -61,8 +62,14 @@ if (values.json) console.log(JSON.stringify({ seed, rows: all }, null, 2));
 if (values.write) {
   const url = new URL("../../../../docs/reports/reliability.md", import.meta.url);
   const text = readFileSync(url, "utf8");
-  const tables = `<!-- faults -->\n\n${page.join("\n")}\n<!-- /faults -->`;
-  writeFileSync(url, text.replace(/<!-- faults -->[^]*<!-- \/faults -->/, tables));
+  const place = /(?<=<!-- faults -->\n\n)[^]*(?=\n<!-- \/faults -->)/;
+  const parts = place.exec(text)![0].split(/\n(?=### )/);
+  const kept = new Map(parts.map((part) => [/^### (.+)$/m.exec(part)![1], part]));
+  const page = names.flatMap((name) => tables.get(name) ?? kept.get(name) ?? []);
+  writeFileSync(
+    url,
+    text.replace(place, () => page.join("\n")),
+  );
 }
 
 const faults = all.flatMap((row) => row.faults);
