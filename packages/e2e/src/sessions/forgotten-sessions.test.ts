@@ -1,4 +1,5 @@
-import { describe, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import { forgottenAnswers } from "../../../core/test/forgotten-answers.ts";
 import { pairs } from "../matrix/pairs.ts";
 import { type ClientName, clients, expectOneBrokenStep, uses } from "./forgotten-sessions.ts";
@@ -15,3 +16,9 @@ describe.each(uses)(
     );
   },
 );
+
+test("the report says how many rows there are", () => {
+  const page = new URL("../../../../docs/reports/reliability.md", import.meta.url);
+  const rows = forgottenAnswers.length * uses.length * names.length;
+  expect(readFileSync(page, "utf8")).toContain(`${rows} rows`);
+});
