@@ -1,9 +1,17 @@
 import { randomBytes } from "node:crypto";
+import { openSessionFetch } from "@durable-mcp/ai-sdk";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { alice } from "../../../ai-sdk/test/step.ts";
+import { createRpcClient } from "../../../core/test/rpc-client.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";
-import { addNote, startApplication, startShop } from "../../test/store-of-an-application.ts";
+import {
+  addNote,
+  openFile,
+  startApplication,
+  startShop,
+} from "../../test/store-of-an-application.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -35,6 +43,21 @@ describe("sessions end", () => {
     expect(server.log).toEqual(["DELETE"]);
     expect(server.liveSessions()).toBe(1);
     expect(await left()).toEqual([rows[1]]);
+  });
+
+  test("sees and ends the session of a fetch, whose connection has the address for its name", async () => {
+    const { store, address } = openFile();
+    const { url, origin, ...server } = await startNotebookServer();
+    const own = await openSessionFetch({ url, store, session: "chat", principal: alice });
+    await createRpcClient(own.fetch, url).request("ping");
+    await own.close();
+    const inStore = ["--store", address];
+    const { json } = await runCliJson("sessions", "list", ...inStore);
+    expect(json.sessions).toMatchObject([{ connection: url, kind: "session" }]);
+    const [{ row }] = json.sessions;
+    await runCliJson("sessions", "end", row, ...inStore, "--yes", "--server", origin);
+    expect(server.liveSessions()).toBe(0);
+    expect((await runCliJson("sessions", "list", ...inStore)).json.sessions).toEqual([]);
   });
 
   test("shows what would end, and does nothing, while nobody can be asked", async () => {
