@@ -11,18 +11,22 @@ const withoutModules = allConditions.filter((condition) => condition !== "module
 type TestOptions = NonNullable<TestProjectInlineConfiguration["test"]>;
 
 /**
- * The tests of one package, beside its source. (`npm run typecheck` checks `*.test-d.ts`, as all files.) Files share
- * workers and what they import: a file that replaces a module or a global puts it back.
+ * Tests of several packages, beside their source. (`npm run typecheck` checks `*.test-d.ts`, as all files.) Few
+ * projects, for each compiles what it imports and has processes of its own. Files share these and what they import: a
+ * file that replaces a module or a global puts it back.
  */
-function project(name: string, options: TestOptions = {}): TestProjectInlineConfiguration {
-  const conditions = ["stores", "e2e"].includes(name) ? withoutModules : allConditions;
+function project(
+  name: string,
+  options: TestOptions,
+  root = "packages",
+): TestProjectInlineConfiguration {
+  const conditions = name === "processes" ? withoutModules : allConditions;
   return {
-    root: `packages/${name}`,
+    root,
     resolve: { conditions },
     ssr: { resolve: { conditions } },
     test: {
       name,
-      include: ["src/**/*.test.ts"],
       isolate: false,
       // More than there are cores: these tests wait for a third of their time, for timers and sockets.
       maxWorkers: availableParallelism() * 3,
@@ -35,7 +39,31 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
 }
 
 /** What only `npm run lab -- matrix` runs. */
-const inMatrix = ["{src,test}/**/*.matrix.test.ts"];
+const inMatrix = "**/*.matrix.test.ts";
+const allTests = "**/*.test.ts";
+
+/** @returns the files with these names in the sources and the test code of some packages, as patterns. */
+const filesOf = (packages: readonly string[], files: string) =>
+  packages.map((name) => `${name}/{src,test}/${files}`);
+
+const unitPackages = [
+  "core",
+  "ai-sdk",
+  "langchain",
+  "oauth",
+  "cli",
+  "server",
+  "testing",
+  "benchmarks",
+];
+const processPackages = ["stores", "e2e", "examples"];
+/** Durable engines, whose long files mostly wait. */
+const enginePackages = ["workflow", "e2e/workflow-5", "examples/workflow", "examples/eve"];
+
+const units: TestOptions = {
+  // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
+  server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
+};
 
 /** Run before the tests of a project, in the process that starts the others. */
 const compileOnce = fileURLToPath(
@@ -53,32 +81,18 @@ const realServers: TestOptions = {
   pool: "forks",
   isolate: false,
   maxWorkers: 4,
-  exclude: inMatrix,
-  globalSetup: compileOnce,
+  globalSetup: [compileOnce, bundlePrograms],
   sequence: { groupOrder: 1 },
   testTimeout: 120_000,
   hookTimeout: 120_000,
 };
 
 /** The engine loads what it has built by itself, past Vite. */
-const ofTheEngine: TestOptions = {
+const ofEngines: TestOptions = {
   ...realServers,
+  globalSetup: [compileOnce, buildWorkflowApp],
   execArgv: ["--conditions=@durable-mcp/source"],
 };
-
-/** What starts processes; `npm run lab -- matrix` runs other files of the same projects. */
-const withProcesses = (options: TestOptions = {}, inE2e: TestOptions = options) => [
-  project("workflow", {
-    ...ofTheEngine,
-    globalSetup: [compileOnce, buildWorkflowApp],
-    ...options,
-  }),
-  project("e2e/workflow-5", { ...ofTheEngine, ...options }),
-  project("e2e", { ...realServers, globalSetup: [compileOnce, bundlePrograms], ...inE2e }),
-  project("examples", { ...realServers, ...options }),
-  project("examples/workflow", { ...ofTheEngine, ...options }),
-  project("examples/eve", { ...realServers, ...options }),
-];
 
 /** With a document, without a browser. */
 const inPage: TestOptions = {
@@ -96,94 +110,85 @@ const promises = [
   "request-ids",
   "forgotten-sessions",
 ];
-const otherSessions = `src/sessions/!(${promises.join("|")}).test.ts`;
+const otherSessions = `e2e/src/sessions/!(${promises.join("|")}).test.ts`;
 
 const projects = [
-  project("core", { include: ["{src,test}/**/*.test.ts"], exclude: inMatrix }),
-  project("ai-sdk", {
-    // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
-    server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
-  }),
-  project("langchain", { exclude: inMatrix }),
-  project("oauth", { exclude: inMatrix }),
-  project("react", inPage),
+  project("units", { ...units, include: filesOf(unitPackages, allTests), exclude: [inMatrix] }),
+  project("react", inPage, "packages/react"),
   // The same with AI SDK 6.
-  project("react", {
-    ...inPage,
-    name: "react-ai-sdk-6",
-    alias: { "@ai-sdk/react": "ai-sdk-react-3", ai: "ai-6" },
+  project(
+    "react-ai-sdk-6",
+    { ...inPage, alias: { "@ai-sdk/react": "ai-sdk-react-3", ai: "ai-6" } },
+    "packages/react",
+  ),
+  project("engines", {
+    ...ofEngines,
+    include: filesOf(enginePackages, allTests),
+    exclude: [inMatrix],
   }),
-  project("cli", { exclude: inMatrix }),
-  project("stores", realServers),
-  project("server"),
-  project("testing"),
-  project("benchmarks", { exclude: inMatrix }),
-  ...withProcesses({}, { exclude: [...inMatrix, otherSessions] }),
+  project("processes", {
+    ...realServers,
+    include: filesOf(processPackages, allTests),
+    exclude: [inMatrix, otherSessions],
+  }),
 ];
 
 /** What `npm run lab -- matrix` has and CI leaves to the night: the promises are held by shorter files. */
 const atNight = [
-  "src/demo.matrix.test.ts",
-  "src/{agents,chat,dbos,migrating,sign-in,task}/*.matrix.test.ts",
-  "src/{faults/naive-client,frozen-process}.matrix.test.ts",
-  "src/authorization/agent-sign-in.matrix.test.ts",
-  "src/waiting/lasting-{clients,servers}.matrix.test.ts",
-  "src/killed-{answers,sign-ins,step}.matrix.test.ts",
-  "src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
-  "src/durable/two-openers.matrix.test.ts",
-  "src/sub-agents/three-processes.matrix.test.ts",
-  "src/run/{calls-that-last,killed-sign-ins,losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
-  "src/{soak,compatibility,frameworks}/**",
-  "src/{dynamodb,io-redis,postgres-drivers,upstash}.matrix.test.ts",
-  "src/replicas/{ending-tasks,tasks}.matrix.test.ts",
-  "src/sessions/{browser.matrix,server-dies-midway}.test.ts",
-  `src/sessions/{${promises.join(",")}}.test.ts`,
-  "src/stdio/*.matrix.test.ts",
-  "src/server-conformance/two-replicas.matrix.test.ts",
+  "**/src/demo.matrix.test.ts",
+  "**/src/{agents,chat,dbos,migrating,sign-in,task}/*.matrix.test.ts",
+  "**/src/{faults/naive-client,frozen-process}.matrix.test.ts",
+  "**/src/authorization/agent-sign-in.matrix.test.ts",
+  "**/src/waiting/lasting-{clients,servers}.matrix.test.ts",
+  "**/src/killed-{answers,sign-ins,step}.matrix.test.ts",
+  "**/src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
+  "**/src/durable/two-openers.matrix.test.ts",
+  "**/src/sub-agents/three-processes.matrix.test.ts",
+  "**/src/run/{calls-that-last,killed-sign-ins,losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
+  "**/src/{soak,compatibility,frameworks}/**",
+  "**/src/{dynamodb,io-redis,postgres-drivers,upstash}.matrix.test.ts",
+  "**/src/replicas/{ending-tasks,tasks}.matrix.test.ts",
+  "**/src/sessions/{browser.matrix,server-dies-midway}.test.ts",
+  `**/src/sessions/{${promises.join(",")}}.test.ts`,
+  "**/src/stdio/*.matrix.test.ts",
+  "**/src/server-conformance/two-replicas.matrix.test.ts",
 ];
 
 /** Every server with every client, every store, and the programs that run for long; or CI's share of them. */
 const matrix = (isShare: boolean) => {
   const exclude = isShare ? atNight : [];
   return [
-    project("core", { include: inMatrix }),
-    project("oauth", { include: inMatrix, exclude: [] }),
-    project("langchain", { ...realServers, globalSetup: [], include: inMatrix, exclude }),
-    project("cli", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
-    project("stores", { ...realServers, include: inMatrix, exclude }),
-    project("benchmarks", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
-    ...withProcesses(
-      { include: inMatrix, exclude },
-      {
-        include: [
-          ...inMatrix,
-          "src/{sessions,replicas,conformance,server-conformance,compatibility}/*.test.ts",
-        ],
-        exclude,
-        env: { TEST_MATRIX: isShare ? "" : "1" },
-      },
-    ),
+    project("units", { ...units, include: filesOf(["core", "oauth"], inMatrix) }),
+    project("engines", { ...ofEngines, include: filesOf(enginePackages, inMatrix), exclude }),
+    project("processes", {
+      ...realServers,
+      include: [
+        ...filesOf([...processPackages, "langchain", "cli", "benchmarks"], inMatrix),
+        "e2e/src/{sessions,replicas,conformance,server-conformance,compatibility}/*.test.ts",
+      ],
+      exclude,
+      env: { TEST_MATRIX: isShare ? "" : "1" },
+    }),
   ];
 };
 
-/** Projects with long files that mostly wait, which leaves room for the others. */
-const waiting: readonly string[] = ["workflow", "examples/workflow", "examples/eve"];
+/** Short files that last long. A run ends with its last file: these begin first, the others by their size. */
+const longFiles =
+  /(first-record|full-store|list-pages|replay|start-step|state-store\.hostile|\.frozen|(chaos|conformance|faults|killed-at-each-point|killed-steps)\.matrix)\.test\.ts$/;
 
-/** Within a group, projects run in the order of their names, and those that wait before the others. */
-class WaitingFirst extends BaseSequencer {
+class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort([...files]);
-    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b));
+    const ofProjects = Map.groupBy(await super.sort([...files]), (file) => file.project);
+    return [...ofProjects.values()].flatMap((own) => [
+      ...own.filter(({ moduleId }) => longFiles.test(moduleId)),
+      ...own.filter(({ moduleId }) => !longFiles.test(moduleId)),
+    ]);
   }
-}
-
-function placeOf({ project: { config, name } }: TestSpecification): number {
-  return 2 * config.sequence.groupOrder + (waiting.includes(name) ? 0 : 1);
 }
 
 export default defineConfig(({ mode }) => ({
   test: {
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: LongFilesFirst },
     projects: mode === "test" ? projects : matrix(mode === "share"),
     // .ci/run counts the tests from these reports.
     reporters: process.env["CI"]

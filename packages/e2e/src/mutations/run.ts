@@ -75,11 +75,13 @@ else
 
 /** @param folder runs only its tests. @default all */
 function pass(folder?: string): boolean {
-  const projects = ["--project", "core", "--project", "ai-sdk"];
-  const only = folder === undefined ? [] : [`${folder}/`, "--passWithNoTests"];
+  const only =
+    folder === undefined
+      ? ["packages/core/", "packages/ai-sdk/"]
+      : [`${folder}/`, "--passWithNoTests"];
   const { status } = spawnSync(
     "pnpm",
-    ["exec", "vitest", "run", ...only, ...projects, "--bail", "1", "--reporter", "dot"],
+    ["exec", "vitest", "run", ...only, "--bail", "1", "--reporter", "dot"],
     {
       ...{ cwd: clone, stdio: "ignore", timeout: limitMs, killSignal: "SIGKILL" },
     },
