@@ -57,7 +57,7 @@ export async function answerChat({
   });
   const finish = async (all: readonly UIMessage[]) => {
     const isWhole = failure === undefined && !signal.aborted;
-    await keep((isWhole ? all : settleMessages(all)).filter(hasParts)).catch(fail);
+    await keep((isWhole ? all : settleMessages(all)).flatMap(withoutEmptySteps)).catch(fail);
     await answer.end(failure ? "failed" : "done").catch(onError);
   };
   try {
@@ -90,7 +90,10 @@ export async function answerChat({
   }
 }
 
-/** Of an answer that failed at once there is an empty message. */
-function hasParts({ role, parts }: UIMessage): boolean {
-  return role !== "assistant" || parts.some(({ type }) => type !== "step-start");
+/** A step in which nothing was said, because calls still wait or it failed at once, leaves no trace. */
+function withoutEmptySteps(message: UIMessage): UIMessage[] {
+  const parts = message.parts.filter(({ type }, at, { [at + 1]: next }) => {
+    return type !== "step-start" || (next !== undefined && next.type !== type);
+  });
+  return parts.length > 0 || message.role !== "assistant" ? [{ ...message, parts }] : [];
 }

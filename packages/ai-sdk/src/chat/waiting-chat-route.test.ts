@@ -109,6 +109,17 @@ test("a call with its record first is not lost with its process", async () => {
   expect(slow.works).toHaveLength(1);
 });
 
+test("a page that goes on too early leaves no trace", async () => {
+  const { chat, call } = await startAsked("Ordered.");
+  const asked = await chat.state();
+  for (let look = 0; look < 3; look += 1) await (await chat.post({})).text();
+  expect(await chat.state()).toEqual(asked);
+  await chat.post({ answer: { call, round: 1, responses: yes } });
+  await (await chat.post({})).text();
+  const types = (await chat.state()).messages.at(-1)!.parts.map(({ type }) => type);
+  expect(types).toEqual(["step-start", "dynamic-tool", "step-start", "text"]);
+});
+
 test("a call is taken back at the same URL", async () => {
   const { chat, call } = await startAsked("Then not.");
   expect(await (await chat.post({ withdraw: { call } })).json()).toEqual({ state: "withdrawn" });
