@@ -120,6 +120,32 @@ test.each(modes.slice(2))(
   },
 );
 
+test.each(modes)(
+  "a result that comes while the process shuts down is told, in %s",
+  async (_, mode) => {
+    const app = await start("a call");
+    const first = await step(app, [user], [[{ tool: "work__list_notes" }], "never"], { mode });
+    await app.signIn();
+    const ending: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (JSON.stringify(init?.body).includes("tools/call")) void sessions.shutdown();
+      return response;
+    };
+    const sessions = app.sessions({ connections: { work: app.connection({ fetch: ending }) } });
+    let messages: readonly ModelMessage[] = [];
+    const last = sessions.run("chat", use, async () =>
+      withConnections({ work: mode }, async (run) => {
+        const tools = await run.tools();
+        ({ messages } = await run.waiting.resume(first.messages, { tools }));
+      }),
+    );
+    await last.catch(() => undefined);
+    // An isolated session has ended by then.
+    const told = mode === "isolate" ? "was carried out is unknown" : `"type":"content"`;
+    expect(JSON.stringify(messages.at(-1))).toContain(told);
+  },
+);
+
 test.each(modes)("a durable agent's sub-agent waits for a sign-in in %s", async (_, mode) => {
   const app = await start("a call");
   const agent = (turns: readonly Turn[], inner: readonly Turn[]) => {

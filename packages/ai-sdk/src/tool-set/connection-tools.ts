@@ -169,7 +169,7 @@ function createReplay(
 ): ReplayCall | undefined {
   // The server would get the call.
   if (!mayWait(connection) || !connection.takesEnvelopes) return undefined;
-  const { lossNotices, restoreError } = connection;
+  const { lossNotices, restoreError, abortSignal: over } = connection;
   return async (answer, { input, toolCallId }) => {
     try {
       const { tools } = await boundNow(undefined);
@@ -179,8 +179,8 @@ function createReplay(
       );
       return lossNotices?.mark(result, toolCallId) ?? result;
     } catch (error) {
-      // It is in the form of MCP already.
-      if (error === notReplayed && answer.result) return answer.result;
+      // It is in the form of MCP already, and here although the run is over.
+      if ((error === notReplayed || over.aborted) && answer.result) return answer.result;
       throw restoreError(error, { method: "tools/call" });
     }
   };
