@@ -32,47 +32,46 @@ export interface Attempts {
   readonly isUncertain: boolean;
 }
 
-/** Decides on a request that the server refused. A session in doubt is asked about first. */
-export async function decideAfterRefusal(
+/** What a refusal says of its session. One in doubt is asked about first. */
+async function lossAfter(
   context: SessionContext,
-  message: JsonRpcRequest,
+  { method }: JsonRpcRequest,
   request: OutgoingRequest,
   session: LiveSession,
-  attempts: Attempts,
   refusal: BufferedAnswer,
-): Promise<Attempts | Response> {
-  let { loss } = refusal;
-  if (loss === "none") {
-    const { body, status } = refusal;
-    const refused = { method: message.method, status };
-    // Who only looks opens nothing.
-    const isLook = context.recovery.onLoss === "report" && message.method === "ping";
-    const isAsked = !attempts.isRecovered && !isLook;
-    const isLost = isAsked && (await isLostInDoubt(context, session, request, refused));
-    // A tool has answered. The next call goes on in the successor.
-    const isResult = status < 300 && "result" in { ...parseMessage(body) };
-    if (!isLost || isResult) return toResponseFor(message.id, refusal);
-    loss = isOfRouter(refusal) ? "definite" : "probable";
-  }
-  return await decideAfterLoss(context, message, request, session, attempts, { ...refusal, loss });
+): Promise<SessionLoss> {
+  const { body, loss, status } = refusal;
+  // Who only looks opens nothing.
+  const isLook = context.recovery.onLoss === "report" && method === "ping";
+  if (loss !== "none" || isLook) return loss;
+  const isLost = await isLostInDoubt(context, session, request, { method, status });
+  // A tool has answered. The next call goes on in the successor.
+  const isResult = status < 300 && "result" in { ...parseMessage(body) };
+  if (!isLost || isResult) return "none";
+  return isOfRouter(refusal) ? "definite" : "probable";
 }
 
 /**
- * Decides on a request that the server refused because it does not know its session, or because it wants
+ * Decides on a request that the server refused, perhaps because it does not know its session, or because it wants
  * another handshake.
  *
  * @returns the next attempt: on the same session, if it is still in use, or on its successor. Or the
  *   refusal for the client, if it meant something else than the session
  * @throws {McpSessionError} `SESSION_LOST`, `OUTCOME_UNKNOWN` for a request that is not sent again
  */
-async function decideAfterLoss(
+export async function decideAfterRefusal(
   context: SessionContext,
   message: JsonRpcRequest,
   request: OutgoingRequest,
   session: LiveSession,
   attempts: Attempts,
-  refusal: BufferedAnswer,
+  given: BufferedAnswer,
 ): Promise<Attempts | Response> {
+  const said = attempts.isRecovered
+    ? given.loss
+    : await lossAfter(context, message, request, session, given);
+  if (said === "none") return toResponseFor(message.id, given);
+  const refusal = { ...given, loss: said };
   const { method } = message;
   const { status } = refusal;
   const { onLoss, resend } = context.recovery;
