@@ -27,6 +27,13 @@ export default {
       to: { path: aiSdkRooms },
     },
     {
+      name: "no-leaf-beneath-the-gateway",
+      comment: "The gateway has core, and of the package of sessions what one file names.",
+      severity: "error",
+      from: { path: "^packages/gateway/src/", pathNot: "/base/centre\\.ts$" },
+      to: { path: "^packages/(?!core/|gateway/)" },
+    },
+    {
       name: "no-unresolved-import",
       comment: "An import that is not found is one whose direction nobody checks.",
       severity: "error",

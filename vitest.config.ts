@@ -50,6 +50,7 @@ const unitPackages = [
   "core",
   "ai-sdk",
   "langchain",
+  "gateway",
   "oauth",
   "cli",
   "server",

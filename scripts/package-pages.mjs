@@ -34,5 +34,9 @@ export const packagePages = {
   }),
   react: pages("", { guides: "streaming questions sign-in" }),
   testing: pages("", { guides: "testing" }),
-  cli: pages("", { guides: "probe manage-sessions observability", reference: "cli" }),
+  gateway: pages("errors", {
+    guides: "gateway choosing-a-store sign-in",
+    reference: "cli events stores",
+  }),
+  cli: pages("", { guides: "gateway probe manage-sessions observability", reference: "cli" }),
 };

@@ -64,6 +64,7 @@ function byUse(one, other) {
     "stores",
     "oauth",
     "react",
+    "gateway",
     "langchain",
     "workflow",
     "server",

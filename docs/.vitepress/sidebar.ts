@@ -53,6 +53,7 @@ const guides = {
   ],
   Clients: [
     "clients",
+    "guides/gateway",
     "guides/langchain",
     "guides/migrating",
     "guides/workflow",

@@ -1,13 +1,8 @@
-import { isRecord, plainText } from "@durable-mcp/core/internal";
-import {
-  Command,
-  CommanderError,
-  InvalidArgumentError,
-  Option,
-  type OutputConfiguration,
-} from "commander";
+import { plainText } from "@durable-mcp/core/internal";
+import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { addHeader } from "./credentials.ts";
-import { CommandFailure, wrongUsage } from "./output/command-failure.ts";
+import { readArguments, readPort, seconds, variables } from "./option-values.ts";
+import { CommandFailure } from "./output/command-failure.ts";
 import { addRowFilter } from "./store/choose-rows.ts";
 import { addServerOptions } from "./store/server-access.ts";
 import { addStoreOptions } from "./store/store-options.ts";
@@ -43,6 +38,7 @@ export async function runProgram(
     .showHelpAfterError("(add --help for what can be said here)")
     .addHelpText("after", exitCodes)
     .exitOverride();
+  addGateway(program);
   addDoctor(program);
   addProbe(program);
   addSessions(program);
@@ -61,6 +57,35 @@ export async function runProgram(
 }
 
 // Each command loads its own code, so that help and the others do without it.
+
+const gatewayHelp = `
+Examples:
+  durable-mcp gateway mcp.json
+  durable-mcp gateway mcp.json --variable GITHUB_TOKEN --store postgres://…
+  durable-mcp gateway mcp.json --host 0.0.0.0 --allow-host mcp.example --token-env GATEWAY_TOKEN
+
+Each server of the file is at /mcp/<its name>. Without --store the sessions are in a file of your own.
+It ends with SIGINT or SIGTERM, when its calls are over.`;
+
+function addGateway(program: Command): void {
+  program
+    .command("gateway")
+    .description("Stand before MCP servers, so that any client keeps its session.")
+    .argument("<mcp.json>", "an mcpServers file; its entries with a url are served")
+    .option("--store <address>", "file:PATH, postgres://…, redis://… or libsql://…")
+    .option("--port <number>", "where it listens; 0 for any", readPort, 3_388)
+    .option("--host <address>", "the address it listens at", "127.0.0.1")
+    .option("--allow-host <name>", "a name it is reached under, beside this machine's own", hosts)
+    .option("--token", "only with a token, which is made and printed in the addresses")
+    .option("--token-env <VARIABLE>", "only with the token in this variable")
+    .option("--variable <NAME>", "fill this variable into the file", variables("--variable"))
+    .addHelpText("after", gatewayHelp)
+    .action(async (path: string, options, command: Command) =>
+      (await import("./gateway/run-gateway.ts")).runGateway(path, options, command),
+    );
+}
+
+const hosts = (name: string, before: readonly string[] = []) => [...before, name];
 
 const doctorHelp = `
 Examples:
@@ -119,35 +144,6 @@ function addProbe(program: Command): void {
       (await import("./probe/run-probe.ts")).runProbe(command, target, options),
     );
 }
-
-const longestSeconds = 3_600;
-
-function seconds(flags: string, description: string, usual: number): Option {
-  return new Option(flags, `${description}, in seconds`).default(usual).argParser((text) => {
-    const value = Number(text);
-    if (Number.isFinite(value) && value > 0 && value <= longestSeconds) return value;
-    throw new InvalidArgumentError(`A number of seconds up to ${longestSeconds} is meant.`);
-  });
-}
-
-function readArguments(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isRecord(value)) return value;
-  } catch {
-    // The message below is for this as well.
-  }
-  throw new InvalidArgumentError(`A JSON object is meant, such as '{"action":"list"}'.`);
-}
-
-/** Takes the name of a variable to those before it. */
-const variables =
-  (option: string) =>
-  (name: string, before: readonly string[] = []): string[] => {
-    if (/^[A-Za-z_]\w*$/.test(name)) return [...before, name];
-    // The parser would repeat what may be a secret.
-    throw wrongUsage(`${option} takes the name of an environment variable, without a value.`);
-  };
 
 function addSessions(program: Command): void {
   const sessions = program

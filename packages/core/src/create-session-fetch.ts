@@ -160,7 +160,7 @@ function createContext(
     state,
     session,
     memory,
-    ids: createRequestIds(),
+    ids: createRequestIds(options.lasting?.prefix),
     questions,
     pagesBefore: new Map(),
     emit,

@@ -68,6 +68,8 @@ export {
 export { compareTools } from "./tools/compare-tools.ts";
 export { inSlotKey } from "./tools/tool-list.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
+export { createHostCheck } from "./wire/allowed-hosts.ts";
+export { BodyNotRead, readBody } from "./wire/read-body.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
 export { sendWithToken, type TokenProof } from "./wire/bound-token.ts";
 export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/principal.ts";
@@ -80,7 +82,8 @@ export {
 export { isSafeQuestion, urlsWanted } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
-export type { JsonRpcMessage } from "./wire/json-rpc.ts";
+export type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from "./wire/json-rpc.ts";
+export type { LastingClient } from "./session/lasting-client.ts";
 export { mayMention, methodNotFoundAnswer, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";

@@ -4,11 +4,13 @@ import { parseMessages, UnusableAnswer } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
 import type { AnswerRestorer } from "./restore-answer.ts";
-import { edited, isMessage, longEvent, restoreEvent } from "./restore-event.ts";
+import { edited, type EventSeal, isMessage, longEvent, restoreEvent } from "./restore-event.ts";
 
 export interface EventStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
   readonly restore: AnswerRestorer;
+  /** Seals the ids of events. @default they stay */
+  readonly seal?: EventSeal | undefined;
   readonly signal: AbortSignal | undefined;
   /** Aborts when nobody waits for the answer any longer. It then counts as lost on the way. */
   readonly timeout?: AnswerTimeout;
@@ -59,7 +61,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
  * long as `resume` returns another.
  */
 export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { restore, answered = () => true, failure, resume, timeout } = options;
+  const { restore, seal, answered = () => true, failure, resume, timeout } = options;
   const isOpenEnded = failure === undefined;
   /** Since the last message the stream was resumed: event ids, comments and new streams could go on for ever. */
   let isResumed = false;
@@ -78,7 +80,7 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
     print: (text) => `event: message\ndata: ${text}\n\n`,
     push(chunk, send) {
       for (const event of splitter.push(chunk)) {
-        send(restoreEvent(event, restore));
+        send(restoreEvent(event, restore, seal));
         if (isResumed && !answered() && isMessage(event)) isResumed = false;
       }
       // A long message takes its time.
@@ -90,7 +92,7 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
       const rest = splitter.finish();
       if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
         // Some servers forget the blank line after the last event. It counts if it is the answer.
-        const restored = restoreEvent(rest, restore);
+        const restored = restoreEvent(rest, restore, seal);
         if (answered()) send([...restored, utf8("\n\n")]);
       }
       return answered() && !isOpenEnded ? "over" : goOn(end);

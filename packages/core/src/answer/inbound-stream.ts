@@ -55,8 +55,10 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
     // A 404 may mean that the session is lost. The next request will show it.
     const opened = isEventStream(first) ? first.body : emptyStream();
     if (!isEventStream(first)) letGo(first);
+    const { lasting } = context;
     const body = createEventAnswerStream({
       body: opened,
+      seal: lasting && ((eventId) => lasting.seal(eventId, undefined)),
       restore: createRestorer(context, undefined, stream.session),
       signal: request.signal,
       resume: stream.next,

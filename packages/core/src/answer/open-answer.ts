@@ -20,7 +20,7 @@ export function openAnswer(
   response: Response,
   answered: AnsweredRequest,
 ): Response {
-  const { state, ids, url } = context;
+  const { state, ids, url, lasting } = context;
   const { pending, session, request, timeout, settle } = answered;
   const { id, method } = pending.request;
   const { status } = response;
@@ -48,8 +48,11 @@ export function openAnswer(
     answered: () => ids.find(pending.wireId) === undefined,
     failure(cause: unknown) {
       const error = outcomeUnknown({ method, url, cause }, timeout.silentMs);
-      return deliverFailure(state, id, error);
+      const delivered = deliverFailure(state, id, error);
+      if (lasting === undefined) return delivered;
+      return JSON.stringify(lasting.answer(JSON.parse(delivered), pending.request));
     },
+    seal: lasting && ((eventId: string) => lasting.seal(eventId, id)),
     onEnd() {
       settle();
       over?.abort("over");

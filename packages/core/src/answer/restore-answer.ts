@@ -46,7 +46,7 @@ const endLength = 256;
 /** JSON's white space. `\s` has more characters, some of several bytes. */
 const space = "[ \\t\\r\\n]*";
 const idMember = (prefix: string) =>
-  `"id"${space}:${space}"(${prefix.replaceAll(".", "\\.")}\\d+)"`;
+  `"id"${space}:${space}"(${prefix.replaceAll(".", "\\.")}[^"\\\\]+)"`;
 const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
 
 /** The message's own id, if one of its two ends has it, and the place of the id in that end. */
@@ -65,7 +65,8 @@ function findIdAtEnd(prefix: string, head: string, tail: string) {
 function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
   const find: RequestIds["find"] = (wireId) => {
     const pending = ids.find(wireId);
-    return owner === undefined || pending === owner ? pending : undefined;
+    if (owner === undefined) return pending ?? ids.restore(wireId);
+    return pending === owner ? pending : undefined;
   };
 
   /** The request that a message names at one of its ends, and the edit of that id. */
@@ -113,9 +114,13 @@ export function createRestorer(
   namedId: string | null = null,
   inEvents = true,
 ): AnswerRestorer {
-  const { ids } = context;
+  const { ids, lasting } = context;
   const { find, findAtEnd } = createFinder(ids, owner);
   const reader = createReader(context, session, namedId);
+  const readAnswer: typeof reader.readAnswer = (message, pending) => {
+    const read = reader.readAnswer(message, pending);
+    return lasting?.answer(read, pending.request) ?? read;
+  };
 
   /** The edit of a large message whose id is at one of its ends, if the client finds its own id there. */
   const restoreAtEnd = (parts: ByteParts, start: number, end: number): MessageEdit => {
@@ -127,7 +132,7 @@ export function createRestorer(
     // A second id may be anywhere in between.
     const isAnswer = message && !("method" in message) && message.id === pending.request.id;
     if (!isAnswer) return undefined;
-    const restored = reader.readAnswer(message, pending);
+    const restored = readAnswer(message, pending);
     const printed = restored === message ? undefined : JSON.stringify(restored);
     ids.settle(pending);
     return printed === undefined ? edit : { start, end, text: printed };
@@ -146,7 +151,7 @@ export function createRestorer(
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
-    const restored = reader.readAnswer(message, pending);
+    const restored = readAnswer(message, pending);
     answered.add(pending);
     return { ...restored, id: pending.request.id };
   };

@@ -24,8 +24,32 @@ function asOpening({ parts, type }: EventBytes): string {
   return type === "" ? `event: open\n${text}` : text.replace(/^event:.*/m, "event: open");
 }
 
+/** Gives the id of an event for the client, in the place of the server's. */
+export type EventSeal = (eventId: string) => string;
+
+/** The event under a sealed id. */
+function sealed(event: EventBytes, seal: EventSeal): EventBytes {
+  const { parts, id, idLine, data, multiline } = event;
+  if (idLine === undefined) return event;
+  const text = `id: ${seal(id ?? "")}`;
+  const longer = text.length - (idLine.end - idLine.start);
+  const isBefore = data !== undefined && data.start > idLine.start;
+  const otherLines = multiline?.otherLines.map((line) => (/^id(?::|$)/.test(line) ? text : line));
+  return {
+    ...event,
+    parts: replaceBytes(parts, { ...idLine, text }),
+    ...(isBefore && { data: { start: data.start + longer, end: data.end + longer } }),
+    ...(multiline && otherLines && { multiline: { ...multiline, otherLines } }),
+  };
+}
+
 /** An event of the server as the client gets it. */
-export function restoreEvent(event: EventBytes, restore: AnswerRestorer): ByteParts {
+export function restoreEvent(
+  received: EventBytes,
+  restore: AnswerRestorer,
+  seal?: EventSeal,
+): ByteParts {
+  const event = seal ? sealed(received, seal) : received;
   if (event.type !== "" && event.type !== "message") return event.parts;
   if (event.data !== undefined && event.data.start === event.data.end)
     return [utf8(asOpening(event))];

@@ -22,13 +22,19 @@ export async function resumeStream(
   context: SessionContext,
   request: OutgoingRequest,
 ): Promise<Response> {
+  const { lasting } = context;
   const live = liveSession(context.state);
   if (live === undefined) return emptyAnswer(405);
+  const opened = lasting?.open(request.headers.get("last-event-id") ?? "");
+  const eventId = lasting && lastEventIdHeader(opened?.eventId ?? "");
+  if (lasting && eventId === undefined) return emptyAnswer(405);
+  if (eventId !== undefined) request.headers.set("last-event-id", eventId);
   const response = await sendOn(context, live, request);
   if (!isEventStream(response)) return toResponse(await bufferAnswer(response, live));
   const restore = createRestorer(context, undefined, () => live);
   const { signal } = request;
-  const body = createEventAnswerStream({ body: response.body, restore, signal });
+  const seal = lasting && ((id: string) => lasting.seal(id, opened?.requestId));
+  const body = createEventAnswerStream({ body: response.body, restore, seal, signal });
   return new Response(body, { headers: headersForClient(response.headers) });
 }
 

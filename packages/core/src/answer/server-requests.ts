@@ -7,14 +7,17 @@ import {
   type JsonRpcMessage,
   type JsonRpcResponse,
   methodOf,
+  type JsonRpcId,
   paramsOf,
 } from "../wire/json-rpc.ts";
+import { lastingId, restoreLastingId } from "../wire/request-ids.ts";
 
 // The client's answers to server requests stay with the session that asked. Servers number their requests
 // from 0 too. Without this, a user's consent in a lost session would answer the next session's question
 // under the same id.
 
 type Questions = Pick<SessionContext, "questions">;
+type Lasting = { readonly lasting?: string | undefined };
 
 /**
  * A message of a session in its form for the client. The requests of the first session keep their ids.
@@ -22,7 +25,7 @@ type Questions = Pick<SessionContext, "questions">;
  * late it comes.
  */
 export function receiveMessage(
-  { ids, questions }: Questions & { readonly ids: Pick<SessionContext["ids"], "next"> },
+  { ids, questions }: Questions & { readonly ids: Pick<SessionContext["ids"], "next"> & Lasting },
   message: JsonRpcMessage,
   session: LiveSession,
 ): JsonRpcMessage {
@@ -30,10 +33,11 @@ export function receiveMessage(
   if (!isQuestion && methodOf(message) !== "notifications/cancelled") return message;
   const { open } = questions;
   questions.first ??= session;
-  const isFirst = sameSession(questions.first, session);
+  const era = ids.lasting === undefined ? undefined : eraOf(session);
+  const isFirst = era === undefined && sameSession(questions.first, session);
   if (isQuestion) {
     const { id } = message;
-    const idForClient = isFirst ? id : ids.next();
+    const idForClient = era ? lastingId(era, id) : isFirst ? id : ids.next();
     const asksPerson = message.method === "elicitation/create" && canAsk(session);
     setBounded(
       open,
@@ -49,8 +53,16 @@ export function receiveMessage(
     open.delete(key);
     return { ...message, params: { ...params, requestId: JSON.parse(key) } };
   }
-  // Nobody waits for it. The server's id may be the one of a question of the first session.
-  return isFirst ? message : { ...message, params: { ...params, requestId: ids.next() } };
+  // Nobody waits for it here. The server's id may be the one of a question of the first session.
+  if (isFirst) return message;
+  const requestId = era ? lastingId(era, params?.["requestId"] as JsonRpcId) : ids.next();
+  return { ...message, params: { ...params, requestId } };
+}
+
+/** Tells the questions of a session from those of the sessions before and after it, in each process. */
+function eraOf(session: LiveSession): string {
+  const { startedAt = 0 } = session.kind === "session" ? session : {};
+  return `q${startedAt.toString(36)}`;
 }
 
 /** Other clients may never answer such a request, and a server would only have to ask to lift a limit. */
@@ -78,7 +90,7 @@ export function askedBy(
 
 /** The client's answer with the current session's id; `undefined` if another session asked. */
 export function answerQuestion(
-  { questions }: Questions,
+  { ids, questions }: Questions & { readonly ids: Lasting },
   message: JsonRpcResponse,
   live: LiveSession,
 ): JsonRpcResponse | undefined {
@@ -87,6 +99,10 @@ export function answerQuestion(
   const key = JSON.stringify(message.id);
   const asked = open.get(key);
   open.delete(key);
+  if (ids.lasting !== undefined) {
+    const id = restoreLastingId(eraOf(live), message.id);
+    return id === undefined ? undefined : { ...message, id };
+  }
   // Without a note of it, it can only be the answer to a question of the first session.
   if (asked === undefined)
     return first === undefined || sameSession(first, live) ? message : undefined;

@@ -12,6 +12,7 @@ import {
 } from "../base/check-option.ts";
 import { isRecord } from "../base/json-values.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
+import { anyLastingClient, type LastingClient } from "./lasting-client.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type { SessionSlot } from "./session-slot.ts";
@@ -97,6 +98,8 @@ export interface SessionFetchOptions {
    * `createServerMemory`. @default nothing is kept
    */
   memory?: ServerMemory | undefined;
+  /** The clients of a gateway, which come back to any process. @internal */
+  lasting?: LastingClient | undefined;
   /** Gets the events of the session, and the server's notifications. */
   onEvent?: ((event: SessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
@@ -242,6 +245,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   findSession: checkFunction,
   waiting: anyWaiting,
   memory: anyMemory,
+  lasting: anyLastingClient,
   onEvent: checkFunction,
   now: checkFunction,
 };

@@ -12,7 +12,7 @@ import type {
 /** A session that the server named. */
 export type NamedSession = Pick<
   ActiveSessionSnapshot,
-  "kind" | "sessionId" | "initializeResult" | "clientCapabilities" | "clientInfo"
+  ("kind" | "sessionId" | "initializeResult") | ("clientCapabilities" | "clientInfo" | "startedAt")
 >;
 
 /** A session that requests of this process go out on. */

@@ -21,6 +21,8 @@ export interface EventBytes {
   readonly multiline: { readonly data: string; readonly otherLines: string[] } | undefined;
   /** The `id` of the last event with one, up to this. The stream can be resumed from it. */
   readonly id: string | undefined;
+  /** The place of its own `id` line; `undefined` without one. */
+  readonly idLine: { readonly start: number; readonly end: number } | undefined;
 }
 
 /** The event's data as text, its lines joined. */
@@ -61,6 +63,7 @@ export function createEventSplitter() {
   let lineHead: Uint8Array[] = [];
   let type = "";
   let eventId: string | undefined;
+  let idLine: EventBytes["idLine"];
   let dataLines = 0;
   let data: EventBytes["data"];
   /** Whether the last byte so far is a CR that ended a line. A following LF belongs to it. */
@@ -84,8 +87,11 @@ export function createEventSplitter() {
     }
     const [, name, value = ""] = /^(id|event|retry)(?:: ?(.*))?$/s.exec(text) ?? [];
     if (name === "event") type = value;
-    else if (name === "id" && !value.includes("\0")) eventId = value;
-    else if (name === "retry" && /^\d+$/.test(value)) retryMs = pauseOf(Number(value));
+    else if (name === "id" && !value.includes("\0")) {
+      eventId = value;
+      idLine = { start: lineStart, end };
+    }
+    if (name === "retry" && /^\d+$/.test(value)) retryMs = pauseOf(Number(value));
   };
 
   const take = (last: Uint8Array): EventBytes => {
@@ -97,11 +103,13 @@ export function createEventSplitter() {
       data: isMultiline ? undefined : data,
       multiline: isMultiline ? joinDataLines(partsText(parts, 0, Infinity)) : undefined,
       id: lastEventId,
+      idLine,
     };
     if (held.length > 0) held = createPartCollector();
     lineStart = 0;
     type = "";
     eventId = undefined;
+    idLine = undefined;
     dataLines = 0;
     data = undefined;
     return event;

@@ -16,6 +16,26 @@ export interface PendingRequest {
   readonly request: JsonRpcRequest;
 }
 
+/** An id or a progress token behind a prefix that is unique to its client, so that any process can restore it. */
+export function lastingId(prefix: string, id: JsonRpcId): string {
+  const own = typeof id === "number" ? `n${id}` : `s${encodeURIComponent(id.toWellFormed())}`;
+  return `${prefix}.${own}`;
+}
+
+/** The id behind the prefix; `undefined` for any other text. */
+export function restoreLastingId(prefix: string, wireId: unknown): JsonRpcId | undefined {
+  if (typeof wireId !== "string" || !wireId.startsWith(`${prefix}.`)) return undefined;
+  const kind = wireId[prefix.length + 1];
+  const own = wireId.slice(prefix.length + 2);
+  try {
+    if (kind === "s") return decodeURIComponent(own);
+  } catch {
+    return undefined;
+  }
+  const id = Number(own);
+  return kind === "n" && own !== "" && Number.isFinite(id) ? id : undefined;
+}
+
 /**
  * Gives the requests of one session fetch ids that no other process on the session uses, and restores
  * the client's ids in answers.
@@ -24,9 +44,10 @@ export interface PendingRequest {
  * session would get each other's results or hang. The ids of the client's requests and its progress
  * tokens are replaced. The ids of the server's own requests stay.
  *
+ * @param lasting begins the ids of the client's requests; the client's own id follows, so that any process restores it
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic#requests (ids MUST NOT repeat within a session)
  */
-export function createRequestIds() {
+export function createRequestIds(lasting?: string) {
   // It is made with the first request, because some edge runtimes have no randomness before that.
   let prefix = "";
   let count = 0;
@@ -40,27 +61,41 @@ export function createRequestIds() {
   };
 
   return {
-    /** All ids of this fetch start with it; empty until the first request. */
+    lasting,
+    /** All ids of clients' requests start with it; empty until the first request. */
     get prefix() {
-      return prefix;
+      return lasting === undefined ? prefix : `${lasting}.`;
     },
     /** A fresh id for a request that the fetch itself sends. */
     next,
     /** Registers a client's request and returns its form on the wire. */
     send(request: JsonRpcRequest): { pending: PendingRequest; message: JsonRpcRequest } {
-      const wireId = next();
+      const wireId = lasting === undefined ? next() : lastingId(lasting, request.id);
       const pending = { wireId, request };
       pendingByWireId.set(wireId, pending);
       const message = { ...request, id: wireId };
-      if (progressTokenOf(request) === undefined) return { pending, message };
-      const meta = { ...(request.params?.["_meta"] as object), progressToken: wireId };
+      const token = progressTokenOf(request);
+      if (token === undefined) return { pending, message };
+      const progressToken = lasting === undefined ? wireId : lastingId(lasting, token);
+      const meta = { ...(request.params?.["_meta"] as object), progressToken };
       const params = { ...request.params, _meta: meta };
       return { pending, message: { ...message, params } };
     },
     /** The request with this id on the wire, if it waits for its answer. */
     find: (wireId: unknown): PendingRequest | undefined => pendingByWireId.get(wireId),
+    /** The request of another process behind an id that lasts. Only its id is known. */
+    restore(wireId: unknown): PendingRequest | undefined {
+      const id = lasting === undefined ? undefined : restoreLastingId(lasting, wireId);
+      if (id === undefined) return undefined;
+      return { wireId: String(wireId), request: { jsonrpc: "2.0", id, method: "" } };
+    },
+    /** The client's token behind one that lasts. */
+    restoreToken: (token: unknown) =>
+      lasting === undefined ? undefined : restoreLastingId(lasting, token),
     /** The one waiting request with this id of a client; `undefined` if two clients use it. */
-    findByClientId(id: unknown) {
+    findByClientId(id: unknown): Pick<PendingRequest, "wireId"> | undefined {
+      if (lasting !== undefined && (typeof id === "string" || typeof id === "number"))
+        return { wireId: lastingId(lasting, id) };
       const matches = [...pendingByWireId.values()].filter(({ request }) => request.id === id);
       return matches.length === 1 ? matches[0] : undefined;
     },
@@ -90,13 +125,15 @@ function progressTokenOf({ params }: JsonRpcRequest): JsonRpcId | undefined {
 /** A progress notification of the server with the client's token; `undefined` for other messages. */
 export function restoreProgress(
   message: JsonRpcMessage,
-  ids: Pick<RequestIds, "find" | "findTaskToken">,
+  ids: Pick<RequestIds, "find" | "findTaskToken" | "restoreToken">,
 ): JsonRpcMessage | undefined {
   if (methodOf(message) !== "notifications/progress") return undefined;
   const params = paramsOf(message);
   const wireId = params?.["progressToken"];
   const pending = ids.find(wireId);
-  const progressToken = pending ? progressTokenOf(pending.request) : ids.findTaskToken(wireId);
+  const progressToken =
+    ids.restoreToken(wireId) ??
+    (pending ? progressTokenOf(pending.request) : ids.findTaskToken(wireId));
   if (progressToken === undefined) return undefined;
   return { ...message, params: { ...params, progressToken } };
 }

@@ -1,4 +1,4 @@
-import { readBody } from "./read-body.ts";
+import { readBody } from "@durable-mcp/core/internal";
 
 /** A request as the handler needs it, whatever runtime it came from. */
 export interface ServedRequest {

@@ -1,5 +1,5 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
-import { BodyNotRead } from "../base/read-body.ts";
+import { BodyNotRead, createHostCheck } from "@durable-mcp/core/internal";
 import { isResponse, type Reply, type Serve, serveOf, toResponse } from "../base/reply.ts";
 import { type ServedRequest, servedFromWeb } from "../base/served-request.ts";
 import { fingerprint } from "../base/session-id.ts";
@@ -12,7 +12,6 @@ import type { JsonState } from "../state/json-state.ts";
 import { MailFull } from "../streams/mailbox.ts";
 import { createAdopt } from "./adopt-session.ts";
 import { checkHandlerOptions } from "./check-handler-options.ts";
-import { createHostCheck } from "./allowed-hosts.ts";
 import { isStatelessRequest, parseClientBody } from "./client-message.ts";
 import { createHandlerLife, type DrainOptions } from "./handler-life.ts";
 import { errorAnswer, sessionNotFound, tooMany, unavailable } from "./http-answer.ts";

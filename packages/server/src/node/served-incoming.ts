@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { BodyNotRead } from "../base/read-body.ts";
+import { BodyNotRead } from "@durable-mcp/core/internal";
 import type { ServedRequest } from "../base/served-request.ts";
 
 /** How much an author's function may read of a body before the handler has read it. */

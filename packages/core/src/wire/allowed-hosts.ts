@@ -1,12 +1,13 @@
-import type { ServedRequest } from "../base/served-request.ts";
-
 /** Why a request is refused. */
 interface HostRefusal {
   readonly reason: "host" | "origin";
   readonly message: string;
 }
 
-export type CheckHost = (request: ServedRequest) => HostRefusal | undefined;
+/** @param request gives a header by its name in lower case */
+export type CheckHost = (request: {
+  header(name: string): string | null;
+}) => HostRefusal | undefined;
 
 const localNames = ["localhost", "127.0.0.1", "[::1]"];
 

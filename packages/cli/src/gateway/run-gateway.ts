@@ -1,0 +1,119 @@
+import { mkdirSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, isIP } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { wait } from "@durable-mcp/core/internal";
+import { createGateway } from "@durable-mcp/gateway";
+import { toNodeHandler } from "@durable-mcp/server/node";
+import { openStore } from "@durable-mcp/stores/open";
+import type { Command } from "commander";
+import { isDisabled } from "../configuration/declared-server.ts";
+import { readMcpJson } from "../configuration/mcp-json.ts";
+import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
+import { print } from "../output/print.ts";
+import { loadDriver } from "../store/open-place.ts";
+import { createDoor } from "./door.ts";
+
+interface GatewayCommandOptions {
+  readonly store?: string;
+  readonly port: number;
+  readonly host: string;
+  readonly allowHost?: readonly string[];
+  readonly token?: true;
+  readonly tokenEnv?: string;
+  readonly variable?: readonly string[];
+}
+
+/** What nobody has used for a day is ended, in milliseconds. It is looked for once in ten minutes. */
+const idleForMs = 86_400_000;
+const sweepMs = 600_000;
+/** For calls under way at the end, in milliseconds. */
+const drainMs = 30_000;
+
+/** Serves a gateway until the process is asked to end. @throws {CommandFailure} */
+export async function runGateway(
+  path: string,
+  options: GatewayCommandOptions,
+  command: Command,
+): Promise<void> {
+  const { host, port, allowHost = [] } = options;
+  const connections = await readConnections(path, options, command);
+  const door = createDoor(options);
+  const opened = await openStore(options.store ?? ownStore(), {
+    loadDriver: (name) => loadDriver(name, name),
+  });
+  const gateway = createGateway({
+    ...{ connections, store: opened.store },
+    principal: (request) => (door.admits(request) ? { type: "app" } : undefined),
+    allowedHosts: ["localhost", "127.0.0.1", "[::1]", ...allowHost],
+  });
+  const serve = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/health") return Response.json({ status: "ok" });
+    if (/^\/mcp\/[^/]+$/.test(pathname)) return await gateway.fetch(request);
+    return new Response("Each server is at /mcp/<its name>.\n", { status: 404 });
+  };
+  const server = createServer(toNodeHandler(serve));
+  await listen(server, port, host);
+  const { port: own } = server.address() as AddressInfo;
+  const origin = `http://${isIP(host) === 6 ? `[${host}]` : host}:${own}`;
+  for (const name of Object.keys(connections))
+    print(command, `${origin}/mcp/${name}${door.query}\n`);
+  const over = new AbortController();
+  void sweepUntil(over.signal, () => gateway.sweep({ idleForMs }));
+  await asked();
+  over.abort("over");
+  server.close();
+  await gateway.shutdown({ timeoutMs: drainMs });
+  server.closeAllConnections();
+  await opened.close();
+}
+
+/** The servers of the file that a gateway can stand before. What is wrong with the others is said. */
+async function readConnections(path: string, options: GatewayCommandOptions, command: Command) {
+  const declared = await readMcpJson(path, options);
+  const entries = declared.filter((server) => !isDisabled(server));
+  const usable = entries.flatMap(({ name, connection, problem, entry }) => {
+    if (connection?.type === "mcp-client") return [[name, connection] as const];
+    const isProgram = "command" in entry;
+    const why = isProgram ? "It is a program; a gateway stands before URLs." : problem;
+    command.configureOutput().writeErr?.(`${name} is left out. ${why}\n`);
+    return [];
+  });
+  if (usable.length > 0) return Object.fromEntries(usable);
+  throw new CommandFailure("The file has no server with a url that can be used.");
+}
+
+/** A file of the user's own. */
+function ownStore(): string {
+  const state = process.env["XDG_STATE_HOME"] || join(homedir(), ".local", "state");
+  const folder = join(state, "durable-mcp");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return `file:${join(folder, "gateway.db")}`;
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE") throw new CommandFailure(`--host: ${error.message}`);
+    throw wrongUsage(`--port: ${port} is in use. Give another.`);
+  });
+}
+
+async function sweepUntil(signal: AbortSignal, sweep: () => Promise<unknown>): Promise<void> {
+  while (!signal.aborted) {
+    // A store that is down is asked again.
+    await sweep().catch(() => undefined);
+    await wait(sweepMs, signal).catch(() => undefined);
+  }
+}
+
+/** Waits for SIGINT or SIGTERM. A second one ends the process at once. */
+async function asked(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,96 @@
+import type { McpClientConnection, OnEvent } from "./centre.ts";
+import { invalidOption, type OptionChecks } from "@durable-mcp/core/internal";
+import type { Principal, SessionStore } from "@durable-mcp/core";
+import {
+  checkFunction,
+  checkMethods,
+  checkMs,
+  checkOptions,
+  checkWhole,
+  isRecord,
+} from "@durable-mcp/core/internal";
+
+/** Options of `createGateway`. */
+export interface GatewayOptions {
+  /**
+   * The servers, from `defineMcpClientConnection`. The last part of a request's path names one. Each client session is
+   * a session of the server, whatever the definition says.
+   */
+  readonly connections: Readonly<Record<string, McpClientConnection>>;
+  /** Keeps the sessions. All processes of a gateway have the same. */
+  readonly store: SessionStore;
+  /** On whose behalf a request comes; `undefined`: nobody's, and it is answered with 401. */
+  readonly principal: (request: Request) => Principal | undefined | Promise<Principal | undefined>;
+  /** The names under which the gateway is reached. @default this machine's own */
+  readonly allowedHosts?: readonly string[] | "any" | undefined;
+  /** The pages that may send requests. @default those of `allowedHosts` */
+  readonly allowedOrigins?: readonly string[] | "any" | undefined;
+  /** The longest body of a request, in bytes. @default 4194304 (4 MiB) */
+  readonly maxBodyBytes?: number | undefined;
+  /** How many sessions a principal may have. @default 1000 */
+  readonly maxSessions?: number | undefined;
+  /** A session that nobody uses leaves this process after this time, in milliseconds. It stays in the store. @default 300000 (5 minutes) */
+  readonly idleMs?: number | undefined;
+  /** Gets the events of the connections. @default warns on the console */
+  readonly onEvent?: OnEvent | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+const checks: OptionChecks<GatewayOptions> = {
+  connections: checkConnections,
+  store: (store, field) => checkMethods(store, field, ["get", "put", "list"], "a store"),
+  principal: checkFunction,
+  allowedHosts: checkNames,
+  allowedOrigins: checkNames,
+  maxBodyBytes: (value, field) => checkWhole(value, field, 1),
+  maxSessions: (value, field) => checkWhole(value, field, 1),
+  idleMs: checkMs,
+  onEvent: () => undefined,
+  now: checkFunction,
+};
+
+/** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
+export function checkGatewayOptions(options: GatewayOptions): void {
+  checkOptions(options, checks);
+  for (const name of ["connections", "store", "principal"] as const)
+    if (options[name] === undefined) throw invalidOption(name, "is missing");
+}
+
+/** Of a definition. A gateway passes messages on: what changes tools or calls would be silently left out. */
+const known = new Set(
+  "url description session auth headers timeouts fetch waiting client".split(" "),
+);
+const knownOfSession = new Set(
+  "mode resend classifyLoss onLoss lossNotice maxAgeMs toolList".split(" "),
+);
+
+function checkConnections(connections: unknown, field: string): void {
+  if (!isRecord(connections)) throw invalidOption(field, "must be an object of connections");
+  for (const [name, definition] of Object.entries(connections)) {
+    const { type, options } = isRecord(definition) ? definition : {};
+    const own = `${field}.${name}`;
+    if (type !== "mcp-client" || !isRecord(options))
+      throw invalidOption(own, "must come from defineMcpClientConnection: programs have no URL");
+    if (!/^[\w.-]+$/.test(name))
+      throw invalidOption(own, "must have a name for a URL: A-Z 0-9 . _ -");
+    const { session, ...others } = options;
+    refuseUnknown(others, known, own);
+    if (isRecord(session)) refuseUnknown(session, knownOfSession, `${own}.session`);
+  }
+}
+
+function refuseUnknown(options: object, taken: ReadonlySet<string>, field: string): void {
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && !taken.has(name))
+      throw invalidOption(
+        `${field}.${name}`,
+        "is not for a gateway, whose clients see what the server has",
+      );
+}
+
+function checkNames(value: unknown, field: string): void {
+  if (value === "any" || (Array.isArray(value) && value.every((name) => typeof name === "string")))
+    return;
+  throw invalidOption(field, 'must be a list of names, or "any"');
+}

@@ -1,0 +1,74 @@
+import { BodyNotRead, wait, within } from "@durable-mcp/core/internal";
+import { refusal } from "./base/answers.ts";
+import type { DurableSessions } from "./base/centre.ts";
+import { checkGatewayOptions, type GatewayOptions } from "./base/gateway-options.ts";
+import { createServe } from "./http/serve.ts";
+import { createClientSessions } from "./session/client-sessions.ts";
+import { createCentre } from "./session/upstreams.ts";
+
+type Admin = DurableSessions["admin"];
+
+/** A gateway. Its sessions are durable sessions of the agent `gateway`, each under a digest of its client's id. */
+export interface Gateway {
+  /** Serves a request of a client, at any path whose last part names a connection. Never rejects. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** The sessions of all principals, or of one. */
+  readonly list: Admin["list"];
+  /** Ends a client's session on its server. The client gets 404 then, and begins another. */
+  readonly end: Admin["end"];
+  /** Ends what nobody has used. */
+  readonly sweep: Admin["sweep"];
+  /**
+   * For a deploy: refuses requests with 503, waits for calls under way, and closes what is open in this process.
+   * Clients go on at another process.
+   *
+   * @param options.timeoutMs for the calls, and for the rest, in milliseconds; by default 10000
+   */
+  readonly shutdown: (options?: { readonly timeoutMs?: number | undefined }) => Promise<void>;
+}
+
+/**
+ * Creates a gateway: any MCP client, in any language, keeps its session over restarts of the server and of the gateway.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  checkGatewayOptions(options);
+  const centre = createCentre(options);
+  const sessions = createClientSessions(centre, options.idleMs ?? 300_000);
+  const serve = createServe(centre, sessions, options);
+  const underWay = new Set<Promise<unknown>>();
+  let isShutDown = false;
+
+  const untilCallsAreOver = async () => {
+    await Promise.allSettled(underWay);
+    for (;;) {
+      const open = await sessions.all();
+      if (open.every(({ calls }) => [...calls.values()].every(({ isOver }) => isOver))) return;
+      await wait(50);
+    }
+  };
+  const { admin } = centre.sessions;
+  return {
+    list: async (query) => await admin.list(query),
+    end: async (of, selection) => await admin.end(of, selection),
+    sweep: async (sweep) => await admin.sweep(sweep),
+    async fetch(request) {
+      if (isShutDown)
+        return refusal(503, "The gateway is being stopped.", -32_603, { "retry-after": "1" });
+      const serving = serve(request).catch((error: unknown) => {
+        if (error instanceof BodyNotRead) return refusal(400, error.message);
+        // A store, or a function of the application, has failed.
+        return refusal(503, "The gateway cannot serve this now.", -32_603);
+      });
+      underWay.add(serving);
+      return await serving.finally(() => underWay.delete(serving));
+    },
+    async shutdown({ timeoutMs = 10_000 } = {}) {
+      isShutDown = true;
+      await within(timeoutMs, untilCallsAreOver());
+      await within(timeoutMs, sessions.close());
+      await centre.sessions.shutdown({ timeoutMs });
+    },
+  };
+}

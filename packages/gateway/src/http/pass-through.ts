@@ -1,0 +1,73 @@
+import type { JsonRpcRequest } from "@durable-mcp/core";
+import {
+  createEventSplitter,
+  eventText,
+  isEventStream,
+  type JsonRpcMessage,
+} from "@durable-mcp/core/internal";
+import { failureText, isPlainCall, messageAnswer, noAnswer } from "../base/answers.ts";
+import { type Centre, openFetch, type SessionName } from "../session/upstreams.ts";
+import { eventAnswer, messageEvent } from "../base/events.ts";
+
+/** The headers of a message that revisions without sessions have. No token of the client goes up. */
+const passed = /^(?:accept|content-type|mcp-protocol-version|mcp-method|mcp-name|mcp-param-.*)$/;
+
+/**
+ * Passes on a request without a session, as of revision 2026-07-28, whose servers keep nothing between requests. A lost
+ * answer to a call is told as one.
+ */
+export async function passThrough(
+  centre: Centre,
+  { request, connection, principal }: { readonly request: Request } & Omit<SessionName, "session">,
+  message: JsonRpcMessage | undefined,
+  body: string,
+): Promise<Response> {
+  const headers = new Headers([...request.headers].filter(([name]) => passed.test(name)));
+  const call = message && "method" in message && isPlainCall(message) && "id" in message;
+  const send = openFetch(centre, connection, principal);
+  const { url } = centre.connections[connection]!.options;
+  try {
+    const response = await send(url, { method: "POST", headers, body, signal: request.signal });
+    const type = response.headers.get("content-type") ?? "application/json";
+    if (response.ok && call && isEventStream(response))
+      return eventAnswer(withFailure(response.body, message));
+    // Its client has to sign in at the gateway, and not where the server says.
+    const status = response.status === 401 || response.status === 403 ? 502 : response.status;
+    return new Response(response.body, { status, headers: { "content-type": type } });
+  } catch (error) {
+    const { id = 0 } = (message ?? {}) as Partial<JsonRpcRequest>;
+    return messageAnswer(noAnswer(id, call === true, failureText(error)));
+  }
+}
+
+/** The stream of a call. If it ends without an answer, the last event says so. */
+function withFailure(
+  body: ReadableStream<Uint8Array>,
+  { id }: JsonRpcRequest,
+): ReadableStream<Uint8Array> {
+  const splitter = createEventSplitter();
+  const reader = body.getReader();
+  let isAnswered = false;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value } = await reader.read().catch(() => ({ value: undefined }));
+      if (value === undefined) {
+        const text = failureText(undefined);
+        if (!isAnswered) controller.enqueue(messageEvent(noAnswer(id, true, text)));
+        return controller.close();
+      }
+      for (const event of splitter.push(value)) isAnswered ||= answers(eventText(event), id);
+      controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function answers(text: string, id: JsonRpcRequest["id"]): boolean {
+  try {
+    const message = JSON.parse(text) as { readonly id?: unknown; readonly method?: unknown };
+    return message.id === id && message.method === undefined;
+  } catch {
+    return false;
+  }
+}

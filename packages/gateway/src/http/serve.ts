@@ -1,0 +1,93 @@
+import type { Principal } from "@durable-mcp/core";
+import {
+  createHostCheck,
+  isRecord,
+  type JsonRpcMessage,
+  readBody,
+} from "@durable-mcp/core/internal";
+import { refusal, sessionNotFound } from "../base/answers.ts";
+import type { GatewayOptions } from "../base/gateway-options.ts";
+import type { ClientSessions } from "../session/client-sessions.ts";
+import type { Centre } from "../session/upstreams.ts";
+import { beginSession } from "./begin-session.ts";
+import { passThrough } from "./pass-through.ts";
+import { serveGet } from "./serve-get.ts";
+import { isRequest, servePost } from "./serve-post.ts";
+
+/** A request that was let in. */
+interface Admitted {
+  readonly request: Request;
+  readonly connection: string;
+  readonly principal: Principal;
+  /** The client's id of its session. */
+  readonly id: string | null;
+}
+
+/** The requests of clients, from the door to the session. */
+export function createServe(centre: Centre, sessions: ClientSessions, options: GatewayOptions) {
+  const { allowedHosts, allowedOrigins, principal: principalOf } = options;
+  const { maxBodyBytes = 4_194_304, maxSessions = 1_000 } = options;
+  const checkHost = createHostCheck({ allowedHosts, allowedOrigins });
+
+  const admit = async (request: Request): Promise<Admitted | Response> => {
+    const { host, pathname } = new URL(request.url);
+    const { headers } = request;
+    const header = (name: string) => headers.get(name) ?? (name === "host" ? host : null);
+    const refused = checkHost({ header });
+    if (refused) return refusal(403, refused.message);
+    const principal = await principalOf(request);
+    if (principal === undefined)
+      return refusal(401, "Nobody is signed in.", undefined, { "www-authenticate": "Bearer" });
+    const connection = pathname.split("/").at(-1) ?? "";
+    if (!Object.hasOwn(centre.connections, connection))
+      return refusal(404, "The gateway has no such connection.", -32_601);
+    return { request, connection, principal, id: headers.get("mcp-session-id") };
+  };
+
+  const post = async ({ request, connection, principal, id }: Admitted): Promise<Response> => {
+    const body = await readBody(request, maxBodyBytes);
+    if (body === undefined) return refusal(413, `The body is longer than ${maxBodyBytes} bytes.`);
+    const parsed = parse(body);
+    if (parsed === undefined) return refusal(400, "The body is no JSON-RPC message.", -32_700);
+    const message = Array.isArray(parsed) ? undefined : (parsed as JsonRpcMessage);
+    if (id !== null) {
+      const session = await sessions.find(id, connection, principal);
+      return session ? await servePost(centre, session, message, body) : sessionNotFound();
+    }
+    if (message === undefined || !isRequest(message) || message.method !== "initialize")
+      return await passThrough(centre, { request, connection, principal }, message, body);
+    const { sessions: own } = await centre.sessions.list({ principal, limit: maxSessions });
+    if (own.length >= maxSessions)
+      return refusal(429, `There are ${maxSessions} sessions of this principal. End some.`);
+    return await beginSession(sessions, message, { connection, principal });
+  };
+
+  return async (request: Request): Promise<Response> => {
+    const admitted = await admit(request);
+    if (admitted instanceof Response) return admitted;
+    if (request.method === "POST") return await post(admitted);
+    const { connection, principal, id } = admitted;
+    if (id === null || !["GET", "DELETE"].includes(request.method))
+      return refusal(405, "This method needs a session.", undefined, {
+        allow: "POST, GET, DELETE",
+      });
+    const session = await sessions.find(id, connection, principal);
+    if (session === undefined) return sessionNotFound();
+    if (request.method === "GET") return await serveGet(centre, session, request);
+    await session.stopListening?.();
+    sessions.forget(session.of);
+    await centre.sessions.end(session.of.session, { principal, connection });
+    return new Response(null, { status: 204 });
+  };
+}
+
+/** A message, or a batch of them; `undefined` for anything else. */
+function parse(body: string): unknown {
+  try {
+    const value: unknown = JSON.parse(body);
+    const isMessage = isRecord(value) && value["jsonrpc"] === "2.0";
+    return isMessage || Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,2 @@
+export { createGateway, type Gateway } from "./create-gateway.ts";
+export type { GatewayOptions } from "./base/gateway-options.ts";

@@ -1,0 +1,101 @@
+import { isRecord, type JsonRpcId, wait } from "@durable-mcp/core/internal";
+import { type JsonValue, principalParts, type SessionStore } from "@durable-mcp/core";
+import type { Centre } from "./upstreams.ts";
+import type { ClientSession } from "./client-session.ts";
+import type { CallStream, ServerEvent } from "./call-stream.ts";
+
+/** Each is kept for this long, in milliseconds. */
+const keptMs = 600_000;
+/** A process that holds a call says so this often, in milliseconds. */
+const sayMs = 2_000;
+/** One that has not said so for this long is gone, in milliseconds. */
+const goneMs = 6_000;
+const askMs = 200;
+/** Another process has this long to notice that its client has left, in milliseconds. */
+const noticeMs = 1_500;
+/** A longer answer is not kept, in characters. */
+const maxLength = 500_000;
+
+/** What is left of a call whose client has gone: what came after its first event, and the place of the rest. */
+interface Left {
+  readonly stream: string;
+  readonly next?: ServerEvent | undefined;
+}
+
+/** Or the process waits for the answer, and was there at that time. */
+type LeftAnswer = Left | { readonly heldAt: number };
+
+function placeOf({ of }: ClientSession, requestId: JsonRpcId): string | undefined {
+  const key = JSON.stringify([of.connection, of.session, requestId]);
+  return key.length > 500 ? undefined : `gateway-answer/${key}`;
+}
+
+async function put(
+  { store, now }: Centre,
+  session: ClientSession,
+  key: string,
+  value: LeftAnswer,
+): Promise<void> {
+  const owner = JSON.stringify(principalParts(session.of.principal));
+  const options = { owner, expiresAt: now() + keptMs };
+  const current = await store.get(key);
+  await store.put(key, value as unknown as JsonValue, current?.revision ?? null, options);
+}
+
+/**
+ * Says to other processes what becomes of a call whose client has left. Only such calls cost the store something.
+ *
+ * @param isBack whether the client has come back to this process
+ */
+export async function leaveAnswer(
+  centre: Centre,
+  session: ClientSession,
+  requestId: JsonRpcId,
+  call: CallStream,
+  last: ServerEvent | undefined,
+): Promise<void> {
+  const key = placeOf(session, requestId);
+  if (key === undefined) return;
+  const left = (): Left | undefined => {
+    const stream = call.textSoFar();
+    const isShort = stream !== undefined && stream.length <= maxLength;
+    return isShort ? { stream, ...(last && { next: last }) } : undefined;
+  };
+  while (!call.isOver && !call.hasClient) {
+    await put(centre, session, key, { heldAt: centre.now() });
+    for (let waited = 0; waited < sayMs && !call.isOver && !call.hasClient; waited += askMs)
+      await wait(askMs);
+  }
+  const kept = call.hasClient ? undefined : left();
+  if (kept !== undefined) await put(centre, session, key, kept);
+}
+
+/** Waits for what another process has of a call; `undefined` if none has it. */
+export async function findLeftAnswer(
+  { store, now }: Centre,
+  session: ClientSession,
+  requestId: JsonRpcId,
+  isOver: () => boolean,
+): Promise<Left | undefined> {
+  const key = placeOf(session, requestId);
+  if (key === undefined) return undefined;
+  for (let waited = 0; !isOver(); waited += askMs) {
+    const left = await read(store, key);
+    if (left && !("heldAt" in left)) return left;
+    const isHeld = left !== undefined && now() - left.heldAt < goneMs;
+    if (!isHeld && (left !== undefined || waited >= noticeMs)) return undefined;
+    await wait(askMs);
+  }
+  return undefined;
+}
+
+async function read(store: SessionStore, key: string): Promise<LeftAnswer | undefined> {
+  const value = (await store.get(key))?.value;
+  if (!isRecord(value)) return undefined;
+  const { heldAt, stream, next } = value;
+  if (typeof heldAt === "number") return { heldAt };
+  if (typeof stream !== "string") return undefined;
+  const { eventId, era } = isRecord(next) ? next : {};
+  const isKnown = typeof eventId === "string" && typeof era === "number";
+  return isKnown ? { stream, next: { eventId, era } } : { stream };
+}

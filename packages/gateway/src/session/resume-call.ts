@@ -1,0 +1,98 @@
+import type { JsonRpcId } from "@durable-mcp/core/internal";
+import { failureText, noAnswer } from "../base/answers.ts";
+import type { EventPlace } from "../base/event-ids.ts";
+import { eventAnswer, messageEvent, utf8 } from "../base/events.ts";
+import type { Centre } from "./upstreams.ts";
+import type { ClientSession } from "./client-session.ts";
+import { textAfter } from "./call-stream.ts";
+import { findLeftAnswer } from "./left-answers.ts";
+
+/**
+ * The rest of an answer, for a client that comes back: from this process, from the server, or from the process that
+ * holds the call. Without any of them the answer is that nobody knows.
+ *
+ * @param lastEventId as the client gave it
+ */
+export function resumeCall(
+  centre: Centre,
+  session: ClientSession,
+  { requestId, ...place }: EventPlace & { readonly requestId: JsonRpcId },
+  lastEventId: string,
+): Response {
+  const call = session.calls.get(JSON.stringify(requestId));
+  const own = call?.resume(lastEventId);
+  if (own !== undefined) return eventAnswer(own);
+  session.noteRequest(requestId, place.kind);
+  let isOver = false;
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  const fromServer = async (eventId: string, era: number) => {
+    if (eventId === "" || era !== session.era) return undefined;
+    const sealed = session.events.seal({ ...place, era, eventId, requestId });
+    return await resumeOnServer(session, sealed);
+  };
+  async function* rest(): AsyncGenerator<Uint8Array> {
+    // The client sees that somebody is there.
+    yield utf8(": \n\n");
+    let stream = await fromServer(place.eventId, place.era);
+    if (stream === undefined) {
+      const last = call?.isLeft ? session.lastEvent(requestId) : undefined;
+      const left = last
+        ? { stream: call?.textSoFar() ?? "", next: last }
+        : await findLeftAnswer(centre, session, requestId, () => isOver);
+      if (isOver) return;
+      if (left) yield utf8(textAfter(left.stream, lastEventId) ?? left.stream);
+      if (left && !left.next) return;
+      stream = left?.next && (await fromServer(left.next.eventId, left.next.era));
+    }
+    if (stream === undefined) {
+      const text = failureText(undefined);
+      yield messageEvent(noAnswer(requestId, place.kind === "call", text));
+      return;
+    }
+    reader = stream.getReader();
+    for (;;) {
+      const { value } = await reader.read();
+      if (value === undefined) return;
+      yield value;
+    }
+  }
+  return eventAnswer(
+    streamOf(rest(), () => {
+      isOver = true;
+      void reader?.cancel().catch(() => undefined);
+    }),
+  );
+}
+
+/** The server's stream after an event; `undefined` if it does not resume it. */
+export async function resumeOnServer(
+  { upstream }: ClientSession,
+  sealed: string,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const headers = { accept: "text/event-stream", "last-event-id": sealed };
+  const response = await upstream.fetch(upstream.url, { headers }).catch(() => undefined);
+  const isStream = response?.ok && response.headers.get("content-type") === "text/event-stream";
+  if (isStream && response.body) return response.body;
+  void response?.body?.cancel().catch(() => undefined);
+  return undefined;
+}
+
+function streamOf(
+  parts: AsyncGenerator<Uint8Array>,
+  onCancel: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await parts.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch {
+        // The client comes back.
+        controller.close();
+      }
+    },
+    cancel: onCancel,
+  });
+}
