@@ -18,11 +18,8 @@ export {
   wholeNumber,
 } from "./base/check-options.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
+export { openStoredFetch } from "./sessions/open-session-fetch.ts";
 export { createConnectionFetch } from "./http/connection-fetch.ts";
-export { sessionsContextOf } from "./sessions/sessions-context.ts";
-export { loadStoredSlot } from "./sessions/stored-slot.ts";
-export { createStepEvents } from "./events/step-events.ts";
-export { connectTimeoutMs } from "./connection/define-connection.ts";
 export { createDurableSessions as createSessionsOfAny } from "./sessions/create-durable-sessions.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
 export { secretsOfUrl } from "./connection/connection-secrets.ts";

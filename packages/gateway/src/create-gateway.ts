@@ -67,7 +67,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     async shutdown({ timeoutMs = 10_000 } = {}) {
       isShutDown = true;
       await within(timeoutMs, untilCallsAreOver());
-      await within(timeoutMs, sessions.close());
+      await within(timeoutMs, sessions.closeAll());
       await centre.sessions.shutdown({ timeoutMs });
     },
   };

@@ -3,6 +3,8 @@ import {
   McpSessionError,
   type OnSession,
   type SessionEvent,
+  type SessionFetchOptions,
+  type SessionSlot,
 } from "@durable-mcp/core";
 import { detach, giveUpSession, innerFetch, isInUse, within } from "@durable-mcp/core/internal";
 import { createConnectionSecrets } from "../connection/connection-secrets.ts";
@@ -55,6 +57,21 @@ export async function openSessionFetch(
   options: OpenSessionFetchOptions,
 ): Promise<OpenSessionFetch> {
   checkFetchOptions(options);
+  const { slot: _, ...opened } = await openStoredFetch(options);
+  return opened;
+}
+
+/** What a client of its own kind adds. */
+export type OwnFetchOptions = Omit<OpenSessionFetchOptions, "create"> & {
+  readonly create?: boolean | "once" | undefined;
+  /** Options of core's fetch, for the slot. */
+  readonly own?: (slot: SessionSlot) => Partial<Pick<SessionFetchOptions, "lasting" | "toolList">>;
+};
+
+/** The same, without the check of the options, and with the slot. */
+export async function openStoredFetch(
+  options: OwnFetchOptions,
+): Promise<OpenSessionFetch & { readonly slot: SessionSlot }> {
   const slot = await loadSlot(options);
   const { context, stored, connection, principal, definition, events } = slot;
   const life = createLife(options, slot);
@@ -67,6 +84,7 @@ export async function openSessionFetch(
     findSession: stored.findSession,
     // Most clients list first. The session and its tools are one write, which a kill leaves.
     toolList: { maxLength: stored.maxListLength, beforeSave: true },
+    ...options.own?.(stored.slot),
     onEvent(event) {
       context.emit({ ...event, connection });
       ages.note(event);
@@ -82,6 +100,7 @@ export async function openSessionFetch(
   };
 
   return {
+    slot: stored.slot,
     async fetch(input, init) {
       if (closing !== undefined) throw closed(connection);
       life.noteUse();
@@ -107,7 +126,7 @@ const closeTimeoutMs = 10_000;
 
 type LoadedSlot = Awaited<ReturnType<typeof loadSlot>>;
 
-async function loadSlot(options: OpenSessionFetchOptions) {
+async function loadSlot(options: OwnFetchOptions) {
   const { session: sessionId, principal, create, idleTimeoutMs, onEvent } = options;
   const { agent = "default", touchIntervalMs = 60_000, now = Date.now } = options;
   const connection = nameOf(options);
@@ -130,7 +149,7 @@ async function loadSlot(options: OpenSessionFetchOptions) {
 
 /** The way to the server, and the marks of use, until the fetch is closed. */
 function createLife(
-  { headers }: OpenSessionFetchOptions,
+  { headers }: OwnFetchOptions,
   { context, stored, connection, principal, server, client, secrets, events }: LoadedSlot,
 ) {
   const { sessionId, touchIntervalMs, now, emit } = context;
@@ -180,24 +199,26 @@ function createLife(
 }
 
 /** The options of the session fetch, which checks them. */
-function fetchOptions(options: OpenSessionFetchOptions) {
+function fetchOptions(options: OwnFetchOptions) {
   const { url, listening, cancelOnAbort, recovery, timeouts, onStart, now } = options;
   return { url, listening, cancelOnAbort, recovery, timeouts, onStart, now };
 }
 
 /** Replaces a session that is older than `maxAgeMs`, and ends it. */
 function watchAge(
-  { maxAgeMs }: OpenSessionFetchOptions,
+  { maxAgeMs, own: ofClient }: OwnFetchOptions,
   { context: { emit, now }, stored, connection }: LoadedSlot,
 ) {
   const { slot } = stored;
+  // A lasting client tells sessions apart by their start.
+  const isDated = maxAgeMs !== undefined || ofClient !== undefined;
   let { outdated } = stored;
   const replaced = (session: NonNullable<typeof outdated>) => {
     emit({ type: "discarded", connection, reason: "age" });
     stored.end(session);
   };
   const dated: OnSession = async (own) =>
-    await stored.onSession!(maxAgeMs === undefined ? own : { ...own, startedAt: now() });
+    await stored.onSession!(isDated ? { ...own, startedAt: now() } : own);
   return {
     /** The save point, with the time from which the age counts. */
     dated,

@@ -76,7 +76,10 @@ export function checkFetchOptions(options: OpenSessionFetchOptions): OpenSession
 }
 
 /** The name of the connection in the store, in events and on the command line, where no secret may stand. */
-export function nameOf({ connection, url }: OpenSessionFetchOptions): string {
+export function nameOf({
+  connection,
+  url,
+}: Pick<OpenSessionFetchOptions, "connection" | "url">): string {
   if (connection !== undefined || !URL.canParse(String(url))) return connection ?? "";
   const address = new URL(url);
   if (address.search === "" && secretsOfUrl(address).length === 0) return address.href;
@@ -87,7 +90,7 @@ export function nameOf({ connection, url }: OpenSessionFetchOptions): string {
 }
 
 /** What stands for the definition of a connection. */
-export function declare(options: OpenSessionFetchOptions): DeclaredClient {
+export function declare(options: Omit<OpenSessionFetchOptions, "create">): DeclaredClient {
   const { url, auth, headers, fetch, timeouts, maxAgeMs } = options;
   const { initializeMs: connectMs, answerMs } = timeouts ?? {};
   const declared = declareServer({

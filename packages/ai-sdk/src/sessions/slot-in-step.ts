@@ -36,7 +36,7 @@ export async function saveSession(step: SlotInStep, own: ActiveSessionSnapshot) 
   let startedAt: number | undefined;
   await cell.update((record) => {
     unused.endLeftOvers(record);
-    if (use.create === false && !cell.isStored) throw sessionGone(step.of);
+    if (!mayCreate(step) && !cell.isStored) throw sessionGone(step.of);
     const other = record?.snapshot;
     if (other?.kind === "session" && other.url === url && !used.has(other.sessionId)) {
       // A store that repeats a write may take its own first attempt for another process's.
@@ -61,6 +61,11 @@ export function otherSession({ cell: { record }, use, used }: SlotInStep) {
   if (used.has(session.sessionId)) return undefined;
   used.add(session.sessionId);
   return { session, startedAt: record?.startedAt };
+}
+
+/** Whether the step may save a session where the store has none: it was ended, or never begun. */
+export function mayCreate({ use: { create = true }, used }: SlotInStep): boolean {
+  return create === "once" ? used.size === 0 : create;
 }
 
 /** The error of a use that makes no session, where the store has none. */

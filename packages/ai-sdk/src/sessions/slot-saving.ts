@@ -3,6 +3,7 @@ import type { SeenSessions } from "./seen-sessions.ts";
 import type { SlotContext } from "./sessions-context.ts";
 import {
   changeAtEnd,
+  mayCreate,
   otherSession,
   saveSession,
   sessionGone,
@@ -15,7 +16,7 @@ export function createSaving(
   step: SlotInStep,
   seen: SeenSessions | undefined,
 ) {
-  const { of, use, cell, unused, slot, used } = step;
+  const { of, cell, unused, slot, used } = step;
   const saving = {
     /** Goes on in the session that another process has saved, if there is one, as of the last look. */
     adopt: async () => {
@@ -30,7 +31,7 @@ export function createSaving(
     },
     findSession: async () => {
       await cell.reload();
-      if (use.create === false && !cell.isStored) throw sessionGone(of);
+      if (!mayCreate(step) && !cell.isStored) throw sessionGone(of);
       return await saving.adopt();
     },
     onSession: async (own: ActiveSessionSnapshot) => {

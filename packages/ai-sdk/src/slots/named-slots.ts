@@ -39,8 +39,11 @@ export interface NamedUse {
 export type NamedStart = NamedUse & {
   /** Kept with the session. @default the kept value */
   readonly idleTimeoutMs?: number | undefined;
-  /** Whether a session begins, and another in its place, where the record is gone. @default true */
-  readonly create?: boolean | undefined;
+  /**
+   * Whether a session begins, and another in its place, where the record is gone. `"once"`: the first one alone.
+   * @default true
+   */
+  readonly create?: boolean | "once" | undefined;
 };
 
 /**

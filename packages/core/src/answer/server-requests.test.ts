@@ -23,7 +23,10 @@ const answer = (id: string | number) => ({ jsonrpc: "2.0" as const, id, result: 
 
 function setUp() {
   let count = 0;
-  const context = { questions: { open: new Map() }, ids: { next: () => `ours.${(count += 1)}` } };
+  const context = {
+    questions: { open: new Map() },
+    ids: { lasting: undefined, next: () => `ours.${(count += 1)}` },
+  };
   return {
     open: context.questions.open,
     receive: (message: JsonRpcMessage, from: LiveSession) => receiveMessage(context, message, from),

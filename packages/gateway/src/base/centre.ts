@@ -2,10 +2,7 @@
 
 export type { DurableSessions, McpClientConnection, OnEvent } from "@durable-mcp/ai-sdk";
 export {
-  connectTimeoutMs,
   createConnectionFetch,
   createSessionsOfAny,
-  createStepEvents,
-  loadStoredSlot,
-  sessionsContextOf,
+  openStoredFetch,
 } from "@durable-mcp/ai-sdk/internal";

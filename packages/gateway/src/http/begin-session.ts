@@ -32,7 +32,10 @@ export async function beginSession(
   } catch (error) {
     return refuse(message, error);
   } finally {
-    if (!isBegun) sessions.forget(names.of);
+    if (!isBegun) {
+      await session.upstream.end();
+      await sessions.close(session);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { JsonRpcRequest } from "@durable-mcp/core";
+import { type JsonRpcRequest, McpSessionError } from "@durable-mcp/core";
 import { type JsonRpcId, type JsonRpcMessage, isRecord, within } from "@durable-mcp/core/internal";
 import {
   failureText,
@@ -22,28 +22,33 @@ const headers = {
 
 /** An answer that comes within this time is sent as it comes, in milliseconds. Others begin with an event id. */
 const quickMs = 20;
-/** Sends a client's message on its session. */
+/** Sends a client's message on its session. @returns `ended` if there is no such session any more */
 export async function servePost(
   centre: Centre,
   session: ClientSession,
   message: JsonRpcMessage | undefined,
   body: string,
-): Promise<Response> {
+): Promise<Response | "ended"> {
   session.noteUse();
   const { fetch, url } = session.upstream;
   const send = () => fetch(url, { method: "POST", headers, body });
   if (message === undefined || !isRequest(message)) return await oneWay(session, message, send);
   const isCall = isPlainCall(message);
   session.noteRequest(message.id, isCall ? "call" : "request");
+  let isEnded = false;
   const sending = send().then(
     (response) => readable(message, isCall, response),
-    (error: unknown) => messageAnswer(noAnswer(message.id, isCall, failureText(error))),
+    async (error: unknown) => {
+      isEnded = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
+      isEnded &&= await centre.isEnded(session.of);
+      return messageAnswer(noAnswer(message.id, isCall, failureText(error)));
+    },
   );
   const isQuick = !session.takesPriming || (await within(quickMs, sending));
   const quick = isQuick ? await sending : undefined;
   if (quick !== undefined && !isEvents(quick)) {
     session.forgetRequest(message.id);
-    return quick;
+    return isEnded ? "ended" : quick;
   }
   const call = openCall(centre, session, message.id, isCall);
   const reading = async (response: Response) => {

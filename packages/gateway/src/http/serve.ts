@@ -52,7 +52,11 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     const message = Array.isArray(parsed) ? undefined : (parsed as JsonRpcMessage);
     if (id !== null) {
       const session = await sessions.find(id, connection, principal);
-      return session ? await servePost(centre, session, message, body) : sessionNotFound();
+      if (session === undefined) return sessionNotFound();
+      const answer = await servePost(centre, session, message, body);
+      // It was ended elsewhere.
+      if (answer === "ended") await sessions.close(session);
+      return answer === "ended" ? sessionNotFound() : answer;
     }
     if (message === undefined || !isRequest(message) || message.method !== "initialize")
       return await passThrough(centre, { request, connection, principal }, message, body);
@@ -74,9 +78,8 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     const session = await sessions.find(id, connection, principal);
     if (session === undefined) return sessionNotFound();
     if (request.method === "GET") return await serveGet(centre, session, request);
-    await session.stopListening?.();
-    sessions.forget(session.of);
-    await centre.sessions.end(session.of.session, { principal, connection });
+    await session.upstream.end();
+    await sessions.close(session);
     return new Response(null, { status: 204 });
   };
 }

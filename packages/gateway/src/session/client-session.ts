@@ -87,11 +87,7 @@ function createClientSession(
     get usedAt() {
       return usedAt;
     },
-    noteUse() {
-      usedAt = now();
-      // A store that is down does not stop a session that is open.
-      upstream.touch().catch(() => undefined);
-    },
+    noteUse: () => void (usedAt = now()),
     noteRequest: (id: JsonRpcId, kind: EventPlace["kind"]) =>
       void notes.set(JSON.stringify(id), { kind }),
     forgetRequest: (id: JsonRpcId) => forget(JSON.stringify(id)),
@@ -113,9 +109,9 @@ function createClientSession(
     get takesPriming() {
       const { snapshot } = slot;
       if (snapshot?.kind !== "session") return false;
-      const { clientInfo } = snapshot as { clientInfo?: { readonly name?: unknown } };
-      const { protocolVersion } = snapshot.initializeResult;
-      return protocolVersion >= "2025-11-25" || takesPriming.has(String(clientInfo?.name));
+      const { clientInfo, initializeResult } = snapshot;
+      const isKnown = takesPriming.has(String(clientInfo?.["name"]));
+      return isKnown || initializeResult.protocolVersion >= "2025-11-25";
     },
   };
 }

@@ -21,7 +21,7 @@ export function createClientSessions(centre: Centre, idleMs: number) {
   const close = async (key: string, session: ClientSession) => {
     open.delete(key);
     await session.stopListening?.();
-    await session.upstream.save();
+    await session.upstream.close();
   };
   const closeIdle = async () => {
     for (const [key, opening] of open) {
@@ -63,17 +63,15 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     },
     /** Opens a session that the store does not have yet. */
     begin: async (names: SessionNames): Promise<ClientSession> => (await enter(names, true))!,
-    /** Forgets a session that is over, or was never begun. */
-    forget(of: SessionName): void {
-      open.delete(keyOf(of));
-    },
+    /** Closes a session in this process. */
+    close: async (session: ClientSession): Promise<void> => await close(keyOf(session.of), session),
     /** All that are open. */
     all: async () =>
       (await Promise.all([...open.values()].map((each) => each.catch(() => undefined)))).filter(
         (session) => session !== undefined,
       ),
     /** Closes all. What stands in the store goes on in other processes. */
-    async close(): Promise<void> {
+    async closeAll(): Promise<void> {
       stop();
       const closing = [...open].map(async ([key, opening]) => {
         const session = await opening.catch(() => undefined);

@@ -1,5 +1,6 @@
 import { createFaultyServer } from "@durable-mcp/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { begin, messagesOf, post, toolCall } from "../../test/raw-client.ts";
 import { connectClient2, connectSdk1, textOf } from "../../test/clients.ts";
 import { serveGateway } from "../../test/serve-gateway.ts";
 
@@ -44,4 +45,42 @@ describe.each([
     expect(JSON.stringify(after)).toContain("had forgotten this session");
     expect(JSON.stringify(await client.callTool(count))).not.toContain("forgotten");
   });
+});
+
+test("a session that was ended elsewhere is not begun again behind its client", async () => {
+  const server = await startCounter();
+  const { url, store, gateway } = await serveGateway(server.url);
+  const other = await serveGateway(server.url, { store });
+  const session = await begin(url);
+  await post(other.url, toolCall(1, "count"), { session });
+  const { sessions } = await gateway.list();
+  expect(sessions).toHaveLength(1);
+  expect(await gateway.end(sessions[0]!.sessionId!)).toMatchObject([{ ended: true }]);
+  server.forgetSessions();
+  for (const each of [url, other.url])
+    expect((await post(each, toolCall(2, "count"), { session })).status).toBe(404);
+  expect((await store.list({ limit: 10 })).records).toHaveLength(0);
+  expect(server.requests.filter(({ rpcMethod }) => rpcMethod === "initialize").length).toBeLessThan(
+    4,
+  );
+});
+
+test("after a restart of the server its clients make one session each, over all processes", async () => {
+  const server = await startCounter();
+  const { url, store } = await serveGateway(server.url);
+  const other = await serveGateway(server.url, { store });
+  const session = await begin(url);
+  for (const each of [url, other.url]) await post(each, toolCall(1, "count"), { session });
+  server.forgetSessions();
+  const before = server.requests.length;
+  const answers = [];
+  for (const each of [url, other.url, url])
+    answers.push(...(await messagesOf(await post(each, toolCall(2, "count"), { session }))));
+  expect(answers.map(({ result }) => result.content[0].text)).toEqual([
+    "count 1",
+    "count 2",
+    "count 3",
+  ]);
+  const sent = server.requests.slice(before);
+  expect(sent.filter(({ rpcMethod }) => rpcMethod === "initialize")).toHaveLength(1);
 });
