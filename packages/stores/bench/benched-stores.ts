@@ -28,6 +28,10 @@ export interface BenchedStore {
   readonly concurrency: number;
   /** Adds idle sessions without a value in bulk: those with these numbers. They were used a day before. */
   readonly fillIdle?: (from: number, to: number) => Promise<void>;
+  /** How many of these are waited for. @default all */
+  readonly mostIdle?: number;
+  /** How many items the database has looked at for lists so far, where it says so. */
+  readonly itemsRead?: () => number;
   /** Before and after many puts that are not measured. */
   readonly beginFilling?: () => void;
   readonly endFilling?: () => Promise<void>;
@@ -197,6 +201,15 @@ async function openDynamo(now: () => number): Promise<BenchedStore> {
   const server = await startDynamoDb();
   const { client, store } = openDynamoDb(server.port, { now });
   await store.createTable();
+  let itemsRead = 0;
+  client.middlewareStack.add(
+    (next) => async (request) => {
+      const answer = await next(request);
+      itemsRead += (answer.output as { ScannedCount?: number }).ScannedCount ?? 0;
+      return answer;
+    },
+    { step: "initialize" },
+  );
   const places = { table: "sessions", prefix: "mcp-sessions", shards: 4 };
   const itemOf = async (n: number) => {
     const key = `["default","idle ${n}","notes","app"]`;
@@ -213,6 +226,8 @@ async function openDynamo(now: () => number): Promise<BenchedStore> {
     name: "DynamoDB (dynalite)",
     store,
     concurrency: 10,
+    mostIdle: 100_000,
+    itemsRead: () => itemsRead,
     async fillIdle(from, to) {
       for (let at = from; at < to; at += 25) {
         const numbers = Array.from({ length: Math.min(25, to - at) }, (_, index) => at + index);

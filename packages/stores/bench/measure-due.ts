@@ -51,7 +51,8 @@ const cells = (ms: readonly number[]) => [
   (ms[1]! / ms[0]!).toFixed(2),
 ];
 
-async function measure({ name, store, fillIdle, endFilling }: BenchedStore): Promise<string[]> {
+async function measure(benched: BenchedStore): Promise<string[]> {
+  const { name, store, fillIdle, endFilling, mostIdle = Infinity, itemsRead } = benched;
   const sessions = createDurableSessions({
     ...{ connections: {}, store, now: () => now, onEvent: () => undefined },
   });
@@ -64,13 +65,16 @@ async function measure({ name, store, fillIdle, endFilling }: BenchedStore): Pro
     await createWaitingStore(store, ofCalls(`chat ${n}`), () => now).create(callOf(n, "waiting"));
   }
   if (!fillIdle) throw new Error(`${name} has no fillIdle.`);
-  if (!fillIdle) throw new Error(`${name} has no fillIdle.`);
   const dueMs: number[] = [];
   let filled = 0;
-  for (const size of sizes) {
+  for (const size of sizes.map((each) => Math.min(each, mostIdle))) {
     await fillIdle(filled, size);
     await endFilling?.();
     filled = size;
+    const before = itemsRead?.();
+    await due();
+    if (before !== undefined)
+      console.error(`${name}: ${itemsRead!() - before} items read beside ${size} sessions`);
     dueMs.push(await medianMs(due));
   }
   const looks = await Promise.allSettled(Array.from({ length: atOnce }, due));
@@ -82,7 +86,8 @@ async function measure({ name, store, fillIdle, endFilling }: BenchedStore): Pro
     for (; over < count; over += 1) await calls.create(callOf(1_000 + over, "settled"));
     waitingMs.push(await medianMs(() => sessions.waiting("full", { principal })));
   }
-  return [name, ...cells(dueMs), `${answered} of ${atOnce}`, ...cells(waitingMs)];
+  const shown = filled === sizes.at(-1) ? name : `${name}, ${filled.toLocaleString("en")}`;
+  return [shown, ...cells(dueMs), `${answered} of ${atOnce}`, ...cells(waitingMs)];
 }
 
 const named = process.argv.slice(2).filter((word) => !word.startsWith("--"));
