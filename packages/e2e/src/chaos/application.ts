@@ -32,8 +32,6 @@ export type Command =
       readonly messages: readonly ModelMessage[];
       /** What the model calls at first, by tool call id. Then it says "Seen." */
       readonly calls: Readonly<Record<string, string>>;
-      /** After what time the process is shut down. @default never */
-      readonly shutdownMs?: number | undefined;
     }
   | { readonly do: "look" | "due" | "waiting" }
   | { readonly do: "answer"; readonly call: WaitingCall; readonly year: string | undefined }
@@ -44,6 +42,7 @@ export interface CommandParts {
   readonly fetch: typeof globalThis.fetch;
   /** How far the clock of the process is ahead. */
   readonly aheadMs: number;
+  readonly onOpen?: (sessions: Pick<present.DurableSessions, "shutdown">) => void;
   /** An older release, which runs beside this one. */
   readonly release?: Pick<
     typeof present,
@@ -55,11 +54,10 @@ export interface CommandParts {
 export async function carryOut(use: ChatUse, command: Command, parts: CommandParts) {
   const { chat } = use;
   const sessions = openSessions(use, parts);
+  parts.onOpen?.(sessions);
   const user = { principal: principalOf(chat) };
   switch (command.do) {
     case "step":
-      if (command.shutdownMs !== undefined)
-        setTimeout(() => void sessions.shutdown({ timeoutMs: 1_000 }), command.shutdownMs);
       return await takeStep(sessions, use, command, parts.release ?? present);
     case "look":
       return await sessions.check(chat, user);

@@ -39,7 +39,7 @@ process.on("message", ({ id, use, command, aheadMs, fault, isOlder }: Order) => 
     if (kind === "freeze") await report({ id, type: "frozen" });
     process.kill(process.pid, kind === "freeze" ? "SIGSTOP" : "SIGKILL");
   });
-  const parts = { store: points.store(store), fetch: points.fetch, aheadMs };
+  const parts = { store: points.store(store), fetch: points.fetch, aheadMs, onOpen: points.onOpen };
   const atEnd = async (outcome: Report) => {
     if (!points.dies()) return await report(outcome);
     await report({ id, type: "ending" });

@@ -49,7 +49,8 @@ function planOf(seed: number, chat: string): ChatPlan {
     return { by, do: "disturb", mode, ms: one([50, 300, 1_500]) };
   };
   const actions: Action[] = [{ ...common(), do: "write", calls: 1 + below(2) }];
-  if (random() < 0.1) Object.assign(actions[0]!, { shutdownMs: below(150) });
+  if (random() < 0.1 && !actions[0]!.isOlder)
+    Object.assign(actions[0]!, { fault: { ...fault(), kind: "shutdown" } });
   // Equal calls of two tabs are two calls, as long as the claim of the first is.
   if (random() < 0.15)
     actions.push({ by: 0, do: "pass", ms: 150_000 }, { by: 1, do: "again", isRenamed: true });

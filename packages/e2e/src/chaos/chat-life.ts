@@ -34,7 +34,7 @@ export interface Processes {
 
 /** What a user, a worker of the application or the time does. `by` names a process. */
 export type Action = { readonly by: number; readonly fault?: Fault; readonly isOlder?: boolean } & (
-  | { readonly do: "write"; readonly calls: number; readonly shutdownMs?: number }
+  | { readonly do: "write"; readonly calls: number }
   /** The page of a failed step sends its messages again; its model gives its calls other ids, or the same. */
   | { readonly do: "again"; readonly isRenamed: boolean }
   | { readonly do: "look" | "due" | "withdraw" | "sign-in" }
@@ -67,7 +67,7 @@ interface CallOfChat {
 
 const ofNew = { isLost: false, isOfEnded: false, isAnother: false };
 
-type Given = Pick<Action, "by"> & Partial<Action> & { readonly shutdownMs?: number };
+type Given = Pick<Action, "by"> & Partial<Action>;
 type Life = ReturnType<typeof beginChat>;
 
 /** Lives through a plan, brings the chat to its end without faults, and says what must not be. */
@@ -117,10 +117,9 @@ function beginChat(
   /** A step of the chat. @param made the calls of its model */
   const step = async (made: readonly CallOfChat[], given: Given): Promise<Outcome> => {
     const ids = Object.fromEntries(made.map(({ toolCallId, topic }) => [toolCallId, topic]));
-    const { shutdownMs } = given;
     // What a failed step said of a call that was not carried out by then is no word about this attempt.
     for (const call of made) if (servers.effects(call.topic) === 0) call.told = undefined;
-    const outcome = await order({ do: "step", messages, calls: ids, shutdownMs }, given);
+    const outcome = await order({ do: "step", messages, calls: ids }, given);
     if (outcome.type === "done") messages = outcome.result as readonly ModelMessage[];
     // Beside a process that goes on later, the same step would be another tab's.
     unfinished = outcome.type === "done" || outcome.type === "frozen" ? [] : made;

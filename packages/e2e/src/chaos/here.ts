@@ -21,7 +21,7 @@ export function createProcessesHere(
   });
   const atEnd = (outcome: Outcome): Outcome =>
     points.dies() ? { type: "killed", isAtEnd: true } : outcome;
-  const parts = { store: points.store(store), fetch: points.fetch };
+  const parts = { store: points.store(store), fetch: points.fetch, onOpen: points.onOpen };
   return {
     log: points.log,
     async carryOut({ use, command, aheadMs }) {

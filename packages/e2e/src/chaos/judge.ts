@@ -58,6 +58,7 @@ export function judgeCall(call: JudgedCall): string[] {
     [told === undefined && !isLost && (isMade || effects > 0), "nobody was told of it"],
     [found.some(([, about]) => about !== topic), "it has the result of another call"],
     [isWaiting, "it never ends"],
+    [told?.includes("Connection closed") ?? false, "it is told in its client's words"],
     [hasResult && effects === 0, "it has a result, and was not carried out"],
     [isUndone && effects > 0, "it was carried out, and what is told says that it was not"],
     [

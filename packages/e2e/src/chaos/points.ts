@@ -1,10 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { DurableSessions } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
 import { createFaultyStore } from "@durable-mcp/testing";
 
 /** What an operation meets, before it is done or after. A store has no status: there each is `fail`. */
 export const wireFaults = ["fail", "502", "503", "504", "slow"] as const;
-export type FaultKind = (typeof wireFaults)[number] | "cut" | "kill" | "freeze";
+/** With `shutdown` the process shuts its sessions down beside the operation, as on SIGTERM. */
+export type FaultKind = (typeof wireFaults)[number] | "cut" | "kill" | "freeze" | "shutdown";
 
 export interface Fault {
   /** Which operation of the command, of its store and of the wire together: 1 for the first. */
@@ -12,6 +14,8 @@ export interface Fault {
   readonly side: "before" | "after";
   readonly kind: FaultKind;
 }
+
+type Sessions = Pick<DurableSessions, "shutdown">;
 
 /** The header by which a request tells `lab-servers.ts` what it shall meet. */
 export const faultHeader = "x-lab-fault";
@@ -24,6 +28,8 @@ export const faultHeader = "x-lab-fault";
 export function createPoints(fault: Fault | undefined, stop: (kind: FaultKind) => Promise<void>) {
   const log: string[] = [];
   let isDying = false;
+  let sessions: Sessions | undefined;
+  const shutDown = () => void sessions?.shutdown({ timeoutMs: 1_000 });
   const meet = async (what: string): Promise<Fault | undefined> => {
     if (dies()) await stop("kill");
     log.push(what);
@@ -40,11 +46,17 @@ export function createPoints(fault: Fault | undefined, stop: (kind: FaultKind) =
     log,
     /** Whether its process dies now, at the end of the command: after the operation that met the fault came no other. */
     dies,
+    /** Gets the sessions of the command. */
+    onOpen: (opened: Sessions) => void (sessions = opened),
     store(inner: SessionStore): SessionStore {
       const faulty = createFaultyStore(inner);
       faulty.meet("*", async (operate, { name }) => {
         const met = await meet(name);
         if (met === undefined) return await operate();
+        if (met.kind === "shutdown") {
+          shutDown();
+          return await operate();
+        }
         if (met.kind === "slow") await wait(100);
         if (isStop(met) && met.side === "before") await stop(met.kind);
         const isDone = met.side === "after" || isStop(met) || met.kind === "slow";
@@ -60,12 +72,14 @@ export function createPoints(fault: Fault | undefined, stop: (kind: FaultKind) =
       const headers = new Headers(init.headers);
       const met = await meet(methodOf(init));
       if (met === undefined) return await fetch(input, init);
-      if (!isStop(met)) headers.set(faultHeader, `${met.kind} ${met.side}`);
-      else if (met.side === "before") await stop(met.kind);
+      const end = async () => (met.kind === "shutdown" ? shutDown() : await stop(met.kind));
+      const isHere = isStop(met) || met.kind === "shutdown";
+      if (!isHere) headers.set(faultHeader, `${met.kind} ${met.side}`);
+      else if (met.side === "before") await end();
       const sending = fetch(input, { ...init, headers });
-      if (isStop(met) && met.side === "after") {
+      if (isHere && met.side === "after") {
         await Promise.race([sending.catch(() => undefined), wait(100)]);
-        await stop(met.kind);
+        await end();
       }
       return await sending;
     }) as typeof fetch,

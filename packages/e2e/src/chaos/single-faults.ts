@@ -180,5 +180,6 @@ function waysOf(operation: string): [FaultKind, Fault["side"]][] {
   const both = (["before", "after"] as const).flatMap((side) =>
     [...fails, "kill" as const].map((kind): [FaultKind, Fault["side"]] => [kind, side]),
   );
-  return isOfStore ? both : [...both, ["cut", "after"]];
+  const inFlight: typeof both = operation === "tools/call" ? [["shutdown", "after"]] : [];
+  return isOfStore ? both : [...both, ["cut", "after"], ...inFlight];
 }
