@@ -79,6 +79,9 @@ interface KeepOptions extends AnswersOptions {
   readonly put: (record: AnswerRecord, revision: string) => ReturnType<SessionStore["put"]>;
 }
 
+const lost = () =>
+  new McpSessionError("STATE_CONFLICT", "Another process may make the answer by now.");
+
 /** Shows that this process is alive, as long as it makes the answer. */
 function keepAnswer(
   { store, key, now, aliveMs, put }: KeepOptions,
@@ -91,7 +94,7 @@ function keepAnswer(
   let isLost = false;
   const lose = () => {
     isLost = true;
-    stopped.abort(new Error("Another process may make the answer by now."));
+    stopped.abort(lost());
   };
   const write = async (until = now() + aliveMs): Promise<void> => {
     for (;;) {
@@ -138,7 +141,7 @@ function keepAnswer(
       const noted = isLong ? { ...call, input: {} } : call;
       record = { ...record, calls: [...record.calls, noted] };
       await inTurn(() => write());
-      if (isLost) throw new McpSessionError("STATE_CONFLICT", "Another process makes the answer.");
+      if (isLost) throw lost();
     },
     /** The messages are saved, and the calls but those that are still missing. */
     saved(isMissing: (call: AgentCall) => boolean): void {

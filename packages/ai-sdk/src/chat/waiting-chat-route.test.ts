@@ -89,7 +89,8 @@ test("a call with its record first is not lost with its process", async () => {
   const store = createMemoryStore();
   const settings = { connections: { lab } };
   const research = { tool: "lab__research", input: { topic: "tea" } };
-  const gone = startChat({ model: scriptedModel([research], "Late."), store, settings });
+  const aliveMs = 500;
+  const gone = startChat({ model: scriptedModel([research], "Late."), store, settings, aliveMs });
   void gone.say("What of tea?");
   await slow.begun();
   const held = async () => JSON.stringify(await store.list({ prefix: "", limit: 100 }));
@@ -98,6 +99,9 @@ test("a call with its record first is not lost with its process", async () => {
   const next = startChat({ model: scriptedModel("So much for tea."), store, settings, now });
   expect(await next.state()).toMatchObject({ answering: "interrupted", waiting: [{}] });
   expect(linesOf(await next.state())[1]).toBe("assistant: [lab__research output-available]");
+  await (await next.post({})).text();
+  // The process was only asleep. It sees that another one has taken its place, and leaves the call to that one.
+  await new Promise((resolve) => setTimeout(resolve, 2 * aliveMs));
   slow.finish();
   await expect
     .poll(async () => {

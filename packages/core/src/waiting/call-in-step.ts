@@ -1,5 +1,6 @@
 import { wait } from "../base/bounded-wait.ts";
 import { randomToken } from "../base/random-token.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
 import { connectionBroke } from "../session/session-errors.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import { goOn } from "./answer-call.ts";
@@ -73,6 +74,10 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     const begun = await beginCall(context, "input", identity, { url, request });
     return { ...begun, id, ...(step && { step }) };
   };
+  /** Whether somebody has stopped it. A process that has lost its work to another one leaves it to that one. */
+  const isStopped = () =>
+    stop?.aborted === true &&
+    !(McpSessionError.isInstance(stop.reason) && stop.reason.code === "STATE_CONFLICT");
   /** The entry of the record that was written before the call is sent. */
   let step: string | undefined;
   /** The record that was written before the call is sent. */
@@ -134,10 +139,10 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
         const followed = await follow(context, begun, until, leg);
         const { call } = followed;
         if (followed.outcome) return await take(followed.outcome, call);
-        if (stop?.aborted) {
+        if (isStopped()) {
           stopSigns?.();
           await cancelHeld(call, leg);
-          throw stop.reason;
+          throw stop!.reason;
         }
         return await park(call.held!, Math.max(0, call.pollAfter! - now()), call);
       }
@@ -195,7 +200,7 @@ export async function beginInStep(context: WaitingContext, parts: CallParts) {
     cannotWait(reason: CannotWaitEvent["reason"]) {
       tellCannotWait(context, identity.tool, reason);
     },
-    isStopped: () => stop?.aborted === true,
+    isStopped,
   };
 }
 

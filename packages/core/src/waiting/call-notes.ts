@@ -19,7 +19,10 @@ export interface CallNotes {
   readonly input?: unknown;
   /** After what time its caller gives it up, in milliseconds. @default never */
   readonly limitMs?: number | undefined;
-  /** Aborts when a person stops the call. Whatever else ends it leaves it to its server, if that keeps it. */
+  /**
+   * Aborts when a person stops the call. Whatever else ends it leaves it to its server, if that keeps it, and so does
+   * `STATE_CONFLICT` as the reason: another process goes on with it.
+   */
   readonly stop?: AbortSignal | undefined;
   /** The record of a call that waited for a sign-in, and is now sent: it is not looked up, and gets the questions. */
   readonly claimed?: StoredCall | undefined;
