@@ -159,7 +159,12 @@ const atNight = [
 const matrix = (isShare: boolean) => {
   const exclude = isShare ? atNight : [];
   return [
-    project("units", { ...units, include: filesOf(["core", "oauth"], inMatrix) }),
+    // With the others: its longest files keep one core each busy.
+    project("core and oauth", {
+      maxWorkers: realServers.maxWorkers!,
+      sequence: realServers.sequence!,
+      include: filesOf(["core", "oauth"], inMatrix),
+    }),
     project("engines", { ...ofEngines, include: filesOf(enginePackages, inMatrix), exclude }),
     project("processes", {
       ...realServers,
@@ -175,7 +180,7 @@ const matrix = (isShare: boolean) => {
 
 /** Short files that last long. A run ends with its last file: these begin first, the others by their size. */
 const longFiles =
-  /(first-record|full-store|list-pages|replay|start-step|state-store\.hostile|\.frozen|(chaos|conformance|faults|killed-at-each-point|killed-steps)\.matrix)\.test\.ts$/;
+  /(first-record|full-store|list-pages|replay|start-step|state-store\.hostile|\.frozen|(broken-parts|chaos|conformance|faults|killed-at-each-point|killed-steps|schedules)\.matrix)\.test\.ts$/;
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
