@@ -1,6 +1,34 @@
 // Imports go one way: no circle of files and none of folders in any package, type imports included.
 // Tests may import from any room.
-const aiSdkRooms = "^packages/ai-sdk/src/(client|tool-set|messages|face|agent|chat)/";
+const rooms =
+  "base events declare connection tools stdio waiting records http run sessions opentelemetry event-log".split(
+    " ",
+  );
+
+/** Packages that bring sessions to a framework, to its pages, or to other programs. */
+const leaves = "ai-sdk langchain workflow gateway react".split(" ");
+/** A step of a workflow makes its calls with the tools of AI SDK, until the centre has them whole. */
+const mayImport = { workflow: ["ai-sdk"] };
+
+/** What a room of sessions may not import: the rooms above it. */
+const roomsLookDown = rooms.slice(0, -1).map((room, place) => ({
+  name: `sessions-${room}-imports-no-room-above`,
+  comment: "Move what both need to the lower room, or hand it in.",
+  severity: "error",
+  from: { path: `^packages/sessions/src/${room}/` },
+  to: { path: `^packages/sessions/src/(${rooms.slice(place + 1).join("|")})/` },
+}));
+
+const leavesAreApart = leaves.map((leaf) => ({
+  name: `${leaf}-imports-no-other-leaf`,
+  comment: "What two frameworks' packages need belongs to sessions.",
+  severity: "error",
+  from: { path: `^packages/${leaf}/src/` },
+  to: {
+    path: `^packages/(${leaves.join("|")})/`,
+    pathNot: `^packages/(${[leaf, ...(mayImport[leaf] ?? [])].join("|")})/`,
+  },
+}));
 
 export default {
   forbidden: [
@@ -21,11 +49,13 @@ export default {
     },
     {
       name: "no-framework-in-the-centre",
-      comment: "What knows AI SDK is handed in, as an opener of clients or a face of runs.",
+      comment: "What knows a framework is handed in, as an opener of clients or a face of runs.",
       severity: "error",
-      from: { path: "^packages/ai-sdk/src/[\\w-]+/", pathNot: aiSdkRooms },
-      to: { path: aiSdkRooms },
+      from: { path: "^packages/(core|sessions)/src/" },
+      to: { path: `^packages/(${leaves.join("|")})/` },
     },
+    ...roomsLookDown,
+    ...leavesAreApart,
     {
       name: "no-leaf-beneath-the-gateway",
       comment: "The gateway has core, and of the package of sessions what one file names.",

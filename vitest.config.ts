@@ -48,6 +48,7 @@ const filesOf = (packages: readonly string[], files: string) =>
 
 const unitPackages = [
   "core",
+  "sessions",
   "ai-sdk",
   "langchain",
   "gateway",

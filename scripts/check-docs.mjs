@@ -187,6 +187,7 @@ function linkDependencies(folder) {
   for (const name of [
     "core",
     "ai-sdk",
+    "sessions",
     "gateway",
     "langchain",
     "oauth",

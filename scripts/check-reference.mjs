@@ -33,7 +33,7 @@ export function checkReference(read, problem) {
   const text = read(page);
   const events = [
     "core/src/session/session-event.ts",
-    "ai-sdk/src/events/connection-event.ts",
+    "sessions/src/events/connection-event.ts",
     "server/src/base/server-event.ts",
     "oauth/src/base/oauth-event.ts",
   ].flatMap((file) => typesIn(read, file));

@@ -16,6 +16,12 @@ export const packagePages = {
     guides: "when-a-server-forgets-you servers-without-sessions sealing",
     reference: "events state-format",
   }),
+  sessions: pages("concepts errors", {
+    guides:
+      "durable-sessions carry-the-state connections manage-sessions runs-and-names stdio observability",
+    clients: "index",
+    reference: "events state-format",
+  }),
   "ai-sdk": pages("getting-started recipes concepts errors troubleshooting", {
     guides:
       "durable-sessions carry-the-state streaming connections tools questions long-calls sign-in manage-sessions " +

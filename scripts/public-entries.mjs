@@ -61,6 +61,7 @@ function byUse(one, other) {
   const order = [
     "core",
     "ai-sdk",
+    "sessions",
     "stores",
     "oauth",
     "react",

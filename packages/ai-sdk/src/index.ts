@@ -8,22 +8,20 @@ export {
   type McpServersOptions,
   type StatefulSessionOptions,
 } from "./client/define-connections.ts";
-export type { McpClientConnection } from "./connection/define-connection.ts";
-export type { McpConnection } from "./connection/mcp-connection.ts";
-export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {
+  McpClientConnection,
+  McpConnection,
+  ConnectionContext,
   ConnectionToken,
   GetToken,
   RefusedToken,
   TokenContext,
-} from "./connection/credential-options.ts";
-export type {
   ToolApprovalCall,
   ToolApprovalStatus,
   ToolCallContext,
   ProvidedArgument,
   ProvidedArgumentContext,
-} from "./connection/tool-options.ts";
+} from "@durable-mcp/sessions";
 
 // An agent: all of a step without further code.
 export {
@@ -52,19 +50,21 @@ export {
   createDurableSessions,
   type DurableSessions,
 } from "./face/durable-sessions.ts";
-export type { DurableSessionsOptions, SessionUse } from "./sessions/durable-sessions.ts";
-export { type OpenSessionFetch, openSessionFetch } from "./sessions/open-session-fetch.ts";
-export type { OpenSessionFetchOptions } from "./sessions/session-fetch-options.ts";
-export type { SessionAuthorization, SessionOwner } from "./sessions/selected-records.ts";
-export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
-export type { CheckedCall, DueCalls, DueReference } from "./sessions/due-calls.ts";
+export type { DurableSessionsOptions, SessionUse } from "@durable-mcp/sessions";
+export { type OpenSessionFetch, openSessionFetch } from "@durable-mcp/sessions";
 export type {
+  OpenSessionFetchOptions,
+  SessionAuthorization,
+  SessionOwner,
+  DurableSessionsAdmin,
+  OperatorSelection,
+  CheckedCall,
+  DueCalls,
+  DueReference,
   OpenCall,
   OperatedCall,
   OperatedCalls,
   OperatorName,
-} from "./sessions/operated-calls.ts";
-export type {
   EndedSession,
   SessionPage,
   SessionSelection,
@@ -74,28 +74,25 @@ export type {
   ConnectionInfo,
   ConnectionStatus,
   StoredSession,
-} from "./slots/session-reports.ts";
-export type {
   ConnectionProviderOptions,
   StateRunOptions,
   StateRunResult,
-} from "./sessions/connection-provider.ts";
-export type { ConnectionPoolOptions } from "./run/process-pool.ts";
-export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/run-options.ts";
+  ConnectionPoolOptions,
+  AutoSessionOptions,
+  StoredAutoSessionOptions,
+} from "@durable-mcp/sessions";
 
 // A run: what a step gets.
 export type { ConnectionRun, NamedSessions, OpenRun } from "./face/connection-run.ts";
-export type { NamedSession } from "./run/connection-run.ts";
-export type { CallOptions } from "./tools/call-tool.ts";
+export type { NamedSession, CallOptions } from "@durable-mcp/sessions";
 export type { ConnectionToolSet } from "./tool-set/connection-tool-set.ts";
-export type { ReadyOptions, RunOptions } from "./run/run-options.ts";
-export type { Streamed } from "./run/read-to-end.ts";
+export type { ReadyOptions, RunOptions, Streamed } from "@durable-mcp/sessions";
 export { currentConnections, withConnections } from "./face/current-connections.ts";
 export type {
   CurrentConnectionsOptions,
   WithConnectionsOptions,
-} from "./sessions/current-connections.ts";
-export type { ConnectionMode } from "./run/run-scope.ts";
+  ConnectionMode,
+} from "@durable-mcp/sessions";
 
 // Calls that wait.
 export {
@@ -106,18 +103,20 @@ export {
   type WhileWaiting,
 } from "./messages/stop-when-waiting.ts";
 export type { ResumedMessages, RunWaiting } from "./messages/run-waiting.ts";
-export type { AnswerOptions } from "./waiting/run-waiting.ts";
+export type { AnswerOptions } from "@durable-mcp/sessions";
 
 // Events and telemetry.
-export type { ApplicationEvent, EventObserver, OnEvent } from "./events/application-event.ts";
-export type { ConnectionEvent } from "./events/connection-event.ts";
-export type { EventStep } from "./events/step-events.ts";
 export type {
+  ApplicationEvent,
+  EventObserver,
+  OnEvent,
+  ConnectionEvent,
+  EventStep,
   ConnectionOperation,
   ConnectionOperationDetails,
   ConnectionTelemetry,
   StoreOperation,
-} from "./events/connection-telemetry.ts";
+} from "@durable-mcp/sessions";
 
 // Of `@durable-mcp/core`: users, and errors.
 export {

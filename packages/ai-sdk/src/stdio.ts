@@ -1,4 +1,4 @@
-export type { McpStdioConnection } from "./connection/stdio-connection-options.ts";
+export type { McpStdioConnection } from "@durable-mcp/sessions/stdio";
 export {
   defineMcpStdioConnection,
   fromMcpServers,

@@ -19,11 +19,11 @@ import {
   type McpClientConnectionOptions,
   type Principal,
 } from "../src/index.ts";
-import { recordKey, recordOwner } from "../src/records/slot-record.ts";
-import { slotName } from "../src/slots/step-slot.ts";
-import { randomKey } from "./both-stores.ts";
+import { recordKey, recordOwner } from "../../sessions/src/records/slot-record.ts";
+import { slotName } from "../../sessions/src/records/step-slot.ts";
+import { randomKey } from "../../sessions/test/both-stores.ts";
 import { collectEvents } from "./collect-events.ts";
-import { startNotebookServer } from "./notebook-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { notebook } from "./saved-session.ts";
 import { type AgentSession, alice, callForText, callTool } from "./step.ts";
 

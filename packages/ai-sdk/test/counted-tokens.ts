@@ -1,4 +1,4 @@
-import { type NotebookServer, on } from "./notebook-server.ts";
+import { type NotebookServer, on } from "../../sessions/test/notebook-server.ts";
 import type { ConnectionContext, ConnectionToken } from "../src/index.ts";
 
 /** Tokens "token-1", "token-2" …, and how they were asked for. */

@@ -7,10 +7,10 @@ import {
   type StoredAutoSessionOptions,
 } from "../src/index.ts";
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import type { StoredSessionsOptions } from "../src/sessions/durable-sessions.ts";
+import type { StoredSessionsOptions } from "../../sessions/src/sessions/durable-sessions.ts";
 import { collectEvents } from "./collect-events.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
-import { type NotebookServer, startNotebookServer } from "./notebook-server.ts";
+import { type NotebookServer, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 
 export type ProcessOptions = Partial<StoredSessionsOptions> &
   Pick<

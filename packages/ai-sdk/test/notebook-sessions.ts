@@ -5,7 +5,7 @@ import {
   defineMcpClientConnection,
 } from "../src/index.ts";
 import { countLeases } from "./counted-sessions.ts";
-import { startNotebookServer } from "./notebook-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { alice } from "./step.ts";
 
 /** Whose agent session it is. */

@@ -5,7 +5,7 @@ import {
   type McpClientConnectionOptions,
 } from "../src/index.ts";
 import { collectEvents } from "./collect-events.ts";
-import { startNotebookServer } from "./notebook-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { alice } from "./step.ts";
 
 /**

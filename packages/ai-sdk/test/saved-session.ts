@@ -1,5 +1,5 @@
 import { defineMcpClientConnection, type McpClientConnectionOptions } from "../src/index.ts";
-import { startNotebookServer } from "./notebook-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { type AgentSession, callForText, startApplication } from "./step.ts";
 
 export const aliceKey = '["notes","user","https://idp.test","alice"]';

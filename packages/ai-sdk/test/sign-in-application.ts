@@ -3,13 +3,13 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { ModelMessage, ToolSet } from "ai";
 import type { DurableSessionsOptions, McpClientConnectionOptions } from "../src/index.ts";
 import { createDurableSessions, defineMcpClientConnection, stopWhenWaiting } from "../src/index.ts";
-import { type AskingServer, startAskingServer } from "./asking-server.ts";
+import { type AskingServer, startAskingServer } from "../../sessions/test/asking-server.ts";
 import { collectEvents } from "./collect-events.ts";
 import type { ReceivedRequest } from "../../core/test/http-server.ts";
-import { answer, startNotebookServer } from "./notebook-server.ts";
+import { answer, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { createSignIns } from "./sign-ins.ts";
-import { startSseServer } from "./sse-server.ts";
+import { startSseServer } from "../../sessions/test/sse-server.ts";
 import { alice } from "./step.ts";
 import { majors } from "./waiting-tool.ts";
 

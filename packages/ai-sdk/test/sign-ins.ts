@@ -7,7 +7,7 @@ import {
   type SessionStore,
 } from "@durable-mcp/core";
 import type { TokenContext } from "../src/index.ts";
-import type { Interceptor } from "./notebook-server.ts";
+import type { Interceptor } from "../../sessions/test/notebook-server.ts";
 
 /** What is kept of a principal at a resource. */
 interface Grant {

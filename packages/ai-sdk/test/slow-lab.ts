@@ -9,7 +9,7 @@ import {
   type McpClientConnectionOptions,
 } from "../src/index.ts";
 import { collectEvents } from "./collect-events.ts";
-import { type SlowKind, startSlowServer } from "./slow-server.ts";
+import { type SlowKind, startSlowServer } from "../../sessions/test/slow-server.ts";
 import { alice } from "./step.ts";
 import type { majors } from "./waiting-tool.ts";
 

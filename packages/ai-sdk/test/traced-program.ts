@@ -12,7 +12,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { ToolLoopAgent } from "ai";
 import { createConnectionProvider, defineMcpClientConnection } from "../src/index.ts";
-import { openTelemetry } from "../src/opentelemetry/index.ts";
+import { openTelemetry } from "../../sessions/src/opentelemetry/index.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 
 const [collector = "", url = "", forget = ""] = process.argv.slice(2);

@@ -6,9 +6,9 @@ import type { SessionStore } from "@durable-mcp/core";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import type { ToolSet } from "ai";
 import { onTestFinished } from "vitest";
-import { startAskingServer } from "../../ai-sdk/test/asking-server.ts";
+import { startAskingServer } from "../../sessions/test/asking-server.ts";
 import { startProcess } from "../../ai-sdk/test/durable-process.ts";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { alice, bob, callForText } from "../../ai-sdk/test/step.ts";
 
 export const addNote = (tools: object, text: string) =>

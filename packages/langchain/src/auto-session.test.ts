@@ -16,7 +16,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type NotebookServerOptions,
   startNotebookServer,
-} from "../../ai-sdk/test/notebook-server.ts";
+} from "../../sessions/test/notebook-server.ts";
 import { notebook } from "../../ai-sdk/test/saved-session.ts";
 import { alice } from "../../ai-sdk/test/step.ts";
 import { call, input, saying } from "../test/notebook-agent.ts";

@@ -1,4 +1,4 @@
-import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
+import type { LiveConnection } from "@durable-mcp/sessions/internal";
 import {
   CallToolResultSchema,
   ListToolsResultSchema,

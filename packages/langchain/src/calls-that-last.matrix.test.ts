@@ -4,7 +4,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { Command } from "@langchain/langgraph";
 import { expect, test } from "vitest";
-import { type SlowKind, slowKinds, startSlowServer } from "../../ai-sdk/test/slow-server.ts";
+import { type SlowKind, slowKinds, startSlowServer } from "../../sessions/test/slow-server.ts";
 import { alice } from "../../ai-sdk/test/step.ts";
 import { createToldAgent, questions, results } from "../test/shop.ts";
 

@@ -1,4 +1,5 @@
-import type { McpClientConnection, LiveConnection } from "@durable-mcp/ai-sdk/internal";
+import type { McpClientConnection } from "@durable-mcp/sessions";
+import type { LiveConnection } from "@durable-mcp/sessions/internal";
 import { bridgeClient } from "./bridge-client.ts";
 import { isOtherServer, openSdkClient } from "./sdk-client.ts";
 import type { ToolClient } from "./tool-client.ts";

@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/ai-sdk";
+import { McpSessionError } from "@durable-mcp/sessions";
 import { sameJson } from "@durable-mcp/core/internal";
 import { checkInputResponses, type InputResponses } from "@durable-mcp/core/waiting";
 import type { WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";

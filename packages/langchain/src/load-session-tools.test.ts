@@ -9,7 +9,11 @@ import {
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type NotebookServer, on, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import {
+  type NotebookServer,
+  on,
+  startNotebookServer,
+} from "../../sessions/test/notebook-server.ts";
 import { sendJson, sendText } from "../../core/test/http-server.ts";
 import { notebook, startSaved } from "../../ai-sdk/test/saved-session.ts";
 import { alice, startApplication } from "../../ai-sdk/test/step.ts";

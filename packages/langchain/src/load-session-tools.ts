@@ -1,4 +1,4 @@
-import { type ConnectionRun, currentConnections } from "@durable-mcp/ai-sdk";
+import { type ConnectionRun, currentConnections } from "@durable-mcp/sessions";
 import {
   checkOwnOptions,
   describeStandIn,
@@ -9,7 +9,7 @@ import {
   runInternalsOf,
   toolName,
   withoutCollisions,
-} from "@durable-mcp/ai-sdk/internal";
+} from "@durable-mcp/sessions/internal";
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { DynamicStructuredTool } from "@langchain/core/tools";

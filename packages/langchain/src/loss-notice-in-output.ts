@@ -1,4 +1,4 @@
-import type { LossNotice } from "@durable-mcp/ai-sdk/internal";
+import type { LossNotice } from "@durable-mcp/sessions/internal";
 
 /** The output of an adapter's tool: content for the model, and artifacts for code. */
 export type ToolOutput = [content: unknown, artifacts: { type: string; data?: unknown }[]];

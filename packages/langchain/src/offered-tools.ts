@@ -2,7 +2,7 @@ import {
   type LiveConnection,
   offeredTools as offered,
   withoutProvided,
-} from "@durable-mcp/ai-sdk/internal";
+} from "@durable-mcp/sessions/internal";
 import { listPages, maxTimerMs, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";

@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/ai-sdk";
+import { McpSessionError } from "@durable-mcp/sessions";
 import {
   boundedCall,
   isParked,
@@ -7,7 +7,7 @@ import {
   resumeParked,
   signInWords,
   whileAllowed,
-} from "@durable-mcp/ai-sdk/internal";
+} from "@durable-mcp/sessions/internal";
 import { wait, waitingResult } from "@durable-mcp/core/internal";
 import { type InputResponses, type WaitingCall } from "@durable-mcp/core/waiting";
 import {

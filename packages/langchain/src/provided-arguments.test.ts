@@ -2,7 +2,7 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { answer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { answer, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 

@@ -4,7 +4,7 @@ import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { type NotebookServer, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { notebook } from "../../ai-sdk/test/saved-session.ts";
 import { alice, startApplication } from "../../ai-sdk/test/step.ts";
 import { registerGallery } from "../test/gallery-server.ts";

@@ -1,21 +1,16 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { maxTimerMs, within } from "@durable-mcp/core/internal";
+import { maxTimerMs } from "@durable-mcp/core/internal";
 import {
   clientInfo,
   connectionUnavailable,
-  type McpClientConnection,
   type LiveConnection,
-} from "@durable-mcp/ai-sdk/internal";
+} from "@durable-mcp/sessions/internal";
+import type { McpClientConnection } from "@durable-mcp/sessions";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
+import { closeAfterCancellations, trackCancellations } from "./client/cancellations.ts";
 import type { ToolClient } from "./tool-client.ts";
-
-/**
- * A closing client waits this long, in milliseconds, until the server got its cancellations and the end
- * of a session of its own.
- */
-const closeTimeoutMs = 2_000;
 
 /**
  * Connects an SDK client on the connection's fetch, and thus in its session.
@@ -41,12 +36,7 @@ export async function openSdkClient(
     note({ protocolVersion: transport.protocolVersion });
     return { close };
   };
-  const close = async () => {
-    const isOwnSession = connection.session === "stateless";
-    const ending = isOwnSession ? transport.terminateSession() : Promise.resolve();
-    await within(closeTimeoutMs, Promise.allSettled([ending, ...cancellations]));
-    await client.close();
-  };
+  const close = () => closeAfterCancellations(client, transport, cancellations);
   const opening = connection.trace({ operation: "connect" }, connect);
   connection.openings.add(opening);
   try {
@@ -82,23 +72,4 @@ export function isOtherServer(error: unknown): boolean {
   const { code } = (error.cause ?? {}) as { code?: unknown };
   const isRefused = [400, 404, 405].includes(status) || code === ErrorCode.MethodNotFound;
   return reason === "other-era" || (reason === "refused" && isRefused);
-}
-
-/**
- * The cancellations under way. An aborted run ends at once. If the client closed before it sent its
- * cancellations, the server would continue the calls.
- */
-function trackCancellations(transport: StreamableHTTPClientTransport): ReadonlySet<Promise<void>> {
-  const sending = new Set<Promise<void>>();
-  const send = transport.send.bind(transport);
-  transport.send = async (message, options) => {
-    const sent = send(message, options);
-    if ("method" in message && message.method === "notifications/cancelled") {
-      sending.add(sent);
-      const forget = () => sending.delete(sent);
-      sent.then(forget, forget);
-    }
-    await sent;
-  };
-  return sending;
 }

@@ -8,7 +8,7 @@ import {
   optionsOf,
   printed,
   startEchoes,
-} from "../../ai-sdk/test/echoes.ts";
+} from "../../sessions/test/echoes.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { agentSaying, call, input } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";

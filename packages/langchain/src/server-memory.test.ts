@@ -1,8 +1,8 @@
 /** What a server says of itself, beneath the clients of LangChain tools. */
 import { defineMcpClientConnection, type McpClientConnectionOptions } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
-import { startModernServer } from "../../ai-sdk/test/modern-server.ts";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { startModernServer } from "../../sessions/test/modern-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { type AgentSession, startApplication } from "../../ai-sdk/test/step.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 

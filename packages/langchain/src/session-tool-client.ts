@@ -1,6 +1,6 @@
 import { abortable, maxTimerMs, scrubJson } from "@durable-mcp/core/internal";
-import { McpSessionError } from "@durable-mcp/ai-sdk";
-import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
+import { McpSessionError } from "@durable-mcp/sessions";
+import type { LiveConnection } from "@durable-mcp/sessions/internal";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";

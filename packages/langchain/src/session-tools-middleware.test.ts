@@ -13,7 +13,7 @@ import {
 } from "langchain";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { notebook, startSaved } from "../../ai-sdk/test/saved-session.ts";
 import { alice, bob, startApplication } from "../../ai-sdk/test/step.ts";
 import { agentSaying, input, saying, startNotes } from "../test/notebook-agent.ts";

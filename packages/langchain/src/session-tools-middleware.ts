@@ -1,5 +1,5 @@
-import { currentConnections } from "@durable-mcp/ai-sdk";
-import { runInternalsOf } from "@durable-mcp/ai-sdk/internal";
+import { currentConnections } from "@durable-mcp/sessions";
+import { runInternalsOf } from "@durable-mcp/sessions/internal";
 import { ToolMessage } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { isGraphBubbleUp } from "@langchain/langgraph";

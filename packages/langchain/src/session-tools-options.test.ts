@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { on, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { on, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { loadSessionTools } from "./load-session-tools.ts";

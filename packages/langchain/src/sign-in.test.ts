@@ -2,10 +2,10 @@
 import { defineMcpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
 import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
 import { describe, expect, test } from "vitest";
-import { invalidToken, lock } from "../../ai-sdk/test/locked-server.ts";
-import { startModernServer } from "../../ai-sdk/test/modern-server.ts";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
-import { startSseServer } from "../../ai-sdk/test/sse-server.ts";
+import { invalidToken, lock } from "../../sessions/test/locked-server.ts";
+import { startModernServer } from "../../sessions/test/modern-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
+import { startSseServer } from "../../sessions/test/sse-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 import { sessionToolsMiddleware } from "./session-tools-middleware.ts";

@@ -1,7 +1,7 @@
 import { openTelemetry } from "@durable-mcp/ai-sdk/opentelemetry";
 import { beforeEach, expect, test } from "vitest";
-import { collectSpans } from "../../ai-sdk/test/collect-spans.ts";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { collectSpans } from "../../sessions/test/collect-spans.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { notebook } from "../../ai-sdk/test/saved-session.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { accept, order, startAgent } from "../test/shop.ts";

@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/ai-sdk";
+import { McpSessionError } from "@durable-mcp/sessions";
 
 /**
  * An error of ours in the form of the adapter's errors of tools. The adapter recognizes its own errors by

@@ -4,7 +4,7 @@ import { MultiServerMCPClient } from "@langchain/mcp-adapters";
 import { AIMessage, createAgent, fakeModel, HumanMessage, tool } from "langchain";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 import { sessionToolsMiddleware } from "./middleware.ts";

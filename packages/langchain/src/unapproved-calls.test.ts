@@ -1,6 +1,6 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
-import { answer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { answer, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { call, startNotes } from "../test/notebook-agent.ts";
 import { loadSessionTools } from "./load-session-tools.ts";

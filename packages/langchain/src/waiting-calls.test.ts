@@ -1,6 +1,6 @@
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { confirm } from "../../ai-sdk/test/asking-server.ts";
+import { confirm } from "../../sessions/test/asking-server.ts";
 import { accept, order, questions, results, startAgent } from "../test/shop.ts";
 
 const yes = accept(true);

@@ -2,8 +2,8 @@
 import { withConnections } from "@durable-mcp/ai-sdk";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { yes } from "../../ai-sdk/test/asking-server.ts";
-import { callsOf } from "../../ai-sdk/test/calls-of.ts";
+import { yes } from "../../sessions/test/asking-server.ts";
+import { callsOf } from "../../sessions/test/calls-of.ts";
 import {
   type LockedApplication,
   startLockedNotebook,

@@ -4,7 +4,7 @@ import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
 import {
   type NotebookServerOptions,
   startNotebookServer,
-} from "../../ai-sdk/test/notebook-server.ts";
+} from "../../sessions/test/notebook-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { sessionToolsMiddleware } from "../src/session-tools-middleware.ts";
 

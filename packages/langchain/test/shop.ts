@@ -9,7 +9,7 @@ import type { InputResponses, WaitingLimits } from "@durable-mcp/core/waiting";
 import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
-import { startAskingServer } from "../../ai-sdk/test/asking-server.ts";
+import { startAskingServer } from "../../sessions/test/asking-server.ts";
 import { alice } from "../../ai-sdk/test/step.ts";
 import { sessionToolsMiddleware } from "../src/session-tools-middleware.ts";
 import { loadSessionTools, type SessionToolsOptions, type WaitingInterrupt } from "../src/index.ts";

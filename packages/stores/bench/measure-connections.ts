@@ -3,7 +3,7 @@
 import { cpus } from "node:os";
 import type { SessionStore } from "@durable-mcp/core";
 import { createDurableSessions, defineMcpClientConnection } from "../../ai-sdk/src/index.ts";
-import { recordKey, recordOwner } from "../../ai-sdk/src/records/slot-record.ts";
+import { recordKey, recordOwner } from "../../sessions/src/records/slot-record.ts";
 import { createPostgresStore } from "../src/postgres.ts";
 import { createPool } from "../test/open-postgres.ts";
 import { startPostgres } from "../test/postgres-server.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, vi } from "vitest";
-import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { type NotebookServer, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { killHard, startJsonProgram, temporaryFolder } from "./json-program.ts";
 import { add, alice, list, type ScriptedResult } from "./test-app.ts";
 

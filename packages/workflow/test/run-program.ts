@@ -8,7 +8,7 @@
 import { getRun, start } from "workflow/api";
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
-import { callsOf } from "../../ai-sdk/test/calls-of.ts";
+import { callsOf } from "../../sessions/test/calls-of.ts";
 import { createSignIns } from "../../ai-sdk/test/sign-ins.ts";
 import type { AppBundles } from "./build-app.ts";
 import { alice } from "./app/alice.ts";

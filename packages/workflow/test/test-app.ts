@@ -5,12 +5,16 @@ import {
 } from "@durable-mcp/ai-sdk";
 import { start, type Run } from "workflow/api";
 import { afterAll, beforeAll, inject } from "vitest";
-import { type AskingServer, startAskingServer } from "../../ai-sdk/test/asking-server.ts";
-import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { type AskingServer, startAskingServer } from "../../sessions/test/asking-server.ts";
+import { type NotebookServer, startNotebookServer } from "../../sessions/test/notebook-server.ts";
 import { alice } from "./app/alice.ts";
 import { setStepSettings } from "./app/connections.ts";
 import type { ScriptedRun } from "./app/workflows.ts";
-import { type SlowKind, type SlowServer, startSlowServer } from "../../ai-sdk/test/slow-server.ts";
+import {
+  type SlowKind,
+  type SlowServer,
+  startSlowServer,
+} from "../../sessions/test/slow-server.ts";
 import { type LocalWorld, startLocalWorld } from "./local-world.ts";
 
 export { alice };

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
-import { callsOf } from "../../ai-sdk/test/calls-of.ts";
+import { callsOf } from "../../sessions/test/calls-of.ts";
 import type { ScriptedTurn } from "./app/workflows.ts";
 import { sealed, stored } from "./app/connections.ts";
 import { alice, type useTestApp } from "./test-app.ts";

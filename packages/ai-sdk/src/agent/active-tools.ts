@@ -1,7 +1,5 @@
-import type { ConnectionRun } from "../run/connection-run.ts";
-import { runInternalsOf } from "../run/use-connections.ts";
-import { connectionOf } from "../tools/same-names.ts";
-import { prefixOf } from "../tools/tool-name.ts";
+import type { ConnectionRun } from "@durable-mcp/sessions";
+import { runInternalsOf, connectionOf, prefixOf } from "@durable-mcp/sessions/internal";
 
 /**
  * Tells which of an agent's `activeTools` are none of its connections' tools. A connection without any

@@ -1,6 +1,6 @@
 import { ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
-import { on } from "../../test/notebook-server.ts";
+import { on } from "../../../sessions/test/notebook-server.ts";
 import { startNotes } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 

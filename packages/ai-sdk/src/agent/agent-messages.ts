@@ -1,4 +1,4 @@
-import type { AgentInTool } from "../tools/tool-call-scope.ts";
+import type { AgentInTool } from "@durable-mcp/sessions/internal";
 import { silentStep, stepWith } from "../messages/stop-when-waiting.ts";
 
 export type Messages = readonly Readonly<Record<string, unknown>>[];

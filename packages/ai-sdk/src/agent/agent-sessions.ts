@@ -9,16 +9,18 @@ import {
   onUnavailable,
   optionalOptions,
   someObject,
-} from "../base/check-options.ts";
-import type { Connections } from "../connection/mcp-connection.ts";
-import { createDurableSessions, type DurableSessions } from "../face/durable-sessions.ts";
+  type StoredSessionsOptions,
+  ownProviderFields,
+  someStore,
+  storedSessionsFields,
+} from "@durable-mcp/sessions/internal";
 import type {
+  Connections,
   DurableSessionsOptions,
-  StoredSessionsOptions,
-} from "../sessions/durable-sessions.ts";
-import { ownProviderFields, someStore, storedSessionsFields } from "../sessions/option-schemas.ts";
+  ConnectionProviderOptions,
+} from "@durable-mcp/sessions";
+import { createDurableSessions, type DurableSessions } from "../face/durable-sessions.ts";
 import { whileWaiting } from "../messages/stop-when-waiting.ts";
-import type { ConnectionProviderOptions } from "../sessions/connection-provider.ts";
 
 /** The agent session of a call, and the principal that the call acts for. */
 export interface DurableAgentSession {

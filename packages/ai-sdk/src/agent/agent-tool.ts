@@ -8,19 +8,20 @@ import {
   optionalOptions,
   someFunction,
   someObject,
-} from "../base/check-options.ts";
-import type { ConnectionRun } from "../face/connection-run.ts";
-import { resultsInContext } from "../base/results-in-context.ts";
-import {
-  type ConnectionMode,
+  resultsInContext,
   currentScope,
   enterScope,
   runNested,
   type RunScope,
-} from "../run/run-scope.ts";
-import { beginAgent, currentToolCall, pathOf } from "../tools/tool-call-scope.ts";
-import { loadWaiting } from "../waiting/stored-calls.ts";
-import { keepAgents, withAgentName } from "../waiting/sub-agents.ts";
+  beginAgent,
+  currentToolCall,
+  pathOf,
+  loadWaiting,
+  keepAgents,
+  withAgentName,
+} from "@durable-mcp/sessions/internal";
+import type { ConnectionRun } from "../face/connection-run.ts";
+import type { ConnectionMode } from "@durable-mcp/sessions";
 import {
   answerIn,
   type Messages,

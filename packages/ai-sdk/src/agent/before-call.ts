@@ -1,5 +1,5 @@
 import type { ToolSet } from "ai";
-import { connectionOf } from "../tools/same-names.ts";
+import { connectionOf } from "@durable-mcp/sessions/internal";
 
 /** A call of the model, as its tool gets it. */
 export interface AgentCall {

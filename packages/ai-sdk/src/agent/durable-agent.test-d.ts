@@ -15,7 +15,7 @@ import {
   type createDurableSessions,
   defineMcpClientConnection,
 } from "../index.ts";
-import { type McpClientConnection } from "../connection/define-connection.ts";
+import { type McpClientConnection } from "../../../sessions/src/declare/define-connection.ts";
 import type { DurableAgentSession } from "./agent-sessions.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";

@@ -8,7 +8,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { isOfProgress } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { add, options, startNotebookSessions, wait } from "../../test/notebook-sessions.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";

@@ -1,10 +1,15 @@
 import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, ToolSet } from "ai";
-import { checkOptions } from "../base/check-options.ts";
+import {
+  checkOptions,
+  currentScope,
+  type AgentInTool,
+  beginAgent,
+  currentToolCall,
+} from "@durable-mcp/sessions/internal";
 import type { ConnectionToolSet } from "../tool-set/connection-tool-set.ts";
-import type { Connections } from "../connection/mcp-connection.ts";
+import type { Connections, SessionUse } from "@durable-mcp/sessions";
 import type { OpenRun } from "../face/connection-run.ts";
 import type { DurableSessions } from "../face/durable-sessions.ts";
-import type { SessionUse } from "../sessions/durable-sessions.ts";
 import {
   type AgentSessions,
   type DurableAgentCallOptions,
@@ -16,7 +21,6 @@ import {
 import { tellUnmatched } from "./active-tools.ts";
 import { chatKey, type ChatUse, tellBeforeCalls } from "./before-call.ts";
 import { bindTools } from "../messages/bind-tools.ts";
-import { currentScope } from "../run/run-scope.ts";
 import {
   silentStep,
   stopWhenWaiting,
@@ -24,7 +28,6 @@ import {
   type WhileWaiting,
 } from "../messages/stop-when-waiting.ts";
 import { lastSpeaker } from "../messages/placeholders.ts";
-import { type AgentInTool, beginAgent, currentToolCall } from "../tools/tool-call-scope.ts";
 import type { OpenDurableAgent, Resuming, RuntimeContext } from "./open-durable-agent.ts";
 
 /** The tools of a durable agent with a known type: its own, and the tools of connections with `schemas`. */

@@ -2,7 +2,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import type { ModelMessage, ToolSet } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
+import { type AskingServer, startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { startLockedShop } from "../../test/sign-in-application.ts";
 import { alice } from "../../test/step.ts";

@@ -12,7 +12,7 @@ import type { chatKey, ChatUse } from "./before-call.ts";
 import type { OpenRun } from "../face/connection-run.ts";
 import type { RunWaiting } from "../messages/run-waiting.ts";
 import type { WhileWaiting } from "../messages/stop-when-waiting.ts";
-import { type AgentInTool, beginAgent } from "../tools/tool-call-scope.ts";
+import { type AgentInTool, beginAgent } from "@durable-mcp/sessions/internal";
 
 export type RuntimeContext = Record<string, unknown>;
 

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { asked, calls, resultsOf, startLab, use } from "../../test/slow-lab.ts";
-import { type SlowKind, slowKinds } from "../../test/slow-server.ts";
+import { type SlowKind, slowKinds } from "../../../sessions/test/slow-server.ts";
 import { takeAnswer } from "../../test/ui-chunks.ts";
 import { majors } from "../../test/waiting-tool.ts";
 import {

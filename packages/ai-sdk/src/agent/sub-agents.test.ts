@@ -3,7 +3,7 @@ import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { ModelMessage, ToolSet } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
+import { type AskingServer, startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice } from "../../test/step.ts";

@@ -8,8 +8,8 @@ import {
 } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { callsOf } from "../../test/calls-of.ts";
-import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
+import { callsOf } from "../../../sessions/test/calls-of.ts";
+import { type AskingServer, startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { alice, bob } from "../../test/step.ts";
 import { takeAnswer } from "../../test/ui-chunks.ts";

@@ -1,6 +1,6 @@
 /** The route of a chat, with AI SDK 6 in the place of 7. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 
 beforeAll(() => {
   vi.resetModules();

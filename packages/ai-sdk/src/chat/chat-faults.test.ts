@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { linesOf, said, startChat } from "../../test/chat.ts";
 import { converse, readingModel } from "../../test/chat-page.ts";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { add } from "../../test/notebook-sessions.ts";
 
 const aliveMs = 1_000_000;

@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { linesOf, problemIn, said, startChat } from "../../test/chat.ts";
 import { add } from "../../test/notebook-sessions.ts";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { alice } from "../../test/step.ts";
 
 /** A turn that lasts until the test lets it end. */

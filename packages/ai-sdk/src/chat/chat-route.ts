@@ -6,9 +6,9 @@ import {
   someFunction,
   someObject,
   timeout,
-} from "../base/check-options.ts";
-import { loadedLater } from "../base/loaded-later.ts";
-import { sessionsContextOf } from "../sessions/sessions-context.ts";
+  loadedLater,
+  sessionsContextOf,
+} from "@durable-mcp/sessions/internal";
 import type { ChatRoute, ChatRouteOptions } from "./chat-options.ts";
 
 const schema = z.extend(
@@ -36,7 +36,7 @@ export function createChatRoute<
   MORE extends object = object,
 >(options: ChatRouteOptions<MESSAGE, MORE>): ChatRoute<MESSAGE, MORE> {
   const checked = checkOptions(schema, options);
-  const context = sessionsContextOf(checked.agent.sessions);
+  const context = sessionsContextOf(checked.agent.sessions, "agent", "createDurableAgent");
   return loadedLater<ChatRoute<any, any>>(["GET", "POST", "DELETE", "read"], async () =>
     (await import("./handle-chat.ts")).createChatHandlers(checked, context),
   );

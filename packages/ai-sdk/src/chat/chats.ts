@@ -1,7 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { chatPrefix, chatRecordsOwner } from "../records/chat-records.ts";
-import type { SessionsContext } from "../sessions/sessions-context.ts";
+import { chatPrefix, chatRecordsOwner, type SessionsContext } from "@durable-mcp/sessions/internal";
 import { answerChat } from "./answer-chat.ts";
 import { createAnswers, type FoundAnswer } from "./answer-record.ts";
 import type { Chat, ChatRouteOptions, ChatState } from "./chat-options.ts";

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import type { SessionsContext } from "../sessions/sessions-context.ts";
+import type { SessionsContext } from "@durable-mcp/sessions/internal";
 import type { Chat, ChatRoute, ChatRouteOptions } from "./chat-options.ts";
 import {
   ChatProblem,

@@ -1,8 +1,7 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { isNewerFormat, isRecord, newerFormat, randomToken } from "@durable-mcp/core/internal";
 import type { UIMessage } from "ai";
-import { deleteAll } from "../base/delete-all.ts";
-import { inParallel } from "../base/in-parallel.ts";
+import { deleteAll, inParallel } from "@durable-mcp/sessions/internal";
 
 /** What a record has of the messages, in characters of their JSON. As JSON in JSON it may be twice as long. */
 const maxLength = 100_000;

@@ -1,11 +1,11 @@
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
 import { expect, test } from "vitest";
-import { startAskingServer, yes } from "../../test/asking-server.ts";
+import { startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { linesOf, problemIn, startChat } from "../../test/chat.ts";
-import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { add, toolApproval } from "../../test/notebook-sessions.ts";
-import { startSlowServer } from "../../test/slow-server.ts";
+import { startSlowServer } from "../../../sessions/test/slow-server.ts";
 import { defineMcpClientConnection } from "../index.ts";
 
 const order = { tool: "shop__order", input: { item: "tea" } };

@@ -7,7 +7,7 @@ import {
   type OAuthClientProvider,
 } from "@ai-sdk/mcp";
 import { combineSignals } from "@durable-mcp/core/internal";
-import type { ClientOpener } from "../base/mcp-client.ts";
+import type { ClientOpener } from "@durable-mcp/sessions";
 
 /** Without its experimental events. */
 type Config = MCPClientConfig & { experimental_events?: { adapter?: never } };

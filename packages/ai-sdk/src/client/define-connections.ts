@@ -2,17 +2,13 @@ import type { MCPClient, OAuthClientProvider } from "@ai-sdk/mcp";
 import {
   type McpServersOptions as ServersOptions,
   readMcpServers,
-} from "../configuration/from-mcp-servers.ts";
-import type {
-  ConnectionStart as StartOfAny,
-  McpClientConnectionOptions as OptionsOfAny,
-  StatefulSessionOptions as SessionOfAny,
-} from "../connection/connection-options.ts";
-import {
+  type ConnectionStart as StartOfAny,
+  type McpClientConnectionOptions as OptionsOfAny,
+  type StatefulSessionOptions as SessionOfAny,
   defineMcpClientConnection as define,
   type McpClientConnection,
-} from "../connection/define-connection.ts";
-import type { ToolNamePrefix } from "../connection/tool-options.ts";
+  type ToolNamePrefix,
+} from "@durable-mcp/sessions";
 import { aiSdkClients } from "./client-opener.ts";
 
 /** Schemas for typed and validated tools, in the form of `schemas` of `MCPClient.tools()`. */

@@ -1,13 +1,11 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import { readMcpServers } from "../configuration/from-mcp-servers.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
-import type {
-  McpStdioConnection,
-  McpStdioConnectionOptions as OptionsOfAny,
-  StdioSessionOptions as SessionOfAny,
-} from "../connection/stdio-connection-options.ts";
-import type { ToolNamePrefix } from "../connection/tool-options.ts";
-import { defineMcpStdioConnection as define } from "../stdio/define-stdio-connection.ts";
+import { readMcpServers, type McpConnection, type ToolNamePrefix } from "@durable-mcp/sessions";
+import {
+  type McpStdioConnection,
+  type McpStdioConnectionOptions as OptionsOfAny,
+  type StdioSessionOptions as SessionOfAny,
+  defineMcpStdioConnection as define,
+} from "@durable-mcp/sessions/stdio";
 import { aiSdkClients } from "./client-opener.ts";
 import {
   type ConnectionToolSchemas,

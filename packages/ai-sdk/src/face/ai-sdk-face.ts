@@ -1,4 +1,4 @@
-import type { ToolFace } from "../run/tool-face.ts";
+import type { ToolFace } from "@durable-mcp/sessions";
 import { borrowTool } from "../tool-set/borrow-tool.ts";
 import { connectionTools } from "../tool-set/connection-tools.ts";
 import { standInTool } from "../tool-set/stand-in-tool.ts";

@@ -1,13 +1,13 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
-import type { Connections } from "../connection/mcp-connection.ts";
-import type { RunWaiting } from "../messages/run-waiting.ts";
 import type {
+  Connections,
   ConnectionRun as RunOfAnyFace,
   NamedSessions as NamedOfAnyFace,
-} from "../run/connection-run.ts";
-import type { RunOptions } from "../run/run-options.ts";
-import type { CallOptions } from "../tools/call-tool.ts";
-import type { RunHold } from "../sessions/open-run.ts";
+  RunOptions,
+  CallOptions,
+  RunHold,
+} from "@durable-mcp/sessions";
+import type { RunWaiting } from "../messages/run-waiting.ts";
 import type { ConnectionToolSet } from "../tool-set/connection-tool-set.ts";
 
 /** The run, which a step is given: its tools, and one live client for each connection, built on first use. */

@@ -1,11 +1,11 @@
-import type { Connections } from "../connection/mcp-connection.ts";
-import type { ConnectionMode } from "../run/run-scope.ts";
 import {
+  type Connections,
+  type ConnectionMode,
   currentConnections as currentRun,
   type CurrentConnectionsOptions,
   withConnections as nestConnections,
   type WithConnectionsOptions,
-} from "../sessions/current-connections.ts";
+} from "@durable-mcp/sessions";
 import type { ConnectionRun } from "./connection-run.ts";
 
 /**

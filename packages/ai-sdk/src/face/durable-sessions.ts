@@ -1,15 +1,13 @@
-import type { Connections } from "../connection/mcp-connection.ts";
-import type {
-  ConnectionProvider as ProviderOfAnyFace,
-  ConnectionProviderOptions,
-} from "../sessions/connection-provider.ts";
-import { createConnectionProvider as createProvider } from "../sessions/create-connection-provider.ts";
-import { createDurableSessions as createSessions } from "../sessions/create-durable-sessions.ts";
-import type {
-  DurableSessions as SessionsOfAnyFace,
-  DurableSessionsOptions,
-  SessionUse,
-} from "../sessions/durable-sessions.ts";
+import {
+  type Connections,
+  type ConnectionProvider as ProviderOfAnyFace,
+  type ConnectionProviderOptions,
+  createConnectionProvider as createProvider,
+  createDurableSessions as createSessions,
+  type DurableSessions as SessionsOfAnyFace,
+  type DurableSessionsOptions,
+  type SessionUse,
+} from "@durable-mcp/sessions";
 import type { ConnectionRun, OpenRun } from "./connection-run.ts";
 import { aiSdkFace } from "./ai-sdk-face.ts";
 

@@ -2,7 +2,7 @@ import { tool, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { bindTools } from "./bind-tools.ts";
-import { currentScope, type RunScope } from "../run/run-scope.ts";
+import { currentScope, type RunScope } from "../../../sessions/src/run/run-scope.ts";
 
 const scope = { registry: undefined, nest: undefined } as unknown as RunScope;
 const inputSchema = z.object({});

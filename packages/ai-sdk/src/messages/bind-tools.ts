@@ -1,13 +1,17 @@
 import type { Tool, ToolSet } from "ai";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
-import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
-import { enterScope, type RunScope } from "../run/run-scope.ts";
-import { runInternalsOf } from "../run/use-connections.ts";
-import { sayThatTheyWait } from "../tools/tool-call-scope.ts";
+import {
+  isAsyncIterable,
+  resultsInContext,
+  enterScope,
+  type RunScope,
+  runInternalsOf,
+  sayThatTheyWait,
+  type StoredCalls,
+  keepAgents,
+} from "@durable-mcp/sessions/internal";
 import { acceptWaiting, plainModelOutput, waitingModelOutput } from "../tool-set/model-output.ts";
-import type { StoredCalls } from "../waiting/stored-calls.ts";
-import { keepAgents } from "../waiting/sub-agents.ts";
 import { idsIn } from "./placeholders.ts";
 
 type Execute = (input: unknown, use: { readonly toolCallId: string }) => unknown;
@@ -36,7 +40,9 @@ export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, to
 }
 
 /** What a call of a tool has of the run in which it is made. */
-export function inRun(scope: RunScope | undefined) {
+export function inRun(
+  scope: RunScope | undefined,
+): Pick<Parameters<typeof keepAgents>[0], "withStored" | "waitingIn" | "repeats"> {
   const withStored = async <T>(use: (stored: StoredCalls | undefined) => Promise<T>) =>
     await (scope ? runInternalsOf(scope.run)(({ stored }) => use(stored)) : use(undefined));
   return { withStored, waitingIn: idsIn, repeats: scope?.repeats };

@@ -2,15 +2,15 @@ import { invalid, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
-import { inParallel } from "../base/in-parallel.ts";
-import { ownField } from "../base/own-field.ts";
 import {
+  inParallel,
+  ownField,
   isOpen,
   type LoadedWaiting,
   loadWaiting,
   type StoredCalls,
-} from "../waiting/stored-calls.ts";
-import { agentNameOf } from "../waiting/sub-agents.ts";
+  agentNameOf,
+} from "@durable-mcp/sessions/internal";
 import { replayOf } from "../tool-set/connection-tools.ts";
 import type { FilledIn } from "./placeholders.ts";
 import { findPlaceholders, type Placeholder } from "./placeholders.ts";

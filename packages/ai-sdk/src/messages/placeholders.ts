@@ -1,5 +1,5 @@
 import { isRecord, sameJson, waitingCallOf } from "@durable-mcp/core/internal";
-import { ownField } from "../base/own-field.ts";
+import { ownField } from "@durable-mcp/sessions/internal";
 import {
   type ModelOutput,
   waitingIn,

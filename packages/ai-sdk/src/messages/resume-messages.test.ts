@@ -2,8 +2,8 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
 import { expect, test } from "vitest";
-import { callsOf } from "../../test/calls-of.ts";
-import { startAskingServer, yes } from "../../test/asking-server.ts";
+import { callsOf } from "../../../sessions/test/calls-of.ts";
+import { startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 

@@ -1,22 +1,30 @@
 import { sameJson } from "@durable-mcp/core/internal";
 import type { ToolSet } from "ai";
-import { checkOptions, optionalOptions, someObject } from "../base/check-options.ts";
-import { inParallel } from "../base/in-parallel.ts";
-import { ownField } from "../base/own-field.ts";
+import {
+  checkOptions,
+  optionalOptions,
+  someObject,
+  inParallel,
+  ownField,
+  currentToolCall,
+  type RunScope,
+  type ResumeParts,
+  resultsIn,
+  joinRepeats,
+  landingText,
+  isParked,
+  resumeParked,
+  isOpen,
+  unlessOver,
+  isAgentCall,
+  resumeAgentCall,
+} from "@durable-mcp/sessions/internal";
 import { replayOf } from "../tool-set/connection-tools.ts";
-import { currentToolCall } from "../tools/tool-call-scope.ts";
 import { findResults, placesIn } from "./find-results.ts";
 import { fillIn, findPlaceholders, idsIn, lastSpeaker } from "./placeholders.ts";
-import type { RunScope } from "../run/run-scope.ts";
-import type { ResumeParts } from "../waiting/create-run-waiting.ts";
-import { resultsIn } from "../waiting/lost-calls.ts";
-import { joinRepeats, landingText } from "../waiting/repeats.ts";
 import { bindTools } from "./bind-tools.ts";
 import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
-import { isParked, resumeParked } from "../waiting/resume-parked.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
-import { isOpen, unlessOver } from "../waiting/stored-calls.ts";
-import { isAgentCall, resumeAgentCall } from "../waiting/resume-agent-call.ts";
 
 const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
 

@@ -1,6 +1,6 @@
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { ToolSet } from "ai";
-import type { RunWaiting as WaitingOfAnyRun } from "../waiting/run-waiting.ts";
+import type { RunWaiting as WaitingOfAnyRun } from "@durable-mcp/sessions";
 import type { WhileWaiting } from "./stop-when-waiting.ts";
 
 /** The calls of an agent session that wait, for one principal. */

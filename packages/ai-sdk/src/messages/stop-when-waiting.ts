@@ -1,9 +1,14 @@
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { LanguageModel, PrepareStepFunction, PrepareStepResult } from "ai";
 import * as z from "zod/mini";
-import { checkOptions, isFunction, optionalOptions, someFunction } from "../base/check-options.ts";
-import { ownField } from "../base/own-field.ts";
-import { currentToolCall } from "../tools/tool-call-scope.ts";
+import {
+  checkOptions,
+  isFunction,
+  optionalOptions,
+  someFunction,
+  ownField,
+  currentToolCall,
+} from "@durable-mcp/sessions/internal";
 import { findPlaceholders, lastSpeaker, type Placeholder } from "./placeholders.ts";
 
 /** What depends on an application's tools and, with AI SDK 7, on its contexts. */

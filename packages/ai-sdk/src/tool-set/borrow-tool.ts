@@ -1,5 +1,5 @@
 import type { ToolSet } from "ai";
-import type { LendTool } from "../run/tool-face.ts";
+import type { LendTool } from "@durable-mcp/sessions";
 import type { Execute } from "./connection-tools.ts";
 
 type Tool = ToolSet[string];

@@ -10,10 +10,10 @@ import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import type { Principal } from "@durable-mcp/core";
-import type { ProvidedArgumentContext } from "../connection/tool-options.ts";
+import type { ProvidedArgumentContext } from "../../../sessions/src/declare/tool-options.ts";
 import { createConnectionProvider, defineMcpClientConnection } from "../index.ts";
 import { defineMcpStdioConnection } from "../stdio.ts";
-import { type McpClientConnection } from "../connection/define-connection.ts";
+import { type McpClientConnection } from "../../../sessions/src/declare/define-connection.ts";
 
 const url = "http://127.0.0.1/mcp";
 const plain = defineMcpClientConnection({ url, description: "No schemas." });

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@ai-sdk/mcp";
 import type { FlexibleSchema, Tool, ToolSet } from "ai";
-import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections, McpConnection } from "@durable-mcp/sessions";
 
 /**
  * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`, or with the

@@ -4,10 +4,10 @@ import { generateText, isStepCount, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { sendJson } from "../../../core/test/http-server.ts";
-import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { answer, on, startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { ConnectionEvent } from "../../../sessions/src/events/connection-event.ts";
 import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
 
 /** The tools of one connection named `notes`. */

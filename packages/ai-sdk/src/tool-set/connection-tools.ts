@@ -1,36 +1,35 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
-import {
-  abortable,
-  inSlotKey,
-  listPages,
-  uniqueTools,
-  waitingCallOf,
-} from "@durable-mcp/core/internal";
+import { abortable, waitingCallOf } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
-import { notReplayed } from "../connection/call-envelope.ts";
-import { reportProgress } from "../connection/call-progress.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
-import { runOver } from "../events/connection-error.ts";
-import { boundedCall, ownResult, progressObserver } from "../tools/call-tool.ts";
-import { offeredTools } from "../tools/offered-tools.ts";
-import { modelSchema } from "./model-schema.ts";
-import { acceptWaiting, toldOutput } from "./model-output.ts";
-import { createToolApproval, whileAllowed } from "../tools/tool-approval.ts";
 import {
+  notReplayed,
+  reportProgress,
+  type LiveConnection,
+  runOver,
+  boundedCall,
+  ownResult,
+  progressObserver,
+  offeredTools,
+  createToolApproval,
+  whileAllowed,
   around,
   followToolCalls,
   markWaiting,
   pathAround,
   waitBelow,
-} from "../tools/tool-call-scope.ts";
-import { plainToolName, toolName } from "../tools/tool-name.ts";
-import type { JudgedTool } from "../connection/tool-options.ts";
+  plainToolName,
+  toolName,
+  type JudgedTool,
+} from "@durable-mcp/sessions/internal";
+import { listAllTools, ownClient } from "./list-all-tools.ts";
+import { modelSchema } from "./model-schema.ts";
+import { acceptWaiting, toldOutput } from "./model-output.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
   const { name, definition, abortSignal } = connection;
-  const clientNow = async () => (await connection.client()) as MCPClient;
+  const clientNow = async () => ownClient(await connection.client(), name);
   const list = async () => {
     const current = await clientNow();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
@@ -185,34 +184,6 @@ function createReplay(
     }
   };
 }
-
-/** All tools of the server: those in the connection's slot, if it has listed them, so that nobody parses them again. */
-async function listAllTools(
-  client: MCPClient,
-  { name, listedTools, emit }: LiveConnection,
-  signal: AbortSignal,
-): Promise<Definitions> {
-  const list = async (mark?: { readonly _meta: Record<string, unknown> }) =>
-    await listPages(
-      (cursor) => {
-        const params = { ...mark, ...(cursor !== undefined && { cursor }) };
-        return client.listTools({
-          ...((mark ?? cursor) !== undefined && { params }),
-          options: { signal },
-        });
-      },
-      () => emit({ type: "list-cut", connection: name, method: "tools/list" }),
-    );
-  const pages = await list(listedTools?.() && { _meta: { [inSlotKey]: true } });
-  const left = pages.filter(({ _meta }) => _meta?.[inSlotKey] === true);
-  const inSlot = left.length === pages.length ? listedTools?.()?.tools : undefined;
-  if (inSlot) return inSlot as Definitions;
-  // The session was lost while it listed.
-  const whole = left.length > 0 ? await list() : pages;
-  return uniqueTools(whole.flatMap(({ tools }) => tools));
-}
-
-type Definitions = Parameters<MCPClient["toolsFromDefinitions"]>[0]["tools"];
 
 interface CallUse {
   readonly abortSignal?: AbortSignal;

@@ -1,8 +1,7 @@
 import { waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { FlexibleSchema, Tool, ToolResultPart } from "ai";
-import { ownField } from "../base/own-field.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import { ownField, type LiveConnection } from "@durable-mcp/sessions/internal";
 
 /** A tool's result as the model gets it. */
 export type ModelOutput = ToolResultPart["output"];

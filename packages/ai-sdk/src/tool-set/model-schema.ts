@@ -1,7 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { FlexibleSchema, Tool } from "ai";
-import type { LiveConnection } from "../connection/live-connection.ts";
-import { withoutProvided } from "../tools/provided-arguments.ts";
+import { type LiveConnection, withoutProvided } from "@durable-mcp/sessions/internal";
 
 /**
  * The schema of a tool's input for the model, of a tool that `@ai-sdk/mcp` made.

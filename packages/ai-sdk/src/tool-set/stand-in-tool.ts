@@ -1,12 +1,19 @@
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
 import type { Tool, ToolSet } from "ai";
-import type { LiveConnection } from "../connection/live-connection.ts";
-import { authorizationRequired } from "../events/connection-error.ts";
+import {
+  type LiveConnection,
+  authorizationRequired,
+  describeStandIn,
+  signInWords,
+  standInName,
+  followToolCalls,
+  pathAround,
+  waitBelow,
+  markWaiting,
+} from "@durable-mcp/sessions/internal";
 import { plainModelOutput, waitingModelOutput } from "./model-output.ts";
 import type { Execute } from "./connection-tools.ts";
-import { describeStandIn, signInWords, standInName } from "../tools/stand-in-words.ts";
-import { followToolCalls, pathAround, waitBelow, markWaiting } from "../tools/tool-call-scope.ts";
 
 /**
  * The one tool of a connection whose user has to sign in before its server lists the others. With it the model can say

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { McpConnection } from "@durable-mcp/ai-sdk";
+import type { McpConnection } from "@durable-mcp/sessions";
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import { CommandFailure } from "../output/command-failure.ts";
 import type { DeclaredServer } from "./declared-server.ts";

@@ -1,4 +1,4 @@
-import type { McpConnection } from "@durable-mcp/ai-sdk";
+import type { McpConnection } from "@durable-mcp/sessions";
 import { isRecord } from "@durable-mcp/core/internal";
 
 /** A server that a file, a module or the command line declares. */

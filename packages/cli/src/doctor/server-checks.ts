@@ -1,4 +1,4 @@
-import { hasSession, inParallel } from "@durable-mcp/ai-sdk/internal";
+import { hasSession, inParallel } from "@durable-mcp/sessions/internal";
 import { type DeclaredServer, isDisabled } from "../configuration/declared-server.ts";
 import { count } from "../output/print-values.ts";
 import * as checks from "../probe/checks.ts";

@@ -1,4 +1,4 @@
-import { secretScrubber, secretsOfUrl } from "@durable-mcp/ai-sdk/internal";
+import { secretScrubber, secretsOfUrl } from "@durable-mcp/sessions/internal";
 import { abortable, createScrubber, scrubJson, timeLimited } from "@durable-mcp/core/internal";
 import { renderTable } from "../output/table.ts";
 import type { Ending, OpenSessions } from "./open-sessions.ts";

@@ -1,4 +1,4 @@
-import { pathHint } from "@durable-mcp/ai-sdk/internal";
+import { pathHint } from "@durable-mcp/sessions/internal";
 import { isRecord, startLimit } from "@durable-mcp/core/internal";
 import { type CheckResult, type Facts, failed, ok, type ProbeContext, warning } from "./checks.ts";
 import { clientInfo, type Handshake, textOf } from "./open-sessions.ts";

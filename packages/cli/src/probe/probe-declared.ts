@@ -1,4 +1,4 @@
-import { secretValues } from "@durable-mcp/ai-sdk/internal";
+import { secretValues } from "@durable-mcp/sessions/internal";
 import { createScrubber, scrubJson } from "@durable-mcp/core/internal";
 import {
   type DeclaredServer,

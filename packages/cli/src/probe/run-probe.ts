@@ -1,5 +1,5 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
-import { inParallel } from "@durable-mcp/ai-sdk/internal";
+import { inParallel } from "@durable-mcp/sessions/internal";
 import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import type { Command } from "commander";
 import { type DeclaredServer, isDisabled } from "../configuration/declared-server.ts";

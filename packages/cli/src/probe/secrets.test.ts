@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test, vi } from "vitest";
-import { answers, basic, leaksIn, secretOf, startEchoes } from "../../../ai-sdk/test/echoes.ts";
+import { answers, basic, leaksIn, secretOf, startEchoes } from "../../../sessions/test/echoes.ts";
 import { runCli } from "../../test/run-cli.ts";
 import { temporaryFile } from "../../test/store-of-an-application.ts";
 
@@ -62,7 +62,7 @@ test.each(["refuse", "fails", "throws"])(
   "a program's secrets are not printed: %s",
   async (tool) => {
     const program = fileURLToPath(
-      new URL("../../../ai-sdk/test/echoing-program.ts", import.meta.url),
+      new URL("../../../sessions/test/echoing-program.ts", import.meta.url),
     );
     vi.stubEnv("KEY", secretOf("env"));
     const args = [program, `--api-key=${secretOf("argument")}`];

@@ -1,4 +1,4 @@
-import { secretScrubber, secretsOfUrl } from "@durable-mcp/ai-sdk/internal";
+import { secretScrubber, secretsOfUrl } from "@durable-mcp/sessions/internal";
 import type { SessionLoss } from "@durable-mcp/core";
 import {
   connectionFailure,

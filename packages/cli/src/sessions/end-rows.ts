@@ -1,4 +1,4 @@
-import { endForOperator, removeRecord } from "@durable-mcp/ai-sdk/internal";
+import { endForOperator, removeRecord } from "@durable-mcp/sessions/internal";
 import type { Command } from "commander";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson } from "../output/print.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { openSessionFetch } from "@durable-mcp/ai-sdk";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { alice } from "../../../ai-sdk/test/step.ts";
 import { createRpcClient } from "../../../core/test/rpc-client.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";

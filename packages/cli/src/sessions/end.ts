@@ -1,4 +1,4 @@
-import { deleteUnusedCalls, inParallel, leastIdleMs } from "@durable-mcp/ai-sdk/internal";
+import { deleteUnusedCalls, inParallel, leastIdleMs } from "@durable-mcp/sessions/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
 import { wrongUsage } from "../output/command-failure.ts";

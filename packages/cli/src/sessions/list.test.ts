@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { encryptStore, encryptValues } from "@durable-mcp/core/sealing";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { startAskingServer } from "../../../ai-sdk/test/asking-server.ts";
+import { startAskingServer } from "../../../sessions/test/asking-server.ts";
 import { callForText } from "../../../ai-sdk/test/step.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";
 import { openFile, startApplication, startShop } from "../../test/store-of-an-application.ts";

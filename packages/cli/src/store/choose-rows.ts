@@ -1,4 +1,4 @@
-import { recordOwner } from "@durable-mcp/ai-sdk/internal";
+import { recordOwner } from "@durable-mcp/sessions/internal";
 import type { Command } from "commander";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import type { CallRow, Look, Row, SessionRow } from "./look.ts";

@@ -6,7 +6,7 @@ import {
   type ListedRecord,
   listRecords,
   parseRecordOwner,
-} from "@durable-mcp/ai-sdk/internal";
+} from "@durable-mcp/sessions/internal";
 import type { StoredRecord } from "@durable-mcp/core";
 import { waitingKey } from "@durable-mcp/core/internal";
 import {

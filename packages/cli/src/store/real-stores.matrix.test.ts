@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startAskingServer } from "../../../ai-sdk/test/asking-server.ts";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startAskingServer } from "../../../sessions/test/asking-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import {
   startStorePlace,
   type StorePlace,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { confirm } from "../../../ai-sdk/test/asking-server.ts";
+import { confirm } from "../../../sessions/test/asking-server.ts";
 import { parkCalls, startLockedShop } from "../../../ai-sdk/test/sign-in-application.ts";
 import { about, startLab, use } from "../../../ai-sdk/test/slow-lab.ts";
 import { alice } from "../../../ai-sdk/test/step.ts";

@@ -4,7 +4,7 @@ import type { SessionStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import { Command } from "commander";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { startAskingServer, yes } from "../../../ai-sdk/test/asking-server.ts";
+import { startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { countedStore } from "../../../ai-sdk/test/sign-in-application.ts";
 import { alice, bob, callForText } from "../../../ai-sdk/test/step.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";

@@ -1,9 +1,6 @@
-import {
-  createDurableSessions,
-  defineMcpClientConnection,
-  type DurableSessions,
-} from "@durable-mcp/ai-sdk";
-import { parseRecordOwner } from "@durable-mcp/ai-sdk/internal";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import type { DurableSessions } from "@durable-mcp/sessions";
+import { parseRecordOwner } from "@durable-mcp/sessions/internal";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";

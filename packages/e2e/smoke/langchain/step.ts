@@ -1,5 +1,8 @@
-import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
-import { loadSessionTools } from "@durable-mcp/langchain";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  loadSessionTools,
+} from "@durable-mcp/langchain";
 import { sessionToolsMiddleware } from "@durable-mcp/langchain/middleware";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 

@@ -9,9 +9,11 @@ export interface AttackClass {
 }
 
 const of =
-  (name: string) =>
-  (path: string, titles = /(?:)/): Attacks => [`${name}/src/${path}.test.ts`, titles];
-const [aiSdk, core, cli] = [of("ai-sdk"), of("core"), of("cli")];
+  (name: string, folder = "src") =>
+  (path: string, titles = /(?:)/): Attacks => [`${name}/${folder}/${path}.test.ts`, titles];
+const [core, sessions, cli] = [of("core"), of("sessions"), of("cli")];
+/** Those that attack sessions with the agents and clients of AI SDK are in `test`. */
+const [aiSdk, withAiSdk] = [of("ai-sdk"), of("ai-sdk", "test")];
 const [oauth, server, stores, testing] = [of("oauth"), of("server"), of("stores"), of("testing")];
 
 export const attackClasses: readonly AttackClass[] = [
@@ -20,20 +22,20 @@ export const attackClasses: readonly AttackClass[] = [
     attacks: [
       aiSdk("agent/sub-agents", /own call|taken back|is none/),
       aiSdk("agent/waiting-agent", /another principal/),
-      aiSdk("connection/server-memory", /each principal/),
-      aiSdk("run/named-sessions", /each principal/),
-      aiSdk("run/process-pool", /shares no process/),
-      aiSdk("sessions/ending-sessions", /another agent|nobody else/),
-      aiSdk("sessions/manage-sessions", /principal/),
-      aiSdk("sessions/one-session", /principal/),
-      aiSdk("sessions/operated-calls", /operator answers|nobody answers/),
-      aiSdk("sessions/sessions-admin", /principal/),
-      aiSdk("sessions/shared-sessions", /principal|of one agent/),
-      aiSdk("sessions/sign-in-steps", /nobody else's/),
-      aiSdk("sessions/waiting-steps", /another principal's|a browser has changed/),
-      aiSdk("tools/forged-placeholder"),
-      aiSdk("waiting/calls-that-last", /only for its principal/),
-      aiSdk("waiting/waiting-in-runs", /another principal/),
+      withAiSdk("connection/server-memory", /each principal/),
+      withAiSdk("run/named-sessions", /each principal/),
+      withAiSdk("run/process-pool", /shares no process/),
+      withAiSdk("sessions/ending-sessions", /another agent|nobody else/),
+      withAiSdk("sessions/manage-sessions", /principal/),
+      withAiSdk("sessions/one-session", /principal/),
+      withAiSdk("sessions/operated-calls", /operator answers|nobody answers/),
+      withAiSdk("sessions/sessions-admin", /principal/),
+      withAiSdk("sessions/shared-sessions", /principal|of one agent/),
+      withAiSdk("sessions/sign-in-steps", /nobody else's/),
+      withAiSdk("sessions/waiting-steps", /another principal's|a browser has changed/),
+      withAiSdk("tools/forged-placeholder"),
+      withAiSdk("waiting/calls-that-last", /only for its principal/),
+      withAiSdk("waiting/waiting-in-runs", /another principal/),
       core("session/principal.session-key"),
       core("waiting/owners"),
     ],
@@ -41,8 +43,8 @@ export const attackClasses: readonly AttackClass[] = [
   {
     name: "references of due, sealed and encrypted records",
     attacks: [
-      aiSdk("sessions/forged-references"),
-      aiSdk("sessions/sealed-state"),
+      withAiSdk("sessions/forged-references"),
+      withAiSdk("sessions/sealed-state"),
       core("sealing/encrypted-store"),
     ],
   },
@@ -107,13 +109,13 @@ export const attackClasses: readonly AttackClass[] = [
       core("base/scrub-text"),
       core("session/hostile-session-id", /repeats|shown/),
       core("wire/scrub-session-id"),
-      aiSdk("connection/connection-secrets"),
-      aiSdk("events/scrub-secrets"),
-      aiSdk("http/secrets"),
-      aiSdk("opentelemetry/metrics", /no metric/),
-      aiSdk("opentelemetry/span-secrets"),
-      aiSdk("sessions/waiting-secrets"),
-      aiSdk("stdio/secret-values"),
+      withAiSdk("connection/connection-secrets"),
+      withAiSdk("events/scrub-secrets"),
+      withAiSdk("http/secrets"),
+      withAiSdk("opentelemetry/metrics", /no metric/),
+      withAiSdk("opentelemetry/span-secrets"),
+      withAiSdk("sessions/waiting-secrets"),
+      sessions("stdio/secret-values"),
       cli("probe/definition", /secret/),
       cli("probe/print-probes", /no value/),
       cli("probe/secrets"),
@@ -141,7 +143,7 @@ export const attackClasses: readonly AttackClass[] = [
       core("session/hostile-session-id", /a session id/),
       core("wire/bounded-answers"),
       core("waiting/server-limits"),
-      aiSdk("http/hostile-servers"),
+      withAiSdk("http/hostile-servers"),
       cli("output/table", /any length/),
     ],
     exceptions: [

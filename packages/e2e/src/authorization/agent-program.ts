@@ -12,7 +12,7 @@ import { openTelemetry } from "@durable-mcp/ai-sdk/opentelemetry";
 import { McpSessionError } from "@durable-mcp/core";
 import { createOAuth } from "@durable-mcp/oauth";
 import { scriptedModel, toolResults } from "@durable-mcp/testing/ai-sdk";
-import { startTracing } from "../../../ai-sdk/test/start-tracing.ts";
+import { startTracing } from "../../../sessions/test/start-tracing.ts";
 import { signInByHand } from "../../../oauth/test/scripted-user.ts";
 import { openStoreAt } from "../durable/store-place.ts";
 import { bindsTokens } from "./bound-tokens.ts";

@@ -2,11 +2,11 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { expect, test } from "vitest";
 
-/** All modules that an entry of `@durable-mcp/ai-sdk` loads, ours and others. */
-async function modulesOf(entry: string): Promise<string[]> {
+/** All modules that an entry loads, ours and others. @param external what is none of its modules */
+async function modulesOf(entry: string, external: RegExp[] = []): Promise<string[]> {
   const { output } = await build({
     input: fileURLToPath(import.meta.resolve(entry)),
-    external: [/^node:/],
+    external: [/^node:/, ...external],
     platform: "node",
     resolve: { conditionNames: ["@durable-mcp/source", "import"] },
     write: false,
@@ -22,7 +22,7 @@ const isOpenTelemetry = (module: string) => module.includes("@opentelemetry");
 test("the main entry needs no @opentelemetry/api, an optional peer", async () => {
   const modules = await modulesOf("@durable-mcp/ai-sdk");
   expect(modules.filter(isOpenTelemetry)).toEqual([]);
-  expect(modules.filter((module) => module.includes("/ai-sdk/src/")).length).toBeGreaterThan(50);
+  expect(modules.filter((module) => module.includes("/sessions/src/")).length).toBeGreaterThan(50);
 });
 
 test("nor does the entry for stdio", async () => {
@@ -32,4 +32,16 @@ test("nor does the entry for stdio", async () => {
 test("only the entry for OpenTelemetry does", async () => {
   const modules = await modulesOf("@durable-mcp/ai-sdk/opentelemetry");
   expect(modules.filter(isOpenTelemetry)).not.toEqual([]);
+});
+
+test.each([
+  "sessions/src/index",
+  "sessions/src/stdio",
+  "langchain/src/index",
+  "langchain/src/stdio",
+])("%s loads nothing of AI SDK", async (entry) => {
+  const modules = await modulesOf(`../../../${entry}.ts`, [/^(@langchain\/|langchain)/]);
+  expect(modules.filter((module) => module.includes("/sessions/src/")).length).toBeGreaterThan(20);
+  const isAiSdk = /node_modules\/(ai|@ai-sdk\/[^/]+)\/|\/packages\/ai-sdk\/|^(ai|@ai-sdk\/.*)$/;
+  expect(modules.filter((module) => isAiSdk.test(module))).toEqual([]);
 });

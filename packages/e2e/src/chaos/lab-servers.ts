@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import { createFaultyProxy, createFaultyServer, type Guard } from "@durable-mcp/testing";
-import type { Interceptor } from "../../../ai-sdk/test/notebook-server.ts";
+import type { Interceptor } from "../../../sessions/test/notebook-server.ts";
 import { createSignIns } from "../../../ai-sdk/test/sign-ins.ts";
-import { type SlowKind, slowKinds } from "../../../ai-sdk/test/slow-server.ts";
-import type { Work } from "../../../ai-sdk/test/slow-work.ts";
+import { type SlowKind, slowKinds } from "../../../sessions/test/slow-server.ts";
+import type { Work } from "../../../sessions/test/slow-work.ts";
 import { startSlowProgram } from "../servers/slow.ts";
 import { faultHeader } from "./points.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { scriptedModel, type Turn } from "@durable-mcp/testing/ai-sdk";
 
 // Within the package, for the route imports what is installed here.

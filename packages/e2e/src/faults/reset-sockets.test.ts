@@ -5,8 +5,8 @@ import {
   defineMcpClientConnection,
 } from "@durable-mcp/ai-sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startAskingServer } from "../../../ai-sdk/test/asking-server.ts";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startAskingServer } from "../../../sessions/test/asking-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { clientNames, loadClient } from "../clients/index.ts";
 import { startTcpProxy } from "./tcp-proxy.ts";
 

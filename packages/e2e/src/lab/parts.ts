@@ -148,7 +148,8 @@ export const labParts: readonly LabPart[] = [
   },
   {
     name: "mutations",
-    about: "Makes one-line faults in core and ai-sdk, and counts those that their tests catch.",
+    about:
+      "Makes one-line faults in core, sessions and ai-sdk, and counts those that their tests catch.",
     lasts: "90 min",
     program: "e2e/src/mutations/run.ts",
   },

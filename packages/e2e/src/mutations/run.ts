@@ -1,12 +1,12 @@
 /**
- * `npm run lab -- mutations [--count 60] [--seed 30] [--json]`: makes one-line faults at random places of core and
- * ai-sdk, one at a time, and counts those that the tests of these packages catch. It works in a clone of the last
+ * `npm run lab -- mutations [--count 60] [--seed 30] [--json]`: makes one-line faults at random places of core,
+ * sessions and ai-sdk, one at a time, and counts those that the tests of these packages catch. It works in a clone of the last
  * commit, and exits with 1 when the tests fail without a fault.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
@@ -34,7 +34,8 @@ interface Place extends Mutation {
   readonly path: string;
 }
 
-const sources = execFileSync("git", ["ls-files", "packages/core/src", "packages/ai-sdk/src"], {
+const mutated = ["core", "sessions", "ai-sdk"].map((name) => `packages/${name}/src`);
+const sources = execFileSync("git", ["ls-files", ...mutated], {
   cwd: clone,
   encoding: "utf8",
 })
@@ -45,7 +46,7 @@ const places: Place[] = sources.flatMap((path) =>
 );
 
 if (!pass()) {
-  console.error("The tests of core and ai-sdk fail without a fault.");
+  console.error("The tests of core, sessions and ai-sdk fail without a fault.");
   process.exit(1);
 }
 const rows: { place: string; before: string; after: string; isCaught: boolean }[] = [];
@@ -58,8 +59,9 @@ for (let made = 0; made < Number(values.count); made += 1) {
   const source = readFileSync(file, "utf8");
   const faulty = source.slice(0, start) + text + source.slice(end);
   writeFileSync(file, faulty);
-  // The tests beside the fault are asked first: most faults end there.
-  const isCaught = !pass(dirname(path)) || !pass();
+  // The tests of its room are asked first: most faults end there.
+  const room = basename(dirname(path));
+  const isCaught = !pass([`${dirname(path)}/`, `packages/ai-sdk/test/${room}/`]) || !pass();
   writeFileSync(file, source);
   const line = source.slice(0, start).split("\n").length;
   const lineOf = (of: string) => of.split("\n")[line - 1]!.trim();
@@ -73,12 +75,12 @@ else
     `seed ${values.seed}: ${caught} of ${rows.length} faults caught, of ${places.length + rows.length} possible`,
   );
 
-/** @param folder runs only its tests. @default all */
-function pass(folder?: string): boolean {
+/** @param folders runs only the tests in these. @default all */
+function pass(folders?: readonly string[]): boolean {
   const only =
-    folder === undefined
-      ? ["packages/core/", "packages/ai-sdk/"]
-      : [`${folder}/`, "--passWithNoTests"];
+    folders === undefined
+      ? ["core", "sessions", "ai-sdk"].map((name) => `packages/${name}/`)
+      : [...folders, "--passWithNoTests"];
   const { status } = spawnSync(
     "pnpm",
     ["exec", "vitest", "run", ...only, "--bail", "1", "--reporter", "dot"],

@@ -19,8 +19,8 @@ const programs = [
   "examples/src/servers/notes-server.ts",
 ];
 
-/** Looked for by `@durable-mcp/ai-sdk` beside the file that starts it. */
-const supervisor = "ai-sdk/src/stdio/supervisor.ts";
+/** Looked for by `@durable-mcp/sessions` beside the file that starts it. */
+const supervisor = "sessions/src/stdio/supervisor.ts";
 
 /**
  * Bundles the programs once for a run of the tests, in a folder that is gone afterwards: hundreds of

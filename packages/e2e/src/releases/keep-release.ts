@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
 const packages = fileURLToPath(new URL("../../../", import.meta.url));
-const kept = ["core", "ai-sdk", "stores"];
+const kept = ["core", "sessions", "ai-sdk", "stores"];
 const entry = `
 export {
   agentTool,

@@ -9,9 +9,9 @@ import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { scriptedModel, toolResults, type Turn } from "@durable-mcp/testing/ai-sdk";
 import { generateText, type ModelMessage, ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startAskingServer, yes } from "../../../ai-sdk/test/asking-server.ts";
+import { startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { createSignIns } from "../../../ai-sdk/test/sign-ins.ts";
-import { type SlowKind, slowKinds, startSlowServer } from "../../../ai-sdk/test/slow-server.ts";
+import { type SlowKind, slowKinds, startSlowServer } from "../../../sessions/test/slow-server.ts";
 
 /** What `keep-release.ts` keeps of a release. */
 type Release = Pick<

@@ -10,8 +10,8 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { registerTask } from "../../../ai-sdk/test/slow-sessions.ts";
-import { createWork, type Work } from "../../../ai-sdk/test/slow-work.ts";
+import { registerTask } from "../../../sessions/test/slow-sessions.ts";
+import { createWork, type Work } from "../../../sessions/test/slow-work.ts";
 import { listen } from "../../../server/test/listen.ts";
 import { createTaskJournal, createTasksServer } from "../../../server/test/tasks-server.ts";
 import { openTestStore } from "../durable/store-place.ts";

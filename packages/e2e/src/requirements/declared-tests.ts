@@ -13,7 +13,7 @@ const packages = new URL("../../../", import.meta.url);
 
 /** The tests of all packages, read from their sources: a comment is none, and neither is one that is skipped. */
 export function readDeclaredTests(): DeclaredTest[] {
-  const files = globSync("*/src/**/*.test.ts", { cwd: packages }).toSorted();
+  const files = globSync("*/{src,test}/**/*.test.ts", { cwd: packages }).toSorted();
   return files.flatMap((file) =>
     declaredTitles(readFileSync(new URL(file, packages), "utf8")).map((title) => ({ file, title })),
   );

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { serveModernTasks } from "../../../ai-sdk/test/slow-modern-tasks.ts";
-import type { SlowKind } from "../../../ai-sdk/test/slow-server.ts";
-import { serveSlowSessions } from "../../../ai-sdk/test/slow-sessions.ts";
-import { createWork, type SlowParts, type Work } from "../../../ai-sdk/test/slow-work.ts";
+import { serveModernTasks } from "../../../sessions/test/slow-modern-tasks.ts";
+import type { SlowKind } from "../../../sessions/test/slow-server.ts";
+import { serveSlowSessions } from "../../../sessions/test/slow-sessions.ts";
+import { createWork, type SlowParts, type Work } from "../../../sessions/test/slow-work.ts";
 
 /** A server whose calls end when its program says so, in the process of that. It keeps them as tasks or on streams. */
 export interface SlowProgram {

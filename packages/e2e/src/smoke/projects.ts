@@ -38,6 +38,7 @@ const asksAgain = /asks you.*Order bread\?/;
 
 const own: readonly Project[] = [
   { name: "core", own: ["core"], others: ["@ai-sdk/mcp"], onDeno: true },
+  { name: "sessions", own: ["sessions", "stores"], others: ["@ai-sdk/mcp", "@opentelemetry/api"] },
   { name: "ai-sdk", own: ["ai-sdk", "stores"], others: aiSdk },
   {
     name: "ai-sdk-6",
@@ -63,9 +64,8 @@ const own: readonly Project[] = [
   },
   {
     name: "langchain",
-    own: ["langchain", "ai-sdk", "stores"],
+    own: ["langchain", "stores"],
     others: [
-      ...aiSdk,
       "langchain",
       "@langchain/core",
       "@langchain/langgraph",

@@ -2,7 +2,7 @@ import { createConnectionProvider } from "@durable-mcp/ai-sdk";
 import { openTelemetry } from "@durable-mcp/ai-sdk/opentelemetry";
 import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { collectSpans } from "../../../ai-sdk/test/collect-spans.ts";
+import { collectSpans } from "../../../sessions/test/collect-spans.ts";
 import { callForText, callTool, stdioFixture } from "./stdio-fixture.ts";
 
 const { spans, find, outline, reset } = collectSpans();

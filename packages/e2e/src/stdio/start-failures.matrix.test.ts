@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { type ConnectionRun } from "@durable-mcp/ai-sdk";
+import type { ConnectionRun } from "@durable-mcp/ai-sdk";
 import { describe, expect, test } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
 import {

@@ -1,6 +1,6 @@
 import { waitingCallOf } from "@durable-mcp/core/waiting";
-import type { SlowKind } from "../../../ai-sdk/test/slow-server.ts";
-import { pollMs } from "../../../ai-sdk/test/slow-work.ts";
+import type { SlowKind } from "../../../sessions/test/slow-server.ts";
+import { pollMs } from "../../../sessions/test/slow-work.ts";
 import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-place.ts";
 import { startModule } from "../processes/start-module.ts";
 import { startSlowProgram } from "../servers/slow.ts";

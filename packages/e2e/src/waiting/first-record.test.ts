@@ -2,7 +2,7 @@
 
 import { createClock, type StopPlan } from "@durable-mcp/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { type SlowKind, slowKinds } from "../../../ai-sdk/test/slow-server.ts";
+import { type SlowKind, slowKinds } from "../../../sessions/test/slow-server.ts";
 import { openStoreAt, startStorePlace } from "../durable/store-place.ts";
 import { startModule } from "../processes/start-module.ts";
 import { startSlowProgram } from "../servers/slow.ts";

@@ -9,7 +9,7 @@ import {
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, test, vi } from "vitest";
-import { type SlowKind, slowKinds, startSlowServer } from "../../../ai-sdk/test/slow-server.ts";
+import { type SlowKind, slowKinds, startSlowServer } from "../../../sessions/test/slow-server.ts";
 import { type ClientName, loadClient } from "../clients/index.ts";
 import { clientInfo } from "../clients/official-client.ts";
 import { openProcess, untilDue } from "./lasting-process.ts";

@@ -15,7 +15,7 @@ import { createMemoryStore, createSessionFetch, createSessionSlot } from "@durab
 import { checkWaitingCalls, waitingCallOf } from "@durable-mcp/core/waiting";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startSlowServer } from "../../../ai-sdk/test/slow-server.ts";
+import { startSlowServer } from "../../../sessions/test/slow-server.ts";
 import { sendJson, startHttpServer } from "../../../core/test/http-server.ts";
 import { type ClientName, loadClient } from "../clients/index.ts";
 import { programArguments } from "../processes/programs.ts";

@@ -2,7 +2,7 @@ import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/a
 import type { SessionStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import type { WaitingCall, WaitingLimits } from "@durable-mcp/core/waiting";
-import type { SlowKind } from "../../../ai-sdk/test/slow-server.ts";
+import type { SlowKind } from "../../../sessions/test/slow-server.ts";
 import { principal } from "./waiting-shop.ts";
 
 const key = new Uint8Array(32).fill(33);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { buildApp } from "./run-app.ts";
 import {
   killHard,

@@ -1,10 +1,10 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
-import { callsOf } from "../../../ai-sdk/test/calls-of.ts";
-import { startAskingServer, yes } from "../../../ai-sdk/test/asking-server.ts";
+import { callsOf } from "../../../sessions/test/calls-of.ts";
+import { startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import { startLockedNotebook } from "../../../ai-sdk/test/sign-in-application.ts";
-import { on, startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { on, startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { setConnections } from "./app/connections.ts";
 import { steps, useTestApp } from "./test-app.ts";
 import { toolOutputs } from "./tool-outputs.ts";

@@ -1,5 +1,5 @@
 import { type SealingKeys, sealState, unsealState } from "@durable-mcp/core/sealing";
-import { type ConnectionProvider, type Principal } from "@durable-mcp/ai-sdk";
+import type { ConnectionProvider, Principal } from "@durable-mcp/ai-sdk";
 import type { ToolSet } from "ai";
 
 /** The connections of one agent session, in the steps of any engine. */

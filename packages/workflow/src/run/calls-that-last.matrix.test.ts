@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { slowKinds } from "../../../ai-sdk/test/slow-server.ts";
+import { slowKinds } from "../../../sessions/test/slow-server.ts";
 import { alice, startSlowShop, textOf, useTestApp } from "../../test/test-app.ts";
 import { useShop } from "../../test/waiting-runs.ts";
 

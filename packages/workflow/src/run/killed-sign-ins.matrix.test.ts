@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { expect, test } from "vitest";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { createSignIns } from "../../../ai-sdk/test/sign-ins.ts";
 import { temporaryFolder } from "../../test/json-program.ts";
 import { callsOf, type Death, runThroughDeaths } from "../../test/killed-run.ts";

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
 import { sendJson } from "../../../core/test/http-server.ts";
-import { on } from "../../../ai-sdk/test/notebook-server.ts";
+import { on } from "../../../sessions/test/notebook-server.ts";
 import { replaceSealingKey } from "../../test/app/connections.ts";
 import {
   add,

@@ -1,7 +1,7 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { callsOf } from "../../../ai-sdk/test/calls-of.ts";
+import { callsOf } from "../../../sessions/test/calls-of.ts";
 import {
   type AuthorizationServer,
   startAuthorizationServer,

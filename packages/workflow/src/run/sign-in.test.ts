@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resumeHook } from "workflow/api";
-import { callsOf } from "../../../ai-sdk/test/calls-of.ts";
+import { callsOf } from "../../../sessions/test/calls-of.ts";
 import {
   addNote,
   startLockedNotebook,

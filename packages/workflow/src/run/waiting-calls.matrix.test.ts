@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { yes } from "../../../ai-sdk/test/asking-server.ts";
+import { yes } from "../../../sessions/test/asking-server.ts";
 import { eventLogText } from "../../test/event-log.ts";
 import { alice, bob, startShop, textOf, useTestApp } from "../../test/test-app.ts";
 import { order, useShop } from "../../test/waiting-runs.ts";

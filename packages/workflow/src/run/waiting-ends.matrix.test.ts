@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resumeHook } from "workflow/api";
-import { yes } from "../../../ai-sdk/test/asking-server.ts";
-import { callsOf } from "../../../ai-sdk/test/calls-of.ts";
+import { yes } from "../../../sessions/test/asking-server.ts";
+import { callsOf } from "../../../sessions/test/calls-of.ts";
 import { sealed } from "../../test/app/connections.ts";
 import { alice, startShop, textOf, useTestApp } from "../../test/test-app.ts";
 import { order, useShop } from "../../test/waiting-runs.ts";

@@ -1,5 +1,6 @@
-import { type ConnectionRun, McpSessionError } from "@durable-mcp/ai-sdk";
-import { refuseUnapproved, runInternalsOf, unapproved } from "@durable-mcp/ai-sdk/internal";
+import type { ConnectionRun } from "@durable-mcp/ai-sdk";
+import { McpSessionError } from "@durable-mcp/sessions";
+import { refuseUnapproved, runInternalsOf, unapproved } from "@durable-mcp/sessions/internal";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";

@@ -1,5 +1,9 @@
 import { type SealingKeys, type UnsealStateReason } from "@durable-mcp/core/sealing";
-import { type ApplicationEvent, type ConnectionEvent, McpSessionError } from "@durable-mcp/ai-sdk";
+import {
+  type ApplicationEvent,
+  type ConnectionEvent,
+  McpSessionError,
+} from "@durable-mcp/sessions";
 import {
   anything,
   checkConnections,
@@ -16,7 +20,7 @@ import {
   text,
   createTeller,
   wholeNumber,
-} from "@durable-mcp/ai-sdk/internal";
+} from "@durable-mcp/sessions/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
 import { getStepMetadata } from "workflow";

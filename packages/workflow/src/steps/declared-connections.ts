@@ -3,15 +3,15 @@ import {
   findDeclared,
   notDeclared,
   waitingLimits,
-} from "@durable-mcp/ai-sdk/internal";
+} from "@durable-mcp/sessions/internal";
 import { invalid } from "@durable-mcp/core/internal";
-import {
-  defineMcpClientConnection,
-  type McpClientConnection,
-  type McpConnection,
-  type Principal,
-  type StatefulSessionOptions,
-} from "@durable-mcp/ai-sdk";
+import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import type {
+  McpClientConnection,
+  McpConnection,
+  Principal,
+  StatefulSessionOptions,
+} from "@durable-mcp/sessions";
 
 /** The declared servers by name, or a function of the principal that returns them. */
 export type DeclaredConnections =

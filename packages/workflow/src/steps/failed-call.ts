@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/ai-sdk";
+import { McpSessionError } from "@durable-mcp/sessions";
 import type { CallResult } from "../step-protocol.ts";
 
 type FailedCall = Extract<CallResult, { ok: false }>;

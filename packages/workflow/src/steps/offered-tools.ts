@@ -1,5 +1,5 @@
-import type { StatefulSessionOptions } from "@durable-mcp/ai-sdk";
-import { mayRunTwice, standInName } from "@durable-mcp/ai-sdk/internal";
+import type { StatefulSessionOptions } from "@durable-mcp/sessions";
+import { mayRunTwice, standInName } from "@durable-mcp/sessions/internal";
 import type { FlexibleSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
 

@@ -1,4 +1,4 @@
-import { withoutCollisions } from "@durable-mcp/ai-sdk/internal";
+import { withoutCollisions } from "@durable-mcp/sessions/internal";
 import type { OpenedConnection, SessionsRequest, SessionsResult } from "../step-protocol.ts";
 import { openInStep } from "./open-step.ts";
 import { plainError } from "./plain-error.ts";

@@ -1,4 +1,5 @@
-import { mayWait, runInternalsOf, standInFor } from "@durable-mcp/ai-sdk/internal";
+import { mayWait, runInternalsOf } from "@durable-mcp/sessions/internal";
+import { standInFor } from "@durable-mcp/ai-sdk/internal";
 import type { OpenedConnection, SessionsRequest } from "../step-protocol.ts";
 import { resendOf } from "./declared-connections.ts";
 import { offeredTools } from "./offered-tools.ts";

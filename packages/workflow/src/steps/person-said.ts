@@ -1,7 +1,7 @@
 import { isRecord } from "@durable-mcp/core/internal";
 import { type SealingKeys, sealState, unsealState } from "@durable-mcp/core/sealing";
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import { McpSessionError, type Principal } from "@durable-mcp/ai-sdk";
+import { McpSessionError, type Principal } from "@durable-mcp/sessions";
 import type { HookPayload, WaitingStep } from "../step-protocol.ts";
 import { anySession } from "./step-sessions.ts";
 

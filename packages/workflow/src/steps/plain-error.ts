@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/ai-sdk";
+import { McpSessionError } from "@durable-mcp/sessions";
 import { FatalError } from "workflow";
 
 /** Has what `work` throws in a form for the event log. */

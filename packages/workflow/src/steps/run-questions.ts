@@ -1,5 +1,10 @@
-import type { Principal } from "@durable-mcp/ai-sdk";
-import { anything, checkOptions, optionalOptions, wholeNumber } from "@durable-mcp/ai-sdk/internal";
+import type { Principal } from "@durable-mcp/sessions";
+import {
+  anything,
+  checkOptions,
+  optionalOptions,
+  wholeNumber,
+} from "@durable-mcp/sessions/internal";
 import { principalParts } from "@durable-mcp/core";
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
 import {

@@ -1,4 +1,4 @@
-import { endpointOf, hasSlot } from "@durable-mcp/ai-sdk/internal";
+import { endpointOf, hasSlot } from "@durable-mcp/sessions/internal";
 import {
   sealState,
   type SealingKeys,
@@ -7,10 +7,10 @@ import {
 } from "@durable-mcp/core/sealing";
 import {
   type ConnectionEvent,
-  createConnectionProvider,
   type McpClientConnection,
   McpSessionError,
-} from "@durable-mcp/ai-sdk";
+} from "@durable-mcp/sessions";
+import { createConnectionProvider } from "@durable-mcp/ai-sdk";
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { isLost } from "@durable-mcp/core/internal";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";

@@ -9,7 +9,7 @@ import {
   optionsOf,
   printed,
   startEchoes,
-} from "../../../ai-sdk/test/echoes.ts";
+} from "../../../sessions/test/echoes.ts";
 import { callInStep } from "./call-step.ts";
 import { createConnectionSteps } from "./create-connection-steps.ts";
 import { plainError } from "./plain-error.ts";

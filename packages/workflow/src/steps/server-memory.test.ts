@@ -2,9 +2,9 @@
 import { defineMcpClientConnection, type McpClientConnectionOptions } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { startAskingServer } from "../../../ai-sdk/test/asking-server.ts";
-import { startModernServer } from "../../../ai-sdk/test/modern-server.ts";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startAskingServer } from "../../../sessions/test/asking-server.ts";
+import { startModernServer } from "../../../sessions/test/modern-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { callInStep } from "./call-step.ts";
 import { openInStep } from "./open-step.ts";
 import { createSealedSessions } from "./sealed-sessions.ts";

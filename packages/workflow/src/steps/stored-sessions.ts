@@ -1,9 +1,9 @@
 import {
   type ConnectionEvent,
-  createDurableSessions,
   type McpClientConnection,
   McpSessionError,
-} from "@durable-mcp/ai-sdk";
+} from "@durable-mcp/sessions";
+import { createDurableSessions } from "@durable-mcp/ai-sdk";
 import type { SessionStore, StoredValue } from "@durable-mcp/core";
 import { parseWaitingKey } from "@durable-mcp/core/internal";
 import { forCalls } from "./declared-connections.ts";

@@ -1,6 +1,6 @@
 import { type ConnectionEvent, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { openDurableConnections } from "../run/open-durable-connections.ts";
 import { createConnectionSteps, type SlotRefusedEvent } from "./create-connection-steps.ts";
 

@@ -1,6 +1,6 @@
 import { type ConnectionEvent, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
-import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { callInStep } from "./call-step.ts";
 import { createSealedSessions } from "./sealed-sessions.ts";
 

@@ -1,7 +1,7 @@
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { confirm, startAskingServer, yes } from "../../../ai-sdk/test/asking-server.ts";
+import { confirm, startAskingServer, yes } from "../../../sessions/test/asking-server.ts";
 import type { CallResult, WaitingStep } from "../step-protocol.ts";
 import { callInStep } from "./call-step.ts";
 import { createSaidThroughHook, type PersonSaid } from "./person-said.ts";

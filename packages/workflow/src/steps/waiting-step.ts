@@ -1,5 +1,6 @@
-import { type ConnectionRun, type McpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
-import { mayWait, waitingLimits } from "@durable-mcp/ai-sdk/internal";
+import type { ConnectionRun } from "@durable-mcp/ai-sdk";
+import { type McpClientConnection, McpSessionError } from "@durable-mcp/sessions";
+import { mayWait, waitingLimits } from "@durable-mcp/sessions/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { notPausing } from "@durable-mcp/core/waiting/internal";
 import type { CallRequest, CallResult, WaitingRequest, WaitingStep } from "../step-protocol.ts";

@@ -109,7 +109,10 @@ async function useTools(run: any) {
 }
 
 async function useSessions(sessions: any) {
-  await sessions.run("chat 2", { principal }, async (run: any) => await run.tools());
+  await sessions.run("chat 2", { principal }, async (run: any) =>
+    // Only AI SDK's runs have tools.
+    run.tools ? await run.tools() : await run.instructions(),
+  );
 }
 
 async function useAgent(agent: any, { take }: Given) {
@@ -128,8 +131,10 @@ async function useConnection(connection: any) {
     onEvent: { every() {} },
   });
   await sessions.run("chat 2", { principal }, async (run) => {
-    // Of a server that nobody has signed in to, the one that says so.
-    check(Object.keys(await run.tools()).length > 0, "no tools");
+    // Of a server that nobody has signed in to, the one that says so. Clients of other packages make none of AI SDK.
+    const tools = Object.keys(await run.tools());
+    const listed = async () => (await (await run.client("connection")).listTools()).tools;
+    check(tools.length > 0 || (await listed()).length > 0, "no tools");
   });
 }
 

@@ -1,0 +1,1 @@
+export { createEventLog, type EventLogOptions } from "@durable-mcp/sessions/event-log";

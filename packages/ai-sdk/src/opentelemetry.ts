@@ -1,0 +1,1 @@
+export { openTelemetry, type OpenTelemetryOptions } from "@durable-mcp/sessions/opentelemetry";

@@ -1,0 +1,180 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { isLost, isRecord } from "@durable-mcp/core/internal";
+import type { McpClient } from "../base/mcp-client.ts";
+import {
+  answerElicitations,
+  answerRefusals,
+  clientDescription,
+} from "../connection/client-capabilities.ts";
+import type { ConnectionContext } from "../declare/connection-context.ts";
+import { clientOpener, isStateful } from "../declare/define-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { withSessionErrors } from "../events/client-errors.ts";
+import { restoreSessionError } from "../events/connection-error.ts";
+import { withTraceContext } from "../events/connection-telemetry.ts";
+import type { HttpParts, TakeFetch } from "./http-parts.ts";
+import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+interface ClientUse {
+  readonly context: ConnectionContext;
+  /** `undefined` leaves everything to the client. */
+  readonly fetch: Fetch | undefined;
+  /** Headers that the client sets itself, if no fetch of ours does. */
+  readonly headers?: Record<string, string> | undefined;
+  /** @default the time for a handshake, and for `session.onStart` */
+  readonly inTime?: LiveConnection["inConnectTime"];
+}
+
+/** Opens a client on a connection's server. @param type `"sse"` is the old HTTP+SSE transport */
+export async function openClient(
+  { definition, inConnectTime, callLimits, connectionFetch, url }: HttpParts,
+  type: "http" | "sse",
+  { context, fetch, headers, inTime = inConnectTime }: ClientUse,
+): Promise<McpClient> {
+  const authProvider = await connectionFetch.authProvider();
+  const { options } = definition;
+  const config = {
+    transport: { type, url: new URL(url).href, headers, authProvider, fetch },
+    ...clientDescription(options),
+    ...answerElicitations(options, context, callLimits),
+  };
+  return await inTime(context.abortSignal, (signal) =>
+    definition[clientOpener].createClient({ ...config, signal }),
+  );
+}
+
+/** Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself. Nobody opens envelopes then. */
+export function isLeftToClient({ definition, slot }: HttpParts, isPausing: boolean): boolean {
+  const { authProvider, fetch } = definition.options;
+  const isOurs = slot !== undefined || isPausing;
+  return !isOurs && authProvider !== undefined && fetch === undefined;
+}
+
+/**
+ * Opens the connection's own client: over the old HTTP+SSE transport, if the server only knows that.
+ *
+ * @throws {McpSessionError} the reason why there is no client
+ */
+export async function connectClient(
+  parts: HttpParts,
+  takeFetch: TakeFetch,
+  isPausing: boolean,
+): Promise<McpClient> {
+  const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
+  const { connection } = context;
+  const { headers, authProvider } = definition.options;
+  const isLeft = isLeftToClient(parts, isPausing);
+  const ownFetch = () => {
+    const hasLogin = authProvider !== undefined;
+    return withTraceContext(withRefusals(takeFetch(), { hasLogin }), telemetry);
+  };
+  const fetch = isLeft ? undefined : ownFetch();
+  const sseFetch = () =>
+    readingEnvelopes(
+      openingEnvelopes(withTraceContext(connectionFetch.fetchForOrigin, telemetry)),
+      {
+        scrub: parts.secrets.scrub,
+        reads: (isFollowed) => !isFollowed,
+        answersInPlace: false,
+      },
+    );
+
+  const isOldServer = (error: unknown) => {
+    if (isLeft) return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
+    const { snapshot } = slot ?? {};
+    const known =
+      isStateful(definition) && snapshot !== undefined && snapshot.kind !== "sessionless";
+    // A session of this step says that the server speaks Streamable HTTP. One lost before may be outdated.
+    const isUnknown = !known && (!isLost(snapshot) || parts.isAfterLoss);
+    const isOwnError = McpSessionError.isInstance(restoreSessionError(error, connection, slot));
+    return isUnknown && !isOwnError && isOldServerStatus(connectionFetch.initializeStatus);
+  };
+
+  try {
+    // The session fetch has a limit for the handshake, which would count the time for a token as the server's.
+    if (slot?.snapshot === undefined || isLost(slot.snapshot)) await connectionFetch.ready();
+    const use = {
+      ...{ context, inTime: parts.inHandshakeTime },
+      headers: isLeft && headers ? await connectionFetch.headers() : undefined,
+    };
+    const client = await openClient(parts, "http", { ...use, fetch }).catch(
+      async (error: unknown) => {
+        if (context.abortSignal.aborted || !isOldServer(error)) throw error;
+        // When the second attempt fails too, the first one's error says more.
+        const other = { ...use, fetch: isLeft ? undefined : sseFetch() };
+        const old = await openClient(parts, "sse", other).catch(() => {
+          throw error;
+        });
+        emit({ type: "sse-fallback", connection });
+        return old;
+      },
+    );
+    return withSessionErrors(
+      client,
+      parts.restoreError,
+      parts.secrets,
+      answerRefusals(definition.options, context, parts.callLimits),
+    );
+  } catch (error) {
+    throw parts.unavailable(error);
+  }
+}
+
+/** Whether it is one of the statuses with which an old server answers the POST of `initialize`. */
+function isOldServerStatus(status: unknown): boolean {
+  return status === 400 || status === 404 || status === 405;
+}
+
+/** With these statuses something refuses that stands before the server's methods. */
+const ofGate: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/**
+ * The fetch of one client, which throws when a request is refused. `@ai-sdk/mcp` takes a JSON-RPC error in
+ * the body of a refusal for the server's own answer, and forgets the status. Errors of 5xx that name the
+ * request are the server's own.
+ *
+ * @param options.hasLogin whether the client logs in after the first 401 to a request
+ */
+function withRefusals(fetch: Fetch, { hasLogin }: { hasLogin: boolean }): Fetch {
+  const refusedOnce = new Set<unknown>();
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const { status } = response;
+    if (!ofGate.has(status) && status < 500) return response;
+    const request = parse(init?.body);
+    if (request?.["id"] === undefined || request["method"] === "server/discover") return response;
+    if (status === 401 && hasLogin && !refusedOnce.has(request["id"])) {
+      refusedOnce.add(request["id"]);
+      return response;
+    }
+    const body = await response.text();
+    const answer = parse(body);
+    const isAnswer = isRecord(answer?.["error"]) && (ofGate.has(status) || answer["id"] == null);
+    if (isAnswer) throw new RefusedRequest(status, body);
+    return new Response(body === "" ? null : body, response);
+  };
+}
+
+/** Has the fields of a client's error. */
+class RefusedRequest extends Error {
+  readonly statusCode: number;
+  readonly responseBody: string;
+
+  constructor(statusCode: number, responseBody: string) {
+    super(`HTTP ${statusCode}`);
+    this.statusCode = statusCode;
+    this.responseBody = responseBody;
+  }
+}
+
+function parse(text: unknown): Record<string, unknown> | undefined {
+  if (typeof text !== "string") return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

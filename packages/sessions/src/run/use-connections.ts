@@ -1,0 +1,174 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { abortable } from "@durable-mcp/core/internal";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { notDeclared } from "../declare/mcp-connection.ts";
+import { connectionUnavailable, emitUnavailable } from "../events/connection-error.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { OnSession } from "../waiting/create-run-waiting.ts";
+import type { StoredCalls } from "../waiting/stored-calls.ts";
+import type { ConnectionRun } from "./connection-run.ts";
+import type { RunLifetime } from "./run-lifetime.ts";
+import { runNested, type RunScope } from "./run-scope.ts";
+
+/** The parts of a run that this project needs beyond its interface. */
+export interface RunInternals {
+  /**
+   * Finds a connection for a use.
+   *
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, `CONNECTION_UNAVAILABLE`
+   *   when the run is over
+   */
+  readonly find: (name: string) => LiveConnection;
+  /**
+   * Runs `use` on connections all at once, and collects the results. With `"omit"` a connection that is
+   * down has no result, and the event `unavailable` reports it. With `"throw"` it throws, and so does a
+   * required connection always, whose server is asked first.
+   *
+   * @param standIn gives the result of a connection whose user has to sign in, if such a call can wait
+   * @throws {McpSessionError} as `find`
+   */
+  readonly collect: <T>(
+    names: readonly string[],
+    use: (connection: LiveConnection) => Promise<T>,
+    onUnavailable: "omit" | "throw",
+    standIn?: (connection: LiveConnection, startUrl: string | undefined) => Promise<T>,
+  ) => Promise<T[]>;
+  /** For events of the run's connections. */
+  readonly emit: (event: ConnectionEvent) => void;
+  /** The run's waiting calls; `undefined` where no call can wait. */
+  readonly stored: StoredCalls | undefined;
+  /** Lists all tools, for the first `tools()` of the step. Without a face it connects what the step needs. */
+  readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
+}
+
+/**
+ * Calls `use` with the internals of a run. A run that borrows others lends those of the one that is current,
+ * which lasts until `use` is done.
+ */
+type LendInternals = <T>(use: (internals: RunInternals) => Promise<T>) => Promise<T>;
+
+/** The member of a run with its internals. A copy of the run has it too. */
+const internalsKey = Symbol("durable-mcp.run");
+
+export function withInternals<RUN extends object>(run: RUN, lend: LendInternals): RUN {
+  return Object.assign(run, { [internalsKey]: lend });
+}
+
+/** @throws {TypeError} for a run of another copy of this package */
+export function runInternalsOf(run: ConnectionRun<any>): LendInternals {
+  const found = (run as { [internalsKey]?: LendInternals })[internalsKey];
+  if (found !== undefined) return found;
+  throw new TypeError(
+    "The run was not made by this copy of @durable-mcp/sessions. Install that package once.",
+  );
+}
+
+/** Finds a connection on a named or shared session, in a run inside this one. */
+export function onSessionIn(around: Pick<RunScope, "nest">): OnSession {
+  return async (connection, { name = "", shared }, use) => {
+    const modes = { [connection]: shared === undefined ? { named: name } : { shared } };
+    return await runNested(around, { modes }, async (run) =>
+      runInternalsOf(run)(async ({ find }) => await use(find(connection))),
+    );
+  };
+}
+
+/** Finds the connections of a run, and notes their uses. */
+export function useConnections(connections: readonly LiveConnection[], lifetime: RunLifetime) {
+  const { signal } = lifetime;
+  const allNames = connections.map(({ name }) => name);
+  const noted = new Set<LiveConnection>();
+  const lookUp = (name: string): LiveConnection => {
+    lifetime.throwIfOver(name);
+    const connection = connections.find((each) => each.name === name);
+    if (connection === undefined) throw notDeclared(name, allNames, "name");
+    lifetime.use(connection);
+    return connection;
+  };
+  const find = (name: string): LiveConnection => {
+    const connection = lookUp(name);
+    if (noted.has(connection)) return connection;
+    noted.add(connection);
+    connection.noteRun();
+    return connection;
+  };
+  const emit: RunInternals["emit"] = (event) => lookUp(event.connection).emit(event);
+  const collect: RunInternals["collect"] = async (names, use, onUnavailable, useStandIn) => {
+    const results = names.map(find).map(async (connection) => {
+      const { name, origin } = connection;
+      const attempt = async () => {
+        await askRequired(connection);
+        return await use(connection);
+      };
+      try {
+        return [await abortable(attempt(), signal)];
+      } catch (cause) {
+        // An abort of the step, or its end, says nothing about the server.
+        signal.throwIfAborted();
+        connection.abortSignal.throwIfAborted();
+        const error = connectionUnavailable(cause, name, origin);
+        if (isOfStore(error)) throw error;
+        emitUnavailable(connection.emit, name, error);
+        if (isRequired(connection)) throw requiredUnavailable(error, name);
+        if (onUnavailable === "throw") throw error;
+        const isLocked = connection.signIn !== undefined && error.code === "AUTHORIZATION_REQUIRED";
+        return isLocked && useStandIn ? [await useStandIn(connection, error.data.startUrl)] : [];
+      }
+    });
+    return (await Promise.all(results)).flat();
+  };
+
+  /** Connects those that a step needs. */
+  const connect: RunInternals["begin"] = async (onUnavailable = "omit") => {
+    const isNeeded = (each: LiveConnection) => onUnavailable === "throw" || isRequired(each);
+    const needed = connections.filter(isNeeded).map(({ name }) => name);
+    await collect(needed, async (connection) => await connection.client(), onUnavailable);
+  };
+  return {
+    /** Finds a connection for a use without its client. */
+    lookUp,
+    ...{ find, collect, emit, connect },
+  };
+}
+
+/** Whether a session could not be saved. It says nothing about the server, and no step may go on. */
+function isOfStore({ code }: McpSessionError): boolean {
+  return code === "STORE_FAILED" || code === "STATE_INVALID";
+}
+
+const answered = new WeakMap<LiveConnection, Promise<void>>();
+
+function isRequired({ definition }: LiveConnection): boolean {
+  return definition.options.required === true;
+}
+
+/** The error of a required connection that is unavailable. */
+function requiredUnavailable(
+  { code, message, data, cause }: McpSessionError,
+  name: string,
+): McpSessionError {
+  const why = message.replace(`Connection ${name}: `, "");
+  return new McpSessionError(code, `Connection ${name} is required: ${why}`, { data, cause });
+}
+
+/**
+ * Asks the server of a required connection, once a step, because a kept tool list would answer in its
+ * place. A failure is not kept.
+ *
+ * @throws the reason why the server did not answer
+ */
+async function askRequired(connection: LiveConnection): Promise<void> {
+  if (!isRequired(connection)) return;
+  const known = answered.get(connection);
+  if (known !== undefined) return await known;
+  const asking = connection.inConnectTime(connection.abortSignal, (signal) =>
+    connection.withRecovery(undefined, () => connection.ask(signal)),
+  );
+  answered.set(connection, asking);
+  try {
+    await asking;
+  } catch (error) {
+    answered.delete(connection);
+    throw connection.restoreError(error);
+  }
+}
