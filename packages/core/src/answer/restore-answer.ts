@@ -64,9 +64,9 @@ function findIdAtEnd(prefix: string, head: string, tail: string) {
 /** Finds the request that a message answers; in the HTTP answer to `owner`, no other request. */
 function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
   const find: RequestIds["find"] = (wireId) => {
-    const pending = ids.find(wireId);
-    if (owner === undefined) return pending ?? ids.restore(wireId);
-    return pending === owner ? pending : undefined;
+    if (owner === undefined) return ids.find(wireId);
+    const pending = ids.find(wireId) ?? ids.restore(wireId);
+    return pending?.wireId === owner.wireId ? pending : undefined;
   };
 
   /** The request that a message names at one of its ends, and the edit of that id. */

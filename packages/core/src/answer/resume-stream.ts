@@ -31,7 +31,9 @@ export async function resumeStream(
   if (eventId !== undefined) request.headers.set("last-event-id", eventId);
   const response = await sendOn(context, live, request);
   if (!isEventStream(response)) return toResponse(await bufferAnswer(response, live));
-  const restore = createRestorer(context, undefined, () => live);
+  // Some servers bring what they have sent to other requests, too.
+  const { wireId } = context.ids.findByClientId(opened?.requestId) ?? {};
+  const restore = createRestorer(context, context.ids.restore(wireId), () => live);
   const { signal } = request;
   const seal = lasting && ((id: string) => lasting.seal(id, opened?.requestId));
   const body = createEventAnswerStream({ body: response.body, restore, seal, signal });

@@ -125,7 +125,8 @@ export async function useFound(
   // Another was opened meanwhile, in place of a session in doubt.
   if (!found || !isOther || liveSession(state) || openedSession(state)) return undefined;
   saveSnapshot(state, found);
-  enterLive(state, found, true);
+  // A lasting client is one client in all processes, and may have read it.
+  enterLive(state, found, context.lasting === undefined || found.replacesLost === true);
   await restore(context, lost, standingRequests(lost), request);
   const live = liveSession(state) ?? found;
   tellOfNew(context, live, lost.initializeResult, true);

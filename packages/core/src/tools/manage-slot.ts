@@ -46,10 +46,17 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
 /**
  * Puts the session that another process has saved in the place of the slot's into use. Requests under way end on
  * theirs. Nobody has been told yet that the contents of the one before are gone.
+ *
+ * @param isToldOnce whether it is one client in all processes, which may have been told
  */
-export function takeUpSession(slot: SessionSlot, session: ActiveSessionSnapshot): void {
+export function takeUpSession(
+  slot: SessionSlot,
+  session: ActiveSessionSnapshot,
+  isToldOnce = false,
+): void {
   const state = slotState(slot);
-  const replacesLost = liveSession(state) !== undefined || isToReplace(state);
+  const isInPlace = liveSession(state) !== undefined || isToReplace(state);
+  const replacesLost = isToldOnce ? session.replacesLost === true : isInPlace;
   saveSnapshot(state, session);
   enterLive(state, session, replacesLost);
 }

@@ -1,10 +1,5 @@
 import { principalParts, sessionFailure, type SessionSlot } from "@durable-mcp/core";
-import {
-  type JsonRpcId,
-  type JsonRpcResponse,
-  type LastingClient,
-  textDigest,
-} from "@durable-mcp/core/internal";
+import { type JsonRpcId, type LastingClient, textDigest } from "@durable-mcp/core/internal";
 import { failureText, isPlainCall, noAnswer } from "../base/answers.ts";
 import { createEventIds, type EventPlace } from "../base/event-ids.ts";
 import type { CallStream, ServerEvent } from "./call-stream.ts";
@@ -57,7 +52,9 @@ export async function openClientSession(
   const notes: RequestNotes = new Map();
   const { session } = centre.connections[names.of.connection]!.options;
   const { lossNotice = defaultNotice } = typeof session === "object" ? session : {};
-  const lasting = (slot: SessionSlot) => lastingClient(names, slot, notes, lossNotice);
+  // Other processes do not say it again. Without the store they may.
+  const onTold = () => void upstream?.save().catch(() => undefined);
+  const lasting = (slot: SessionSlot) => lastingClient(names, slot, notes, { lossNotice, onTold });
   const upstream = await openUpstream(centre, names.of, lasting, isNew);
   return upstream && createClientSession(centre, names, upstream, notes);
 }
@@ -125,7 +122,7 @@ function lastingClient(
   { prefix, events }: SessionNames,
   slot: SessionSlot,
   notes: RequestNotes,
-  lossNotice: string | false,
+  { lossNotice, onTold }: { readonly lossNotice: string | false; readonly onTold: () => void },
 ): LastingClient {
   const kindOf = (id: JsonRpcId | undefined) =>
     id === undefined ? "listening" : (notes.get(JSON.stringify(id))?.kind ?? "request");
@@ -148,15 +145,14 @@ function lastingClient(
       const isCall = isPlainCall(request) || kindOf(request.id) === "call";
       const failure = answer.error && sessionFailure(slot, answer.error);
       if (failure) return noAnswer(request.id, isCall, failureText(failure));
-      return isCall && lossNotice !== false ? withNotice(answer, slot, lossNotice) : answer;
+      const content = isCall && lossNotice !== false ? answer.result?.["content"] : undefined;
+      if (!Array.isArray(content) || !slot.takeLossNotice()) return answer;
+      onTold();
+      const note = { type: "text", text: lossNotice };
+      return {
+        ...answer,
+        result: { ...answer.result, content: [...(content as unknown[]), note] },
+      };
     },
   };
-}
-
-/** The result of a call, which says once that the server has forgotten the session. */
-function withNotice(answer: JsonRpcResponse, slot: SessionSlot, text: string): JsonRpcResponse {
-  const content = answer.result?.["content"];
-  if (!Array.isArray(content) || !slot.takeLossNotice()) return answer;
-  const note = { type: "text", text };
-  return { ...answer, result: { ...answer.result, content: [...(content as unknown[]), note] } };
 }

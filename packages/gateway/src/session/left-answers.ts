@@ -75,11 +75,11 @@ export async function findLeftAnswer(
   { store, now }: Centre,
   session: ClientSession,
   requestId: JsonRpcId,
-  isOver: () => boolean,
+  over: AbortSignal,
 ): Promise<Left | undefined> {
   const key = placeOf(session, requestId);
   if (key === undefined) return undefined;
-  for (let waited = 0; !isOver(); waited += askMs) {
+  for (let waited = 0; !over.aborted; waited += askMs) {
     const left = await read(store, key);
     if (left && !("heldAt" in left)) return left;
     const isHeld = left !== undefined && now() - left.heldAt < goneMs;

@@ -24,6 +24,8 @@ export interface Upstream {
   readonly slot: SessionSlot;
   /** Keeps the session. */
   readonly fetch: typeof globalThis.fetch;
+  /** Writes what has changed. */
+  readonly save: () => Promise<void>;
   /** Saves, and makes the fetch unusable. The session goes on. */
   readonly close: () => Promise<void>;
   /** Ends the session on its server, and in the store. */

@@ -44,6 +44,8 @@ export type NamedStart = NamedUse & {
    * @default true
    */
   readonly create?: boolean | "once" | undefined;
+  /** Whether the client in all processes is one, which reads of a loss once. @default false */
+  readonly isToldOnce?: boolean | undefined;
 };
 
 /**

@@ -57,7 +57,7 @@ export async function openSessionFetch(
   options: OpenSessionFetchOptions,
 ): Promise<OpenSessionFetch> {
   checkFetchOptions(options);
-  const { slot: _, ...opened } = await openStoredFetch(options);
+  const { slot: _, save: __, ...opened } = await openStoredFetch(options);
   return opened;
 }
 
@@ -71,7 +71,7 @@ export type OwnFetchOptions = Omit<OpenSessionFetchOptions, "create"> & {
 /** The same, without the check of the options, and with the slot. */
 export async function openStoredFetch(
   options: OwnFetchOptions,
-): Promise<OpenSessionFetch & { readonly slot: SessionSlot }> {
+): Promise<OpenSessionFetch & { readonly slot: SessionSlot; readonly save: () => Promise<void> }> {
   const slot = await loadSlot(options);
   const { context, stored, connection, principal, definition, events } = slot;
   const life = createLife(options, slot);
@@ -101,6 +101,7 @@ export async function openStoredFetch(
 
   return {
     slot: stored.slot,
+    save: () => stored.mark(),
     async fetch(input, init) {
       if (closing !== undefined) throw closed(connection);
       life.noteUse();
@@ -142,7 +143,8 @@ async function loadSlot(options: OwnFetchOptions) {
   /** The headers of the client's last request to the server. */
   const client: { sent?: Headers } = {};
   const definition = withCredentials(server, () => client.sent);
-  const use = { principal, definition, idleTimeoutMs, create };
+  const isToldOnce = options.own !== undefined;
+  const use = { principal, definition, idleTimeoutMs, create, isToldOnce };
   const stored = await loadStoredSlot(context, { connection }, use);
   return { context, stored, connection, principal, server, definition, client, secrets, events };
 }

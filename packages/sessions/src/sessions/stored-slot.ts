@@ -146,7 +146,7 @@ function createStoredSlot(
     async mark() {
       await cell.reload();
       const other = await saving.adopt();
-      if (other) takeUpSession(slot, other);
+      if (other) takeUpSession(slot, other, use.isToldOnce);
       if (!cell.isStored || (await saving.write())) return;
       if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
     },

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startServerProcess, type TestServer } from "../servers/server-process.ts";
+
+const main = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+
+/** A process of `durable-mcp gateway`. */
+export interface GatewayProcess extends TestServer {
+  /** The address of a server of the file. */
+  readonly urlOf: (name: string) => string;
+}
+
+/** Starts processes of one gateway over a SQLite store of their own, before these servers. */
+export async function startGateway(
+  servers: Readonly<Record<string, string>>,
+  { processes = 1, store }: { processes?: number; store?: string } = {},
+) {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-gateway-"));
+  const file = join(folder, "mcp.json");
+  const entries = Object.entries(servers).map(([name, url]) => [name, { url }]);
+  writeFileSync(file, JSON.stringify({ mcpServers: Object.fromEntries(entries) }));
+  const address = store ?? `file:${join(folder, "gateway.db")}`;
+  const start = async (): Promise<GatewayProcess> => {
+    const started = await startServerProcess({
+      name: "gateway",
+      args: (port) => [
+        ...["--disable-warning=ExperimentalWarning", "--conditions=@durable-mcp/source", main],
+        ...["gateway", file, "--store", address, "--port", String(port)],
+      ],
+      path: "/health",
+    });
+    return { ...started, urlOf: (name) => new URL(`/mcp/${name}`, started.url).href };
+  };
+  // One makes the tables.
+  const all = [await start()];
+  all.push(...(await Promise.all(Array.from({ length: processes - 1 }, start))));
+  return {
+    processes: all,
+    stop: async () => {
+      await Promise.all(all.map((each) => each.stop()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Sends each request to the next process, as a balancer does; one that does not listen is passed over. */
+export function balanced(processes: readonly GatewayProcess[]): typeof globalThis.fetch {
+  let turn = 0;
+  return async (input, init) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input);
+    for (let tries = 1; ; tries += 1) {
+      const { url } = processes[turn++ % processes.length]!;
+      try {
+        return await fetch(new URL(pathname, url), init);
+      } catch (error) {
+        const { code } = ((error as Error).cause ?? {}) as { code?: string };
+        if (code !== "ECONNREFUSED" || tries >= processes.length * 50) throw error;
+        if (tries % processes.length === 0)
+          await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  };
+}
