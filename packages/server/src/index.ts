@@ -5,11 +5,11 @@ export type {
   SessionClient,
   SessionHandlerOptions,
   StateScope,
-} from "./live/session-handler-options.ts";
-export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
+} from "./author/session-handler-options.ts";
+export type { ConnectableServer, CreateServer, ServerSession } from "./author/server-session.ts";
 export type { ServerTasks } from "./tasks/task-host.ts";
-export type { RequestStateCodec } from "./live/request-state-codec.ts";
-export type { CreateStatelessHandler, StatelessHandler } from "./live/stateless-handler.ts";
+export type { RequestStateCodec } from "./author/request-state-codec.ts";
+export type { CreateStatelessHandler, StatelessHandler } from "./author/stateless-handler.ts";
 export type { SessionTasks } from "./session-tasks/session-tasks.ts";
 export type {
   QueuedMessage,

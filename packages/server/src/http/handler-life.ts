@@ -1,7 +1,7 @@
 import { checkMs, wait } from "@durable-mcp/core/internal";
-import type { HandlerContext } from "../live/handler-context.ts";
+import type { HandlerContext } from "../context/handler-context.ts";
 import type { SessionDirectory } from "../live/session-directory.ts";
-import type { StatelessServer } from "../live/stateless-server.ts";
+import type { StatelessServer } from "../stateless/stateless-server.ts";
 
 /** Options of `drain`. */
 export interface DrainOptions {

@@ -1,10 +1,10 @@
 import { sessionProtocolVersions } from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
 import type { ServedRequest } from "../base/served-request.ts";
-import type { HandlerContext } from "../live/handler-context.ts";
+import type { HandlerContext } from "../context/handler-context.ts";
 import type { Caller, FoundSession, SessionDirectory } from "../live/session-directory.ts";
-import type { SessionHandlerOptions } from "../live/session-handler-options.ts";
-import type { StatelessServer } from "../live/stateless-server.ts";
+import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
+import type { StatelessServer } from "../stateless/stateless-server.ts";
 import type { Adopt } from "./adopt-session.ts";
 import type { HandlerLife } from "./handler-life.ts";
 import { errorAnswer, sessionNotFound } from "./http-answer.ts";

@@ -10,8 +10,8 @@ import {
   maxRequestIdLength,
 } from "../base/instance-ids.ts";
 import type { LiveSession } from "../live/live-session.ts";
-import { createMessageExtra } from "../live/message-extra.ts";
-import { parseQuestionId, withoutAnswers } from "../live/question-ids.ts";
+import { createMessageExtra } from "../author/message-extra.ts";
+import { parseQuestionId, withoutAnswers } from "../asked/question-ids.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
 import { waitingCalls } from "../records/session-record.ts";
 import type { ClientBody } from "./client-message.ts";

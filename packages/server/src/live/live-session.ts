@@ -9,30 +9,34 @@ import { newestOf } from "../records/session-record.ts";
 import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
-import { type Admission, createRoom } from "./admission.ts";
-import { createBusy, createCallWatch } from "./call-watch.ts";
-import { createCloseCallbacks } from "./close-callbacks.ts";
-import type { HandlerContext, LiveContext } from "./handler-context.ts";
-import { type CheckContent, mayAsk, replaceLegacyShim } from "./legacy-shim.ts";
-import { createMessageExtra } from "./message-extra.ts";
-import { createTakeAnswer, type TakeAnswer } from "./take-answer.ts";
-import { createRepeatedPosts } from "./repeated-posts.ts";
-import type { ClientPost } from "./posted-call.ts";
-import { withRequestState } from "./request-state-codec.ts";
-import { runningCall } from "./running-call.ts";
-import { createServerLink, type ServerLink } from "./server-link.ts";
-import { clientOfSession, type ConnectableServer, createServerSession } from "./server-session.ts";
-import { createSessionCalls } from "./session-calls.ts";
+import { type Admission, createRoom } from "../calls/admission.ts";
+import { createBusy, createCallWatch } from "../calls/call-watch.ts";
+import { createCloseCallbacks } from "../author/close-callbacks.ts";
+import type { HandlerContext, LiveContext } from "../context/handler-context.ts";
+import { type CheckContent, mayAsk, replaceLegacyShim } from "../asked/legacy-shim.ts";
+import { createMessageExtra } from "../author/message-extra.ts";
+import { createTakeAnswer, type TakeAnswer } from "../calls/take-answer.ts";
+import { createRepeatedPosts } from "../calls/repeated-posts.ts";
+import type { ClientPost } from "../calls/posted-call.ts";
+import { withRequestState } from "../author/request-state-codec.ts";
+import { runningCall } from "../context/running-call.ts";
+import { createServerLink, type ServerLink } from "../author/server-link.ts";
+import {
+  clientOfSession,
+  type ConnectableServer,
+  createServerSession,
+} from "../author/server-session.ts";
+import { createSessionCalls } from "../calls/session-calls.ts";
 import {
   chooseFormat,
   type ResponseFormat,
   type SessionHandlerOptions,
-} from "./session-handler-options.ts";
+} from "../author/session-handler-options.ts";
 import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
-import { createSessionStates } from "./session-state.ts";
+import { createSessionStates } from "../context/session-state.ts";
 import { createToldSettings } from "./told-settings.ts";
 import { createSessionTasks } from "../session-tasks/session-tasks.ts";
-import { scopeOf } from "./task-scope.ts";
+import { scopeOf } from "../context/task-scope.ts";
 
 /** A session that has a server in this process. */
 export interface LiveSession {
@@ -140,10 +144,9 @@ export async function createLiveSession<State extends object>(
   let check: CheckContent | undefined;
   const build = async () => {
     const given = { session, principal, onClose: callbacks.add, tasks: {} };
-    const { settings } = handler;
     const built = await options.createServer(
       withRequestState(given, {
-        ...{ settings, keys: options.keys, principal },
+        ...{ settings: handler.settings, keys: options.keys, principal },
         running: () => states.running()?.request,
       }),
     );

@@ -5,10 +5,10 @@ import { newSessionRecord, type SessionRecord } from "../records/session-record.
 import { removeAllUnder, storeKeyPrefix } from "../records/store-key.ts";
 import type { FoundRow } from "../records/stored-session.ts";
 import { removeTasks } from "../session-tasks/stored-tasks.ts";
-import type { HandlerContext } from "./handler-context.ts";
+import type { HandlerContext } from "../context/handler-context.ts";
 import { createLivePool, type LivePool, type UsedSession } from "./live-pool.ts";
 import { createLiveSession, type LiveSession } from "./live-session.ts";
-import type { SessionHandlerOptions } from "./session-handler-options.ts";
+import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
 import { negotiatedVersion } from "./session-handshake.ts";
 import { createSweeper } from "./sweeper.ts";
 

@@ -1,6 +1,6 @@
 import type { Answer, MessageExtra } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import type { ServerLink } from "./server-link.ts";
+import type { ServerLink } from "../author/server-link.ts";
 
 /** The `initialize` of one live session: its client's, or the stored one. */
 export interface SessionHandshake {

@@ -3,7 +3,7 @@ import type { Answer, JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.t
 import type { SessionRecord } from "../records/session-record.ts";
 import type { Effects } from "../records/stored-row.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import type { ServerLink } from "./server-link.ts";
+import type { ServerLink } from "../author/server-link.ts";
 
 /** JSON characters of the URIs to which a session is subscribed. */
 const maxSubscriptionsLength = 65_536;

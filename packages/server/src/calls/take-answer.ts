@@ -9,11 +9,11 @@ import type {
 import { createQueue } from "../base/queue.ts";
 import type { ServedRequest } from "../base/served-request.ts";
 import type { ClaimedCall } from "../records/stored-question.ts";
-import type { LiveContext } from "./handler-context.ts";
-import { createMessageExtra } from "./message-extra.ts";
-import type { CheckContent } from "./legacy-shim.ts";
-import { failedQuestion, type QuestionName } from "./question-ids.ts";
-import type { RequestState } from "./request-state.ts";
+import type { LiveContext } from "../context/handler-context.ts";
+import { createMessageExtra } from "../author/message-extra.ts";
+import type { CheckContent } from "../asked/legacy-shim.ts";
+import { failedQuestion, type QuestionName } from "../asked/question-ids.ts";
+import type { RequestState } from "../context/request-state.ts";
 import type { SessionCalls } from "./session-calls.ts";
 import { failure } from "./settle-call.ts";
 

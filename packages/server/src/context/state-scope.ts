@@ -6,7 +6,7 @@ import type { StateChange } from "../state/stored-state.ts";
 import { stateInvalid } from "../state/state-errors.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { RequestHandle, RequestState, StatePlace } from "./request-state.ts";
-import type { StateScope } from "./session-handler-options.ts";
+import type { StateScope } from "../author/session-handler-options.ts";
 import { handleOfSession, hashHandle, hashOwner, mintHandle } from "./state-handle.ts";
 
 /** On whose behalf a request is sent. */

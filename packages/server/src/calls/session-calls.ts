@@ -2,12 +2,12 @@ import { outcomeUnknown } from "../base/json-rpc.ts";
 import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
 import type { ClaimedCall } from "../records/stored-question.ts";
 import type { CallLog } from "../streams/call-log.ts";
-import type { LiveContext } from "./handler-context.ts";
+import type { LiveContext } from "../context/handler-context.ts";
 import { createPostCall } from "./post-call.ts";
 import type { PostCall } from "./posted-call.ts";
-import type { RaisedQuestions } from "./legacy-shim.ts";
-import type { RequestState } from "./request-state.ts";
-import { runningCall } from "./running-call.ts";
+import type { RaisedQuestions } from "../asked/legacy-shim.ts";
+import type { RequestState } from "../context/request-state.ts";
+import { runningCall } from "../context/running-call.ts";
 import type { CallEffects } from "./settle-call.ts";
 
 interface OpenRequest {

@@ -4,8 +4,8 @@ import type { StateOptions } from "../state/combine-states.ts";
 import type { StateRow } from "../state/stored-state.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { RequestState, StatePlace } from "./request-state.ts";
-import type { StateAccess } from "./server-session.ts";
-import type { SessionHandlerOptions } from "./session-handler-options.ts";
+import type { StateAccess } from "../author/server-session.ts";
+import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
 
 /**
  * @param outside the state for code outside of a handler

@@ -8,9 +8,9 @@ import {
   type QuestionRecord,
 } from "../records/stored-question.ts";
 import type { CallLog, LoggedEvent } from "../streams/call-log.ts";
-import type { LiveContext } from "./handler-context.ts";
-import type { RaisedQuestions } from "./legacy-shim.ts";
-import { questionId } from "./question-ids.ts";
+import type { LiveContext } from "../context/handler-context.ts";
+import type { RaisedQuestions } from "../asked/legacy-shim.ts";
+import { questionId } from "../asked/question-ids.ts";
 
 export interface AskingCall {
   readonly call: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readMessages, takeEventId, toolCall, cancellation } from "../../test/raw-client.ts";
 import { createReplicas, startSession, startTwo } from "../../test/replicas.ts";
-import type { ConnectableServer } from "./server-session.ts";
+import type { ConnectableServer } from "../author/server-session.ts";
 import type { ServerTransport } from "../base/mcp-types.ts";
 
 test("a client that comes back for a call that it cancelled is not left waiting", async () => {

@@ -1,6 +1,6 @@
-import type { HandlerContext } from "./handler-context.ts";
-import { PoolFull } from "./live-pool.ts";
-import type { Caller } from "./session-directory.ts";
+import type { HandlerContext } from "../context/handler-context.ts";
+import { PoolFull } from "../live/live-pool.ts";
+import type { Caller } from "../live/session-directory.ts";
 
 /** The principal has too many requests in flight. */
 export class TooManyOfPrincipal extends Error {}

@@ -10,13 +10,13 @@ import { answerKey, type CallLog, createCallLog, type LoggedEvent } from "../str
 import { streamHeaders } from "../streams/event-stream-answer.ts";
 import { type CallName, callKey, type MakeEventId } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
-import { endUnanswered } from "./asked-calls.ts";
+import { endUnanswered } from "../asked/asked-calls.ts";
 import { jsonCall } from "./json-call.ts";
 import type { PostCall, PostCallOptions } from "./posted-call.ts";
 import { followAnswers } from "./follow-answers.ts";
-import type { LiveContext } from "./handler-context.ts";
-import type { RaisedQuestions } from "./legacy-shim.ts";
-import { failedQuestion } from "./question-ids.ts";
+import type { LiveContext } from "../context/handler-context.ts";
+import type { RaisedQuestions } from "../asked/legacy-shim.ts";
+import { failedQuestion } from "../asked/question-ids.ts";
 import { forgottenAnswer, repeatedAnswer } from "./repeated-posts.ts";
 import { type CallEffects, settleCall } from "./settle-call.ts";
 import { prepareAsking } from "./stored-asking.ts";

@@ -3,7 +3,7 @@ import { outcomeUnknown } from "../base/json-rpc.ts";
 import type { AnswerStream } from "../streams/answer-stream.ts";
 import type { CallName } from "../streams/event-id.ts";
 import { followCall } from "../streams/resume-call.ts";
-import type { LiveContext } from "./handler-context.ts";
+import type { LiveContext } from "../context/handler-context.ts";
 
 /**
  * The rest of the stream of a call that has asked its client: what follows is stored by whichever

@@ -2,7 +2,7 @@
 import type { Answer, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
 import type { AskedQuestion } from "../records/stored-question.ts";
 import { failedQuestion } from "./question-ids.ts";
-import type { ConnectableServer } from "./server-session.ts";
+import type { ConnectableServer } from "../author/server-session.ts";
 
 /** What a handler of SDK v2 asks, for a client with a session. */
 export interface RaisedQuestions {

@@ -2,7 +2,7 @@ import type { RequestId } from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
 import { randomName } from "../base/session-id.ts";
 import type { CallHold } from "../records/replica.ts";
-import type { LiveContext } from "./handler-context.ts";
+import type { LiveContext } from "../context/handler-context.ts";
 import type { PostCall, PostCallOptions } from "./posted-call.ts";
 import { forgottenAnswer } from "./repeated-posts.ts";
 import { settleCall } from "./settle-call.ts";

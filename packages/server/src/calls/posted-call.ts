@@ -11,7 +11,7 @@ import type { ClaimedCall } from "../records/stored-question.ts";
 import type { CallLog } from "../streams/call-log.ts";
 import type { Sent } from "../session-tasks/task-record.ts";
 import type { Admission } from "./admission.ts";
-import type { RaisedQuestions } from "./legacy-shim.ts";
+import type { RaisedQuestions } from "../asked/legacy-shim.ts";
 import type { CallEffects } from "./settle-call.ts";
 
 /** A POST of the client, within its session. */

@@ -10,8 +10,8 @@ import type { SessionEventIds } from "../streams/event-id.ts";
 import { createDeclareLost, type DeclareLost } from "../streams/lost-calls.ts";
 import { createMailbox, type Mailbox } from "../streams/mailbox.ts";
 import { createStandaloneStreams, type StandaloneStreams } from "../streams/standalone-stream.ts";
-import { type AskedCalls, createAskedCalls } from "./asked-calls.ts";
-import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
+import { type AskedCalls, createAskedCalls } from "../asked/asked-calls.ts";
+import type { ResponseFormat, SessionHandlerOptions } from "../author/session-handler-options.ts";
 
 /** The parts that all sessions of one handler share. */
 export interface HandlerContext extends StoreContext {

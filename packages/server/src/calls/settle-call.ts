@@ -5,8 +5,8 @@ import { type CommitOutcome, commitRows, type LesserRows } from "../records/comm
 import type { SessionRecord } from "../records/session-record.ts";
 import type { Effects } from "../records/stored-row.ts";
 import { sessionGone } from "../state/state-errors.ts";
-import type { LiveContext } from "./handler-context.ts";
-import { changeOf, type RequestState } from "./request-state.ts";
+import type { LiveContext } from "../context/handler-context.ts";
+import { changeOf, type RequestState } from "../context/request-state.ts";
 
 /** The writes that keep an answer for clients that come back. */
 export interface KeptRows {

@@ -4,8 +4,8 @@ import { fingerprint } from "../base/session-id.ts";
 import type { LiveContext } from "./handler-context.ts";
 import { type RunningCall, runningCall } from "./running-call.ts";
 import type { RequestState, StatePlace } from "./request-state.ts";
-import type { StateAccess } from "./server-session.ts";
-import type { SessionHandlerOptions } from "./session-handler-options.ts";
+import type { StateAccess } from "../author/server-session.ts";
+import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
 import { createStateAccess, stateOptionsOf } from "./state-access.ts";
 import { createStateFinder } from "./state-scope.ts";
 

@@ -6,7 +6,7 @@ import type { CallName } from "../streams/event-id.ts";
 import { eventStreamAnswer } from "../streams/event-stream-answer.ts";
 import { canPrime } from "../streams/priming.ts";
 import { resumeCall } from "../streams/resume-call.ts";
-import type { LiveContext } from "./handler-context.ts";
+import type { LiveContext } from "../context/handler-context.ts";
 import type { PostCall } from "./posted-call.ts";
 
 /** Ids that nobody counts up to: those of our session fetch, and UUIDs. */

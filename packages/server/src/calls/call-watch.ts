@@ -2,7 +2,7 @@ import { detach } from "@durable-mcp/core/internal";
 import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
 import type { SessionRecord } from "../records/session-record.ts";
 import { renewAfter } from "../records/session-record.ts";
-import type { LiveContext } from "./handler-context.ts";
+import type { LiveContext } from "../context/handler-context.ts";
 
 export interface CallWatchOptions {
   readonly receive: (message: JSONRPCMessage) => void;

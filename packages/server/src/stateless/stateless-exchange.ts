@@ -10,10 +10,10 @@ import {
   type ServerTransport,
 } from "../base/mcp-types.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
-import { changeOf, type RequestState } from "./request-state.ts";
+import { changeOf, type RequestState } from "../context/request-state.ts";
 import type { AnswerInstead } from "../tasks/task-host.ts";
-import type { ClientSide, ConnectableServer } from "./server-session.ts";
-import { failure, printAnswer } from "./settle-call.ts";
+import type { ClientSide, ConnectableServer } from "../author/server-session.ts";
+import { failure, printAnswer } from "../calls/settle-call.ts";
 
 /** One request without a session, between its client and the author's server. */
 export interface StatelessExchange {
