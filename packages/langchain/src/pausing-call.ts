@@ -14,7 +14,7 @@ import {
   describeWaiting,
   findParked,
   goneCall,
-  isKeptByServer,
+  isHeld,
   showCall,
   upToDate,
   type WaitingContext,
@@ -136,10 +136,10 @@ async function goOn(
       if (!isParked(record)) continue;
       leave();
       return await ask(call, context, record, looked);
-    } else if (isKeptByServer(record)) {
+    } else if (isHeld(record)) {
       // Whatever the graph was told: the server says how the call is.
       ({ call: record } = await connection.pausing!.look(await readCall(context, id), signal));
-      if (!isKeptByServer(record)) continue;
+      if (!isHeld(record)) continue;
       leave();
       return await ask(call, context, record, {});
     } else if (!isAnswered || failed?.round === round) {

@@ -86,7 +86,7 @@ export async function findResults(
       return failedWith(waiting.goneCall());
     matching.add(call);
     if (isOpen(call)) {
-      const isLocked = call.call.kind === "authorization";
+      const isLocked = call.call.type === "call-waits-for-sign-in";
       return isLocked ? placeholderOf(call, place, waiting.describeWaiting) : undefined;
     }
     const key = JSON.stringify([place.id, place.toolName]);
@@ -99,8 +99,7 @@ export async function findResults(
   );
   const areKnown = await inParallel(
     calls,
-    async (call) =>
-      isOpen(call) || (await stored!.noteDelivered(call)) || call.call.answer !== undefined,
+    async (call) => (await stored!.noteDelivered(call)) || call.call.answer !== undefined,
   );
   // A leg that was given up for dead has ended meanwhile, and its result is known after all.
   if (areKnown.includes(false)) return await findResults(stored, tools, places, resumeCall);
@@ -119,7 +118,7 @@ async function isCallOf(
   if (call.toolCallId !== toolCallId && !isRepeat) return false;
   const { method, params } = call.request;
   const tool = String(params["name"]);
-  if (call.kind === "agent") {
+  if (call.type === "sub-agent") {
     const isNamed = [toolName, agentNameOf(ownTool(tools, toolName))].includes(tool);
     return isNamed && (await hasDigest({ ...agentCall, input }, call.digest));
   }
@@ -141,7 +140,7 @@ async function resultOf(
   if (answer === undefined) return failedWith(waitingFailure(call));
   const tool = ownTool(tools, place.toolName);
   try {
-    if (call.kind === "agent" && answer.error === undefined) {
+    if (call.type === "sub-agent" && answer.error === undefined) {
       const output = ownField(answer.result, "output");
       const modelOutput = await tool?.toModelOutput?.({ toolCallId, input, output });
       return { modelOutput: modelOutput ?? plainModelOutput(output), ui: availableAs(output) };

@@ -97,7 +97,7 @@ function refuseUnanswerable(row: CallRow, call: WaitingRecord, isTooLate: boolea
     throw new CommandFailure(
       'The time of these questions is up, and only the application knows what that means. If its connection has onExpired: "ask-again", add --ask-again: the call starts over, and its server asks anew.',
     );
-  if (call.state === "waiting" && call.kind === "input") return;
+  if (call.state === "waiting" && call.type === "question") return;
   const now = Date.now();
   throw new CommandFailure(
     `This call takes no answer (${stateOf(row, now)}): ${whatToDo(row, now)}.`,

@@ -1,9 +1,5 @@
 import { oneLine } from "@durable-mcp/core/internal";
-import {
-  describeWaiting,
-  isKeptByServer,
-  type WaitingRecord,
-} from "@durable-mcp/core/waiting/internal";
+import { describeWaiting, isHeld, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
@@ -38,7 +34,7 @@ export async function listWaiting(options: ListOptions, command: Command): Promi
     const rows = shown.map((row) => cells(row, now));
     print(command, renderTable(rows, { head }));
     for (const row of shown) {
-      if (stateOf(row, now) !== "waiting" || row.call?.kind !== "input") continue;
+      if (stateOf(row, now) !== "waiting" || row.call?.type !== "question") continue;
       const words = ["waiting", "answer", row.row];
       print(command, `To answer: ${typed(words, options, [new URL(row.call.url).origin])}`);
       break;
@@ -95,10 +91,10 @@ export function whatToDo(row: CallRow, now: number): string {
     default:
       return call.state;
   }
-  if (call.kind === "authorization")
+  if (call.type === "call-waits-for-sign-in")
     return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
-  if (call.kind === "agent") return "nothing: the calls of the agent in it are listed, too";
-  if (isKeptByServer(call)) return "nothing: its server works on it, and the application looks";
+  if (call.type === "sub-agent") return "nothing: the calls of the agent in it are listed, too";
+  if (isHeld(call)) return "nothing: its server works on it, and the application looks";
   const [first, ...others] = questionsOf(call);
   if (first === undefined) return "its server only wants the request again";
   const page = first.mode === "url" ? "a page to open: " : "";
@@ -110,7 +106,7 @@ export const pastItsTime = "past its time";
 /** The state of a call as it is by now. A look writes nothing, so time has not ended it in the store yet. */
 export function stateOf({ call, isSealed }: CallRow, now: number): string {
   if (isSealed || call === undefined) return isSealed ? "sealed" : "unreadable";
-  const mayBeLate = call.state === "waiting" && call.kind !== "agent" && !isKeptByServer(call);
+  const mayBeLate = call.state === "waiting" && call.type !== "sub-agent" && !isHeld(call);
   const isLate = mayBeLate && call.expiresAt <= now;
   return isLate ? pastItsTime : call.state;
 }

@@ -56,8 +56,8 @@ export async function withdrawWaiting(
 }
 
 /** Whether a server may work on a call, or on one in it. */
-function isBegun({ kind, held }: WaitingRecord): boolean {
-  return held !== undefined || kind === "agent";
+function isBegun({ type, held }: WaitingRecord): boolean {
+  return held !== undefined || type === "sub-agent";
 }
 
 /**

@@ -1,56 +1,16 @@
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-
-/**
- * The expected form of a value of JSON. Gives the path of the first wrong field, which is empty for the
- * value itself, or `undefined` if nothing is wrong. It changes nothing, reads own fields only, and looks
- * no deeper than its parts say.
- */
-export type Shape = (value: unknown) => readonly string[] | undefined;
-
-/** A value that passes a test. */
-function when(isRight: (value: unknown) => boolean): Shape {
-  return (value) => (isRight(value) ? undefined : []);
-}
-
-const anyText = when((value) => typeof value === "string");
-const anyNumber = when(Number.isFinite);
-const anyRecord = when(isRecord);
-
-function exactly(expected: string | number | boolean): Shape {
-  return when((value) => value === expected);
-}
-
-function listOf(item: Shape): Shape {
-  return (value) => {
-    if (!Array.isArray(value)) return [];
-    for (const [index, part] of value.entries()) {
-      const wrong = item(part);
-      if (wrong) return [`${index}`, ...wrong];
-    }
-    return undefined;
-  };
-}
-
-/**
- * An object with these fields. The name of an optional field ends in `?`.
- *
- * @param isOpen whether it may have other fields too @default false
- */
-function recordOf(shapes: Readonly<Record<string, Shape>>, isOpen = false): Shape {
-  const fields = new Map(
-    Object.entries(shapes).map(([name, shape]) => [name.replace("?", ""), { name, shape }]),
-  );
-  return (value) => {
-    if (!isRecord(value)) return [];
-    for (const [key, { name, shape }] of fields) {
-      const field = Object.hasOwn(value, key) ? value[key] : undefined;
-      const wrong = field === undefined && key !== name ? undefined : shape(field);
-      if (wrong) return [key, ...wrong];
-    }
-    return isOpen || Object.keys(value).every((key) => fields.has(key)) ? undefined : [];
-  };
-}
+import {
+  anyNumber,
+  anyRecord,
+  anyText,
+  exactly,
+  listOf,
+  openRecordOf,
+  recordOf,
+  type Shape,
+  when,
+} from "../base/shape.ts";
 
 /** The first protocol revision without sessions. Results of this and later revisions are never saved. */
 export const FIRST_STATELESS_VERSION = "2026-07-28";
@@ -122,7 +82,7 @@ const keptResult = recordOf({
   result: anyRecord,
   receivedAt: anyNumber,
   until: anyNumber,
-  scope: when((value) => value === "public" || value === "private"),
+  scope: exactly("public", "private"),
 });
 
 const common = {
@@ -130,9 +90,6 @@ const common = {
   "replacesLost?": exactly(true),
 };
 const standing = { "subscriptions?": listOf(anyText), "logLevel?": anyText };
-
-/** A snapshot keeps fields that only later releases know. */
-const openRecordOf = (fields: Readonly<Record<string, Shape>>) => recordOf(fields, true);
 
 /** The fields of each kind. A field that is added to a kind has to be optional: older snapshots have to load. */
 const kinds: Readonly<Record<string, Shape>> = {

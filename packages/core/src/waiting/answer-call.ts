@@ -8,8 +8,8 @@ import { type InputResponses, urlElicitationRequired } from "./input-request.ts"
 import { type LegOptions, sendLeg } from "./send-leg.ts";
 import { askedElsewhere, notAsked, notWaiting } from "./waiting-failure.ts";
 import type { WaitingContext } from "./waiting-context.ts";
-import { waitingKinds } from "./waiting-call.ts";
-import type { WaitingRecord } from "./waiting-record.ts";
+import { isOpen } from "./waiting-life.ts";
+import type { QuestionCall, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 export interface AnswerOptions extends LegOptions {
@@ -33,18 +33,16 @@ export async function answerCall(
   responses: InputResponses,
   { round, url, ...leg }: AnswerOptions,
 ): Promise<WaitingRecord> {
-  const stored = await readCall(context, id);
-  const { call } = stored;
+  const { call, revision } = await readCall(context, id);
   if (call.url !== url.href) throw askedElsewhere(call);
   // Whoever noticed it first: all late answers are told the same.
   if (call.state === "expired") return call;
-  const isOpen = call.state === "waiting" || call.state === "answering";
-  if (!waitingKinds[call.kind].takesAnswers && isOpen) throw notAsked(call);
+  if (isOpen(call) && call.type !== "question") throw notAsked(call);
   const isRound = round === undefined || round === call.round;
-  if (call.state !== "waiting" || !isRound) throw notWaiting(call.state);
+  if (!isAsking(call) || !isRound) throw notWaiting(call.state);
   const isExpired = call.expiresAt <= context.now();
   const checked = isExpired ? undefined : checkInputResponses(call.requests, responses);
-  const sent = await answerClaimed(context, stored, checked, leg);
+  const sent = await answerClaimed(context, { call, revision }, checked, leg);
   if (sent.failure !== undefined) throw sent.failure.error;
   return await goOn(context, sent.call, leg);
 }
@@ -72,9 +70,9 @@ export async function goOn(
     );
     if (isLeft) return current;
     try {
-      const stored = await readCall(context, call.id);
-      if (!wantsRequest(stored.call)) return stored.call;
-      const sent = await answerClaimed(context, stored, {}, leg);
+      const { call: asking, revision } = await readCall(context, call.id);
+      if (!wantsRequest(asking)) return asking;
+      const sent = await answerClaimed(context, { call: asking, revision }, {}, leg);
       if (sent.failure !== undefined) return sent.call;
       current = sent.call;
     } catch (error) {
@@ -91,10 +89,11 @@ export async function goOn(
   return current;
 }
 
-function wantsRequest({ kind, state, requests }: WaitingRecord): boolean {
-  const { takesAnswers } = waitingKinds[kind];
-  return takesAnswers && state === "waiting" && Object.keys(requests).length === 0;
-}
+const isAsking = (call: WaitingRecord): call is QuestionCall =>
+  call.type === "question" && call.state === "waiting";
+
+const wantsRequest = (call: WaitingRecord): call is QuestionCall =>
+  isAsking(call) && Object.keys(call.requests).length === 0;
 
 const declined = {
   code: urlElicitationRequired,
@@ -105,7 +104,7 @@ const declined = {
 /** @param responses `undefined` to start the call over */
 async function answerClaimed(
   context: WaitingContext,
-  stored: StoredCall,
+  stored: StoredCall<QuestionCall>,
   responses: InputResponses | undefined,
   leg: LegOptions,
 ): Promise<Sent> {

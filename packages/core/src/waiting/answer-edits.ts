@@ -66,8 +66,7 @@ export async function textFor(
   }
 }
 
-export const print = (id: JsonRpcId, answer: object) =>
-  JSON.stringify({ jsonrpc: "2.0", id, ...answer });
+const print = (id: JsonRpcId, answer: object) => JSON.stringify({ jsonrpc: "2.0", id, ...answer });
 
 /** After response headers a failure is an answer, with our code in its data. */
 function asRpcError(error: unknown) {

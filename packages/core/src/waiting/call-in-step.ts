@@ -1,11 +1,10 @@
 import { wait } from "../base/bounded-wait.ts";
-import { randomToken } from "../base/random-token.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
 import { connectionBroke } from "../session/session-errors.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import { goOn } from "./answer-call.ts";
-import { type CallNotes, identityOf, repeatable } from "./call-notes.ts";
-import { markUntilEnd, showLife } from "./claim.ts";
+import { type CallNotes, identityOf, isStopped, repeatable } from "./call-notes.ts";
+import { tellCannotWait } from "./cannot-wait.ts";
+import { markUntilEnd } from "./claim.ts";
 import {
   beginCall,
   callId,
@@ -15,25 +14,21 @@ import {
   upToDate,
 } from "./current-call.ts";
 import { cancelHeld, follow, lookAt } from "./held-call.ts";
-import { createOnce, forget, keep, keepAnswer, keepNew, noteInClaim, unsent } from "./keep-call.ts";
+import { unsent } from "./keep-call.ts";
+import { scrubAnswer, scrubOutcome } from "./scrub-answer.ts";
 import { type LegOptions, type LegOutcome, readFate } from "./send-leg.ts";
+import { recordedInClaim, recordedLate, recordFirst, type StepRecord } from "./step-record.ts";
 import { placeholderResult } from "./waiting-call.ts";
-import { tellCannotWait } from "./cannot-wait.ts";
 import type { CannotWaitEvent, WaitingContext } from "./waiting-context.ts";
 import { waitingFailure } from "./waiting-failure.ts";
-import { asks, claims, goesOn, isHeld, over } from "./waiting-life.ts";
-import { scrubAnswer, scrubOutcome } from "./scrub-answer.ts";
+import { asks, goesOn, isHeld, isOpen, over } from "./waiting-life.ts";
+import type { Held } from "./held.ts";
 import {
   describeWaiting,
-  type Held,
-  newestVersion,
+  type HeldCall,
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";
-import type { StoredCall } from "./waiting-store.ts";
-
-/** A call in the step that makes it, until its client has an answer or a placeholder. */
-export type CallInStep = Awaited<ReturnType<typeof beginInStep>>;
 
 interface CallParts {
   readonly url: URL;
@@ -46,161 +41,113 @@ interface CallParts {
 
 /** How long a slow answer is waited for within the step, in milliseconds. */
 const defaultAfterMs = 20_000;
-/** How long a call whose record was written first shows that it lives, in milliseconds. */
-const maxLifeMs = 300_000;
 
-/** Finds a call that an earlier run of its step has made, or begins it. */
-// oxlint-disable-next-line max-lines-per-function -- one call: its record, its time and its end belong together
-export async function beginInStep(context: WaitingContext, parts: CallParts) {
-  const { url, connection, message, headers, leg, notes } = parts;
+/**
+ * Finds a call that an earlier run of its step has made, or begins it.
+ *
+ * @returns the call, to be sent; or what a client gets for one that was made before
+ */
+export async function beginInStep(
+  context: WaitingContext,
+  parts: CallParts,
+): Promise<CallInStep | { readonly known: () => Promise<WaitingAnswer> }> {
+  const { url, connection, message, headers, notes } = parts;
   const { limits, now, leaveAt = Infinity } = context;
-  const { limitMs = Infinity, stop } = notes;
-  const isNew = message.method === "tools/call" && !notes.claimed;
-  const writesFirst = limits.record === "first" && isNew;
-  const identity = identityOf(connection, message, notes, writesFirst);
+  const { limitMs = Infinity, claimed } = notes;
   const { afterMs = defaultAfterMs } = limits;
   // Its caller shall get the placeholder before it gives the call up.
   const until = Math.min(now() + Math.min(afterMs, 0.9 * limitMs), leaveAt);
   const request = repeatable(message, headers);
-  const found = notes.claimed
-    ? { ...notes.claimed.call, known: undefined }
-    : await findCall(context, identity).catch(unsent({ url: url.href, request }));
-  const { id } = found;
+  const writesFirst = limits.record === "first" && message.method === "tools/call" && !claimed;
+  const identity = identityOf(connection, message, notes, writesFirst);
+  const { tool } = identity;
+  const begun = (record: StepRecord) => inStep(context, { ...parts, tool, request, until, record });
+  if (claimed) return begun(recordedInClaim(context, claimed, request));
+  const found = await findCall(context, identity).catch(unsent({ url: url.href, request }));
+  const begin = async () => ({
+    ...(await beginCall(context, identity, { url, request })),
+    id: found.id,
+  });
   let { known } = found;
-
-  const begin = async (): Promise<WaitingRecord> => {
-    // Of one that has waited for a sign-in the path and the repeats stay.
-    if (notes.claimed) return { ...notes.claimed.call, request };
-    const begun = await beginCall(context, "input", identity, { url, request });
-    return { ...begun, id, ...(step && { step }) };
-  };
-  /** Whether somebody has stopped it. A process that has lost its work to another one leaves it to that one. */
-  const isStopped = () =>
-    stop?.aborted === true &&
-    !(McpSessionError.isInstance(stop.reason) && stop.reason.code === "STATE_CONFLICT");
-  /** The entry of the record that was written before the call is sent. */
-  let step: string | undefined;
-  /** The record that was written before the call is sent. */
-  let first: StoredCall | undefined;
-  let stopSigns: (() => void) | undefined;
-  let isKept = false;
-  if (writesFirst && isNamed(identity) && known === undefined) {
-    const own = { ...(await begin()), kind: "stream", version: newestVersion } as const;
-    const begun = claims(own, randomToken(), now());
-    if (context.atEnd) step = begun.due;
-    const claimed = { ...begun, ...(step && { step }) };
-    const stored = await createOnce(context.calls, claimed).catch(unsent(claimed));
-    if (stored.call === claimed) {
-      first = stored;
-      stopSigns = showLife(context, id, Math.min(limitMs, maxLifeMs));
-      if (step) markUntilEnd(context, step, () => isKept);
-      // Another step that makes it was first, and sends it.
-    } else known = stored.call;
+  if (known === undefined) {
+    if (!writesFirst || !isNamed(identity)) return begun(recordedLate(context, begin));
+    const first = await recordFirst(context, begin, limitMs);
+    if ("isFirst" in first) return begun(first);
+    known = first;
   }
-  const keepAs = async (next: WaitingRecord): Promise<WaitingRecord> => {
-    stopSigns?.();
-    const claimed = first ?? notes.claimed;
-    if (claimed) {
-      const kept = await keep(context, claimed, next);
-      isKept = true;
-      return kept;
-    }
-    return next.state === "settled" ? next : (await keepNew(context, next)).call;
+  const made = known;
+  return { known: async () => await goOnInStep(context, made, until, parts) };
+}
+
+interface InStep extends CallParts, Pick<WaitingRecord, "request">, Pick<CallIdentity, "tool"> {
+  readonly record: StepRecord;
+  /** When the step leaves the call. */
+  readonly until: number;
+}
+
+/** A call in the step that makes it, until its client has an answer or a placeholder. */
+export type CallInStep = ReturnType<typeof inStep>;
+
+function inStep(context: WaitingContext, parts: InStep) {
+  const { url, message, tool, leg, notes, record, request, until } = parts;
+  const { limits, now, scrubFor } = context;
+  const park = async (held: Held, pollMs: number, before?: HeldCall): Promise<WaitingAnswer> => {
+    const call = goesOn(before ?? (await record.begin()), { held, pollMs }, now());
+    return answerOf(await record.keep(call), notes);
   };
-  const noteHeld = async (held: Held): Promise<void> => {
-    if (!first || first.call.held?.type === held.type) return;
-    first = await noteInClaim(context, first, { ...first.call, request, held });
+  const followed = async (begun: HeldCall): Promise<WaitingAnswer> => {
+    const { call, outcome } = await follow(context, begun, until, leg);
+    if (outcome) return await take(outcome, call);
+    if (!isStopped(notes)) return await park(call.held, Math.max(0, call.pollAfter - now()), call);
+    record.stop();
+    await cancelHeld(call, leg);
+    throw notes.stop!.reason;
   };
-  const park = async (held: Held, pollMs: number, before?: WaitingRecord) => {
-    const call = before ?? (await begin());
-    return answerOf(await keepAs(goesOn(call, { held, pollMs }, now())), notes);
-  };
-  const take = async (given: LegOutcome, before?: WaitingRecord): Promise<WaitingAnswer> => {
+  const take = async (given: LegOutcome, before?: HeldCall): Promise<WaitingAnswer> => {
     const outcome = scrubOutcome(context, before ?? { request }, given);
-    switch (outcome.type) {
-      case "asks": {
-        const call = before ?? (await begin());
-        const at = { now: now(), ...limits };
-        const asked = await keepAs(asks(call, outcome.question, at));
-        return answerOf(await goOn(context, asked, leg), notes);
-      }
-      case "settles":
-        stopSigns?.();
-        // Its caller has the answer, whatever becomes of the record.
-        if (first)
-          isKept = await keepAnswer(context, first, outcome.answer).then(
-            () => true,
-            () => false,
-          );
-        return before ? scrubAnswer(outcome.answer, before, context.scrubFor) : outcome.answer;
-      case "goes-on": {
-        await noteHeld(outcome.held);
-        const begun = goesOn(before ?? (await begin()), outcome, now());
-        const followed = await follow(context, begun, until, leg);
-        const { call } = followed;
-        if (followed.outcome) return await take(followed.outcome, call);
-        if (isStopped()) {
-          stopSigns?.();
-          await cancelHeld(call, leg);
-          throw stop!.reason;
-        }
-        return await park(call.held!, Math.max(0, call.pollAfter! - now()), call);
-      }
-      default: {
-        const lost = over(before ?? (await begin()), "outcome-unknown");
-        if (first) await keepAs(lost);
-        throw before || outcome.type !== "unknown" ? waitingFailure(lost) : outcome.error;
-      }
+    if (outcome.type === "settles") {
+      await record.settle(outcome.answer);
+      return before ? scrubAnswer(outcome.answer, before, scrubFor) : outcome.answer;
     }
+    if (outcome.type === "goes-on") await record.note(outcome.held);
+    const call = before ?? (await record.begin());
+    if (outcome.type === "goes-on") return await followed(goesOn(call, outcome, now()));
+    if (outcome.type === "asks") {
+      const asked = asks(call, outcome.question, { now: now(), ...limits });
+      return answerOf(await goOn(context, await record.keep(asked), leg), notes);
+    }
+    const lost = over(call, "outcome-unknown");
+    await record.lose(lost);
+    throw before || outcome.type !== "unknown" ? waitingFailure(lost) : outcome.error;
   };
   return {
     until,
-    isKnown: known !== undefined,
     /** Whether a record was written before the call is sent. */
-    isRecorded: first !== undefined,
+    isRecorded: record.isFirst,
     /** The answer to the call. A record that was written first goes again, if the call was refused. */
     async sent(sending: Promise<Response>): Promise<Response> {
       try {
         const { response, isUndone } = await readFate(await sending, message);
-        if (!response.ok) stopSigns?.();
-        if (first && isUndone) await forget(context, first);
+        if (!response.ok) record.stop();
+        if (isUndone) await record.forget();
         return response;
       } catch (cause) {
-        stopSigns?.();
+        record.stop();
         const { method } = message;
         const { code } = connectionBroke({ method, url, cause }) as { code?: unknown };
-        if (first && code === "CONNECTION_UNAVAILABLE") await forget(context, first);
+        if (code === "CONNECTION_UNAVAILABLE") await record.forget();
         throw cause;
       }
     },
     /** Notes, in a record that was written first, how another process finds the call. */
-    noteHeld,
+    noteHeld: record.note,
     /** Leaves the call to its server. @returns what its client gets */
     park,
     /** Keeps what the server has said, where it is not over, and follows a task. @returns what its client gets */
     take,
-    /** What a client gets for a call that an earlier run has made. */
-    async goOn(): Promise<WaitingAnswer> {
-      ({ step } = known!);
-      if (step) markUntilEnd(context, step, () => isKept);
-      let call = await goOn(context, known!, leg);
-      while (call.state === "waiting" && isHeld(call)) {
-        const pauseMs = Math.max(0, call.pollAfter! - now());
-        if (now() + pauseMs >= until || leg.signal?.aborted) break;
-        await wait(pauseMs, leg.signal).catch(() => undefined);
-        // A failure of the store says nothing of the call, which waits.
-        const looked = await lookAgain(context, id, leg).catch(() => undefined);
-        if (looked === undefined) break;
-        ({ call } = looked);
-      }
-      isKept = call.state !== "answering";
-      return answerOf(call, notes);
-    },
     /** Tells that the call takes longer than a step waits, and that its server gives no means to leave it. */
-    cannotWait(reason: CannotWaitEvent["reason"]) {
-      tellCannotWait(context, identity.tool, reason);
-    },
-    isStopped,
+    cannotWait: (reason: CannotWaitEvent["reason"]) => tellCannotWait(context, tool, reason),
+    isStopped: () => isStopped(notes),
   };
 }
 
@@ -211,16 +158,39 @@ async function findCall(context: WaitingContext, identity: CallIdentity) {
   return { id, known: stored && (await upToDate(context, stored)).call };
 }
 
-async function lookAgain(context: WaitingContext, id: string, leg: LegOptions) {
-  const stored = await context.calls.read(id);
-  return stored && (await lookAt(context, stored, leg));
+/** What a client gets for a call that an earlier run has made. */
+async function goOnInStep(
+  context: WaitingContext,
+  known: WaitingRecord,
+  until: number,
+  { leg, notes }: CallParts,
+): Promise<WaitingAnswer> {
+  const { calls, now } = context;
+  let isKept = false;
+  if (known.step) markUntilEnd(context, known.step, () => isKept);
+  let call = await goOn(context, known, leg);
+  while (call.state === "waiting" && isHeld(call)) {
+    const pauseMs = Math.max(0, call.pollAfter - now());
+    if (now() + pauseMs >= until || leg.signal?.aborted) break;
+    await wait(pauseMs, leg.signal).catch(() => undefined);
+    const look = async () => {
+      const stored = await calls.read(known.id);
+      return stored && (await lookAt(context, stored, leg));
+    };
+    // A failure of the store says nothing of the call, which waits.
+    const looked = await look().catch(() => undefined);
+    if (looked === undefined) break;
+    ({ call } = looked);
+  }
+  isKept = call.state !== "answering";
+  return answerOf(call, notes);
 }
 
 /** What a client gets for a call that has waited, or waits: its result, its failure, or the placeholder. */
 function answerOf(call: WaitingRecord, notes: CallNotes): WaitingAnswer {
   notes.onCall?.(call);
   if (call.answer !== undefined) return call.answer;
-  if (call.state !== "waiting" && call.state !== "answering") throw waitingFailure(call);
+  if (!isOpen(call)) throw waitingFailure(call);
   const shown = describeWaiting(call);
   notes.onWaiting?.(shown);
   return { result: placeholderResult(shown) };

@@ -1,9 +1,10 @@
 /** What is known of a call beside its request, and what is kept of both. */
 
+import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { CallIdentity } from "./current-call.ts";
 import type { AskingMethod, WaitingCall } from "./waiting-call.ts";
-import type { WaitingRecord } from "./waiting-record.ts";
+import type { OpenCall, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 /** What the caller of a client knows of a call, and the client does not. */
@@ -25,13 +26,20 @@ export interface CallNotes {
    */
   readonly stop?: AbortSignal | undefined;
   /** The record of a call that waited for a sign-in, and is now sent: it is not looked up, and gets the questions. */
-  readonly claimed?: StoredCall | undefined;
+  readonly claimed?: StoredCall<OpenCall> | undefined;
   /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
   readonly onCall?: ((call: WaitingRecord) => void) | undefined;
   /** Gets the call whose placeholder the client gets. What the client makes of it may be the server's. */
   readonly onWaiting?: ((call: WaitingCall) => void) | undefined;
   /** Gets the error of a call whose client only gets its words. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
+}
+
+/** Whether somebody has stopped a call. A process that has lost its work to another one leaves it to that one. */
+export function isStopped({ stop }: CallNotes): boolean {
+  const reason: unknown = stop?.reason;
+  const isLeft = McpSessionError.isInstance(reason) && reason.code === "STATE_CONFLICT";
+  return stop?.aborted === true && !isLeft;
 }
 
 /** The members of `_meta` that are for one request. */

@@ -1,17 +1,12 @@
 import { isRecord } from "../base/json-values.ts";
-import {
-  type CannotWaitEvent,
-  isFor,
-  type WaitingContext,
-  type WaitsFor,
-} from "./waiting-context.ts";
+import { type CannotWaitEvent, isFor, type WaitingContext } from "./waiting-context.ts";
 import type { WaitingAnswer } from "./waiting-record.ts";
 
-const concerns: Readonly<Record<CannotWaitEvent["reason"], readonly WaitsFor[]>> = {
+const concerns = {
   "no-task": ["task"],
-  "no-event-id": ["stream", "person"],
-  unheard: ["person"],
-};
+  "no-event-id": ["stream", "question"],
+  unheard: ["question"],
+} as const;
 
 /** Tells that a call cannot wait, where the connection wants that. */
 export function tellCannotWait(

@@ -19,7 +19,7 @@ import {
   unclaims,
   waitsOn,
 } from "./waiting-life.ts";
-import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+import type { HeldCall, OpenCall, WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 /** A call after a leg. */
@@ -41,10 +41,10 @@ export type ClaimedOutcome =
  * @param send sends the leg, at most once. Never rejects
  * @throws {McpSessionError} `NOT_WAITING` if another process was first, and then nothing is sent; `STORE_FAILED`
  */
-export async function sendClaimed(
+export async function sendClaimed<CALL extends OpenCall>(
   context: WaitingContext,
-  stored: StoredCall,
-  send: (claimed: StoredCall) => Promise<ClaimedOutcome>,
+  stored: StoredCall<CALL>,
+  send: (claimed: StoredCall<CALL>) => Promise<ClaimedOutcome>,
 ): Promise<Sent> {
   const claimed = await claim(context, stored);
   const stopSigns = showLife(context, claimed.call.id);
@@ -100,7 +100,7 @@ export function markUntilEnd(
 /** Settles a call that is never sent, unless another process has changed it. @throws {McpSessionError} `STORE_FAILED` */
 export async function settleCall(
   context: WaitingContext,
-  stored: StoredCall,
+  stored: StoredCall<OpenCall>,
   answer: WaitingAnswer,
 ): Promise<void> {
   const next = settles(stored.call, answer);
@@ -109,7 +109,10 @@ export async function settleCall(
 }
 
 /** Claims a call for one leg. @throws {McpSessionError} `NOT_WAITING` if another process was first */
-async function claim(context: WaitingContext, stored: StoredCall): Promise<StoredCall> {
+async function claim<CALL extends OpenCall>(
+  context: WaitingContext,
+  stored: StoredCall<CALL>,
+): Promise<StoredCall<CALL>> {
   const { calls, claimLeg, now } = context;
   const { call } = stored;
   const token = randomToken();
@@ -141,7 +144,7 @@ export const tooLongToWait =
 /** Keeps the outcome of a leg. */
 async function note(
   context: WaitingContext,
-  claimed: StoredCall,
+  claimed: StoredCall<OpenCall>,
   given: ClaimedOutcome,
 ): Promise<Sent> {
   const { call } = claimed;
@@ -178,9 +181,13 @@ async function note(
       const isUnknown = outcome.type === "unknown" && (held || !mayRunTwice(context, call));
       if (isUnknown) return await end(over(call, "outcome-unknown"));
       const { error } = outcome;
-      if (held && isHeld(call)) {
+      if (isHeld(call)) {
         const { unsure } = call;
-        const later = goesOn(call, { held, unsure, pollMs: pauseAfterFailureMs }, context.now());
+        const later = goesOn(
+          call,
+          { held: call.held, unsure, pollMs: pauseAfterFailureMs },
+          context.now(),
+        );
         return { ...(await end(unlessTooOld(context, later))), failure: { error } };
       }
       return { ...(await end(unclaims(call))), failure: { error: outcome.error } };
@@ -192,8 +199,8 @@ async function note(
 export const pauseAfterFailureMs = 5_000;
 
 /** A call that its server keeps, as long as it may wait. Whether it is carried out some day is unknown. */
-function unlessTooOld({ now }: WaitingContext, call: WaitingRecord): WaitingRecord {
+function unlessTooOld({ now }: WaitingContext, call: HeldCall): WaitingRecord {
   const { held, expiresAt } = call;
-  const endsAt = held?.type === "task" ? (held.endsAt ?? expiresAt) : expiresAt;
+  const endsAt = held.type === "task" ? (held.endsAt ?? expiresAt) : expiresAt;
   return Math.min(expiresAt, endsAt) <= now() ? over(call, "outcome-unknown") : call;
 }

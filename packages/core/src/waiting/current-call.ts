@@ -3,9 +3,9 @@ import { randomToken } from "../base/random-token.ts";
 import { textDigest } from "../base/text-digest.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import { type WaitingKind, waitingKinds } from "./waiting-call.ts";
+import { waitingTypes } from "./waiting-call.ts";
 import { goesOn, isHeld, over, shows, unclaims } from "./waiting-life.ts";
-import type { ShownRound, WaitingRecord } from "./waiting-record.ts";
+import type { CallOfStep, ShownRound, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
 
 /** What a call is told apart by, beside its agent session and principal. */
@@ -57,7 +57,7 @@ export async function callId(call: CallIdentity, turn: number): Promise<string> 
 }
 
 /** A JSON value with the members of its objects in order, because databases change it. */
-function ordered(value: unknown): unknown {
+export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);
   if (!isRecord(value)) return value;
   const sorted: Record<string, unknown> = Object.create(null);
@@ -94,18 +94,17 @@ export async function findTurn<T extends StoredCall | undefined>(
   }
 }
 
-/** A call that begins to wait, without the id under which it will be kept. */
+/** A call that begins, without the id under which it will be kept. */
 export async function beginCall(
   { calls, limits, now }: WaitingContext,
-  kind: WaitingKind,
   identity: CallIdentity,
   { url, request }: { readonly url: URL; readonly request: WaitingRecord["request"] },
-): Promise<WaitingRecord> {
+): Promise<CallOfStep> {
   const { connection, toolCallId, path } = identity;
   const askedAt = now();
   const due = await calls.reference();
   return {
-    ...{ version: 1, kind, id: "", state: "waiting", connection, url: url.href },
+    ...{ version: 1, type: "stream", id: "", state: "waiting", connection, url: url.href },
     ...(toolCallId !== undefined && { toolCallId }),
     ...(path !== undefined && { path }),
     ...(due !== undefined && { due }),
@@ -137,8 +136,8 @@ async function overdue(
   const { calls, claimMs, limits, now } = context;
   if (call.state === "waiting") {
     // It is over when what it waits for is.
-    if (call.kind === "agent" || isHeld(call)) return undefined;
-    const asksAgain = waitingKinds[call.kind].takesAnswers && limits.onExpired === "ask-again";
+    if (call.type === "sub-agent" || isHeld(call)) return undefined;
+    const asksAgain = call.type === "question" && limits.onExpired === "ask-again";
     const isOver = call.expiresAt <= now() && (!asksAgain || call.held);
     // What its server does with a question that it keeps is unknown.
     return isOver ? over(call, call.held ? "outcome-unknown" : "expired") : undefined;
@@ -152,16 +151,16 @@ async function overdue(
   const { held, unsure } = call;
   if (held) return goesOn(call, { held, unsure, pollMs: 0 }, now());
   // One whose server might have kept it has nothing to wait for.
-  const mayWait = waitingKinds[call.kind].worker !== "server" && mayRunTwice(context, call);
+  const mayWait = waitingTypes[call.type].worker !== "server" && mayRunTwice(context, call);
   return mayWait ? unclaims(call) : over(call, "outcome-unknown");
 }
 
 export function mayRunTwice(
   { limits: { safeTools = [] } }: WaitingContext,
-  { kind, request }: WaitingRecord,
+  { type, request }: WaitingRecord,
 ): boolean {
   // Its agents go on from their histories.
-  if (kind === "agent") return true;
+  if (type === "sub-agent") return true;
   return request.method !== "tools/call" || safeTools.includes(String(request.params["name"]));
 }
 

@@ -62,7 +62,7 @@ export async function createReference(of: WaitingOwner): Promise<string> {
 /** Whether a call has an entry: somebody may have to look at it, answer it, or wait for it. */
 function isListed(call: WaitingRecord | undefined): call is WaitingRecord & { due: string } {
   // A tool in which agents run waits for their calls, which have entries.
-  return call?.due !== undefined && call.kind !== "agent" && isOpen(call);
+  return call?.due !== undefined && call.type !== "sub-agent" && isOpen(call);
 }
 
 /** When a call is next worth a look: at its server, at its process, or because its time is up. */

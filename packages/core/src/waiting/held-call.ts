@@ -5,15 +5,16 @@ import { upToDate } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import { scrubAnswer, scrubOutcome } from "./scrub-answer.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
-import type { HeldWay } from "./held-request.ts";
+import type { HeldWay, KeptCall } from "./held-request.ts";
 import { streamWay } from "./stream.ts";
 import { taskWay } from "./task.ts";
 import { saysUnheard, tellCannotWait } from "./cannot-wait.ts";
 import type { WaitingContext } from "./waiting-context.ts";
-import { goesOn, isHeld } from "./waiting-life.ts";
+import { goesOn, heldAs, isHeld } from "./waiting-life.ts";
+import type { Held } from "./held.ts";
 import {
   describeWaiting,
-  type Held,
+  type HeldCall,
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";
@@ -26,8 +27,7 @@ const ways: { readonly [TYPE in Held["type"]]: HeldWay<Extract<Held, { type: TYP
 const wayOf = ({ type }: Held): HeldWay<Held> => ways[type];
 
 /** Sees how a call is that its server keeps. Never rejects. */
-const look = (call: WaitingRecord, leg: LegOptions) =>
-  wayOf(call.held!).look(call, call.held!, leg);
+const look = (call: KeptCall, leg: LegOptions) => wayOf(call.held!).look(call, call.held!, leg);
 
 /** Answers the questions of a call that its server keeps. Never rejects. */
 export const answerHeld = (
@@ -57,8 +57,8 @@ export async function cancelHeld(call: WaitingRecord, { fetch }: LegOptions): Pr
 }
 
 /** Whether a call is to be looked at now. */
-export function isDue({ pollAfter = 0, ...call }: WaitingRecord, now: number): boolean {
-  return call.state === "waiting" && isHeld(call) && pollAfter <= now;
+export function isDue(call: WaitingRecord, now: number): call is HeldCall {
+  return call.state === "waiting" && isHeld(call) && call.pollAfter <= now;
 }
 
 /**
@@ -75,21 +75,21 @@ export async function lookAt(
 ): Promise<StoredCall & Pick<Sent, "failure">> {
   const { calls, now } = context;
   const stored = await upToDate(context, found);
-  if (!isDue(stored.call, now())) return stored;
+  const { call, revision } = stored;
+  if (!isDue(call, now())) return stored;
   let failure: Sent["failure"];
   try {
-    ({ failure } = await sendClaimed(context, stored, async (claimed) => {
+    ({ failure } = await sendClaimed(context, { call, revision }, async (claimed) => {
       const onHeld = async (held: Held) =>
-        void (await calls.replace(claimed, { ...claimed.call, held }));
+        void (await calls.replace(claimed, { ...claimed.call, ...heldAs(held) }));
       return await look(claimed.call, telling(context, claimed.call, { ...leg, onHeld }));
     }));
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
   }
-  const next = (await calls.read(stored.call.id)) ?? stored;
+  const next = (await calls.read(call.id)) ?? stored;
   const { answer } = next.call;
-  if (answer && saysUnheard(answer))
-    tellCannotWait(context, describeWaiting(stored.call).tool, "unheard");
+  if (answer && saysUnheard(answer)) tellCannotWait(context, describeWaiting(call).tool, "unheard");
   return { ...next, failure };
 }
 
@@ -112,14 +112,14 @@ export async function answerOnServer(
  */
 export async function follow(
   context: Pick<WaitingContext, "now" | "scrubFor">,
-  first: WaitingRecord,
+  first: HeldCall,
   until: number,
   leg: LegOptions,
-): Promise<{ readonly call: WaitingRecord; readonly outcome?: LegOutcome }> {
+): Promise<{ readonly call: HeldCall; readonly outcome?: LegOutcome }> {
   const { now } = context;
   let call = first;
   for (;;) {
-    const pauseMs = Math.max(0, (call.pollAfter ?? 0) - now());
+    const pauseMs = Math.max(0, call.pollAfter - now());
     // A look takes time, too.
     if (now() + pauseMs >= until) return { call };
     const isLeft = await wait(pauseMs, leg.signal).then(
@@ -131,7 +131,7 @@ export async function follow(
     // The end of the step interrupts a look, and says nothing of the call.
     if (leg.signal?.aborted) return { call };
     if (outcome.type === "not-sent") {
-      call = goesOn(call, { held: call.held!, pollMs: pauseAfterFailureMs }, now());
+      call = goesOn(call, { held: call.held, pollMs: pauseAfterFailureMs }, now());
     } else if (outcome.type === "goes-on") call = goesOn(call, outcome, now());
     else return { call, outcome };
   }

@@ -21,24 +21,28 @@ import {
   readRefusal,
 } from "../wire/read-answer.ts";
 import { sendToEndpoint } from "../wire/server-endpoint.ts";
-import { type InputResponses, isSafeQuestion } from "./input-request.ts";
+import { areRequests, type InputResponses, isSafeQuestion } from "./input-request.ts";
 import { gateStatuses, legRefused, type LegOptions, type LegOutcome } from "./send-leg.ts";
 import type { Question } from "./waiting-life.ts";
-import { areRequests, type Held, type WaitingRecord } from "./waiting-record.ts";
+import type { Held } from "./held.ts";
+import type { WaitingRecord } from "./waiting-record.ts";
+
+/** What requests about a call need. */
+export type KeptCall = Pick<WaitingRecord, "url" | "request" | "requests" | "held" | "unsure">;
 
 /** How a call goes on that its server keeps. Nothing here rejects. */
 export interface HeldWay<HELD extends Held> {
   /** Sees how the call is. It changes nothing at the server. */
-  look(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<LegOutcome>;
+  look(call: KeptCall, held: HELD, leg: LegOptions): Promise<LegOutcome>;
   /** Answers all of its questions. An answer of which nobody knows whether it came goes out again, also in looks. */
   answer(
-    call: WaitingRecord,
+    call: KeptCall,
     held: HELD,
     responses: InputResponses,
     leg: LegOptions,
   ): Promise<LegOutcome>;
   /** Asks the server to stop. Best effort. */
-  cancel(call: WaitingRecord, held: HELD, leg: LegOptions): Promise<void>;
+  cancel(call: KeptCall, held: HELD, leg: LegOptions): Promise<void>;
 }
 
 /** A request about a call that its server keeps: it goes to the call's own URL, and on its own session. */
@@ -59,7 +63,7 @@ type Sent = { readonly response: Response } | { readonly outcome: Missing };
 
 /** The end of a call whose server knows nothing of it any more. */
 export function fateUnknown(
-  { url, request: { method } }: WaitingRecord,
+  { url, request: { method } }: KeptCall,
   cause?: unknown,
 ): Extract<LegOutcome, { readonly type: "unknown" }> {
   return {
@@ -81,7 +85,7 @@ const limitMs = 30_000;
 
 /** Sends a request about a held call. Never rejects. */
 export async function sendAbout(
-  call: WaitingRecord,
+  call: KeptCall,
   { httpMethod = "POST", headers: own, message }: AboutCall,
   { fetch, signal }: LegOptions,
 ): Promise<Sent> {
@@ -125,7 +129,7 @@ export async function sendAbout(
 
 /** Sends a request about a held call, and reads its answer. Never rejects. */
 export async function askAbout(
-  call: WaitingRecord,
+  call: KeptCall,
   method: string,
   params: object,
   leg: LegOptions,

@@ -98,6 +98,13 @@ export type InputRequest =
 /** The questions of one round under the server's keys. Read own keys only: they are the server's. */
 export type InputRequests = Readonly<Record<string, InputRequest>>;
 
+export function areRequests(value: unknown): value is InputRequests {
+  return (
+    isRecord(value) &&
+    Object.values(value).every((one) => isRecord(one) && typeof one["method"] === "string")
+  );
+}
+
 /**
  * What a person said. `accept` has `content` for a form and none for a URL, where it means consent and not that the
  * work at the URL is done.

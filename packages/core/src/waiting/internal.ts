@@ -37,10 +37,12 @@ export {
   referenceStart,
 } from "./due-calls.ts";
 export { answerOnServer, cancelHeld, isDue, lookAt } from "./held-call.ts";
-export { delivers, isKeptByServer, isOpen, isOnServer, isRepeated } from "./waiting-life.ts";
+export { delivers, isHeld, isOpen, isOnServer, isRepeated } from "./waiting-life.ts";
 export {
   describeWaiting,
   parseWaitingRecord,
+  type AgentCall,
+  type ParkedCall,
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";

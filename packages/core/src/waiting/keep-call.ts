@@ -4,13 +4,14 @@ import { tryInsistently } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isTooLong } from "../stores/store-arguments.ts";
+import { ordered } from "./current-call.ts";
 import { type CallFate, notKept, sessionEnded } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { over, settles, settlesLost } from "./waiting-life.ts";
 import { scrubAnswer } from "./scrub-answer.ts";
 import {
   describeWaiting,
-  parseWaitingRecord,
+  type OpenCall,
   type WaitingAnswer,
   type WaitingRecord,
 } from "./waiting-record.ts";
@@ -129,7 +130,7 @@ async function replaceClaimed(
       if (replaced !== undefined) return replaced;
       const current = await calls.read(next.id);
       // An attempt before this one has failed, and was carried out all the same.
-      if (current && sameJson(current.call, parseWaitingRecord(next)))
+      if (current && sameJson(ordered(current.call), ordered(next)))
         return { ...current, call: next };
       if (current === undefined || !isOurs(current, token)) return current;
       stored = current;
@@ -139,13 +140,13 @@ async function replaceClaimed(
 }
 
 /** Notes something in a claimed record whose call goes on. If the store stays away, an event says so. */
-export async function noteInClaim(
+export async function noteInClaim<CALL extends WaitingRecord>(
   context: WaitingContext,
-  claimed: StoredCall,
-  next: WaitingRecord,
-): Promise<StoredCall> {
+  claimed: StoredCall<CALL>,
+  next: CALL,
+): Promise<StoredCall<CALL>> {
   const noted = await replaceClaimed(context, claimed, next).catch(() => undefined);
-  return noted?.call === next ? noted : claimed;
+  return noted?.call === next ? { ...noted, call: next } : claimed;
 }
 
 /**
@@ -174,7 +175,7 @@ export async function keep(
 /** Keeps what the server has answered to a claimed call. */
 export async function keepAnswer(
   context: WaitingContext,
-  claimed: StoredCall,
+  claimed: StoredCall<OpenCall>,
   given: WaitingAnswer,
   fate?: CallFate,
 ): Promise<WaitingRecord> {

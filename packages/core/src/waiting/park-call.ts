@@ -2,13 +2,19 @@ import { isPrintable, isRecord } from "../base/json-values.ts";
 import { beginCall, type CallIdentity, findTurn, isNamed, upToDate } from "./current-call.ts";
 import { createOnce, insist } from "./keep-call.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
-import type { WaitingKind } from "./waiting-call.ts";
 import { isKeepable, waitsOn } from "./waiting-life.ts";
-import type { WaitingRecord } from "./waiting-record.ts";
+import {
+  type AgentCall,
+  type CallOfStep,
+  commonOf,
+  type OpenCall,
+  type ParkedCall,
+  type WaitingRecord,
+} from "./waiting-record.ts";
 import type { CreationTries } from "./waiting-store.ts";
 
 /** A tool call that only goes on when the user has signed in. */
-interface ParkedCall {
+interface LockedCall {
   readonly connection: string;
   readonly url: URL;
   readonly tool: string;
@@ -20,7 +26,7 @@ interface ParkedCall {
   readonly modelInput?: unknown;
   readonly toolCallId?: string | undefined;
   /** The named or shared session in which it was made. @default another one */
-  readonly session?: WaitingRecord["session"];
+  readonly session?: ParkedCall["session"];
   /** The tool calls of agents around it, the root's first. @default none */
   readonly path?: WaitingRecord["path"] | undefined;
   /** What else tells the call apart, such as the task of a graph that runs again. @default nothing */
@@ -29,7 +35,7 @@ interface ParkedCall {
   readonly isStandIn?: boolean | undefined;
 }
 
-function identityOf(call: Omit<ParkedCall, "url">): CallIdentity {
+function identityOf(call: Omit<LockedCall, "url">): CallIdentity {
   const { connection, tool, input = {}, modelInput = input, toolCallId, path, isStandIn } = call;
   // A server may have a tool of the stand-in's name.
   const scope = isStandIn ? `stand-in ${call.scope ?? ""}`.trim() : call.scope;
@@ -45,12 +51,13 @@ function identityOf(call: Omit<ParkedCall, "url">): CallIdentity {
  */
 export async function parkCall(
   context: WaitingContext,
-  { url, annotations, session = {}, isStandIn = false, ...call }: ParkedCall,
+  { url, annotations, session = {}, isStandIn = false, ...call }: LockedCall,
 ): Promise<WaitingRecord | undefined> {
   const { tool, input = {} } = call;
   const identity = identityOf({ ...call, isStandIn });
   return await keepOnce(context, identity, { url, tool, input }, (begun) => ({
-    ...begun,
+    ...commonOf(begun),
+    ...{ type: "call-waits-for-sign-in", state: "waiting" },
     ...(isStandIn && { isStandIn }),
     ...(Object.keys(session).length > 0 && { session }),
     ...(isRecord(annotations) && { annotations }),
@@ -60,7 +67,7 @@ export async function parkCall(
 /** What a tool call waits for, in which agents run. */
 export interface AgentsWaiting {
   /** The messages of each agent that began in the call; empty if the application keeps them. */
-  readonly histories: NonNullable<WaitingRecord["histories"]>;
+  readonly histories: AgentCall["histories"];
   /** The ids of the calls that wait in them. */
   readonly waitsFor: string[];
 }
@@ -80,10 +87,10 @@ export const agentCall = {
  */
 export async function keepAgentCall(
   context: WaitingContext,
-  { connection, url, tool, input = {}, toolCallId, path, ...waiting }: ParkedCall & AgentsWaiting,
+  { connection, url, tool, input = {}, toolCallId, path, ...waiting }: LockedCall & AgentsWaiting,
 ): Promise<WaitingRecord | undefined> {
   const identity = { ...agentCall, input, toolCallId, path };
-  return await keepOnce(context, identity, { url, tool, input, kind: "agent" }, (begun) =>
+  return await keepOnce(context, identity, { url, tool, input }, (begun) =>
     isPrintable(waiting.histories) ? waitsOn({ ...begun, connection }, waiting) : undefined,
   );
 }
@@ -92,22 +99,15 @@ export async function keepAgentCall(
 async function keepOnce(
   context: WaitingContext,
   identity: CallIdentity,
-  {
-    url,
-    tool,
-    input,
-    kind = "authorization",
-  }: Pick<ParkedCall, "url" | "tool" | "input"> & {
-    readonly kind?: WaitingKind;
-  },
-  complete: (begun: WaitingRecord) => WaitingRecord | undefined,
+  { url, tool, input }: Pick<LockedCall, "url" | "tool" | "input">,
+  complete: (begun: CallOfStep) => OpenCall | undefined,
 ): Promise<WaitingRecord | undefined> {
   if (!isPrintable([input, identity.input])) return undefined;
   // A tool's schema may make other values of the model's, such as dates.
   const args = JSON.parse(JSON.stringify(input)) as unknown;
   const params = { name: tool, arguments: args };
   const request = { method: "tools/call", params, headers: {} } as const;
-  const kept = complete(await beginCall(context, kind, identity, { url, request }));
+  const kept = complete(await beginCall(context, identity, { url, request }));
   if (kept === undefined || !isKeepable(kept, context.limits.maxBytes)) return undefined;
   let isNew = false;
   const tries = new Map<string, CreationTries>();
@@ -121,7 +121,7 @@ async function keepOnce(
     return isNew ? stored.call : (await upToDate(context, stored)).call;
   };
   // Calls of agents in a tool call were sent.
-  const found = await insist(context, kept, find, kind === "agent" ? "sent" : "refused");
+  const found = await insist(context, kept, find, kept.type === "sub-agent" ? "sent" : "refused");
   if (isNew) await tellWaiting(context, found);
   return found;
 }
@@ -134,11 +134,11 @@ async function keepOnce(
  */
 export async function findParked(
   context: WaitingContext,
-  call: Omit<ParkedCall, "url">,
+  call: Omit<LockedCall, "url">,
 ): Promise<WaitingRecord | undefined> {
   const identity = identityOf(call);
   if (!isNamed(identity) || !isPrintable(identity.input)) return undefined;
   const { stored } = await findTurn(context, identity, (id) => context.calls.read(id));
-  if (stored?.call.kind !== "authorization") return undefined;
+  if (stored?.call.type !== "call-waits-for-sign-in") return undefined;
   return (await upToDate(context, stored)).call;
 }

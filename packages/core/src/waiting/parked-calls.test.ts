@@ -27,6 +27,8 @@ import {
   waitingFailure,
   withdrawCall,
 } from "./internal.ts";
+import type { EndedCall, OpenCall } from "./waiting-record.ts";
+import type { StoredCall } from "./waiting-store.ts";
 
 const server = new URL(url);
 const tea = { tool: "order", input: { item: "tea" }, toolCallId: "call 1" };
@@ -49,7 +51,11 @@ function startChat(limits: WaitingLimits = {}) {
       (await parkCall(open(), { connection: "shop", url: server, ...tea, ...call }))!,
     /** @param outcome what becomes of the call */
     carryOut: async (id: string, outcome: () => Promise<ClaimedOutcome> | ClaimedOutcome) =>
-      await sendClaimed(open(), await read(id), async () => await outcome()),
+      await sendClaimed(
+        open(),
+        (await read(id)) as StoredCall<OpenCall>,
+        async () => await outcome(),
+      ),
   };
 }
 
@@ -81,7 +87,7 @@ test("the same call, made again by a step that runs again, is one record until i
   const standIn = await park({ isStandIn: true });
   expect(new Set([first.id, other.id, standIn.id]).size).toBe(3);
   const { calls } = open();
-  await calls.replace(await read(first.id), delivers(first));
+  await calls.replace(await read(first.id), delivers(first as EndedCall));
   expect((await park()).id).toBe(`${first.id}.1`);
 });
 
@@ -119,7 +125,7 @@ test("a record that the store took before it failed is found", async () => {
   const calls = createWaitingStore(failing, { agent: "a", sessionId: "chat", principal });
   const context = createWaitingContext(calls, { now: Date.now });
   const parked = await parkCall(context, { connection: "shop", url: server, ...tea });
-  expect(parked).toMatchObject({ kind: "authorization", state: "waiting" });
+  expect(parked).toMatchObject({ type: "call-waits-for-sign-in", state: "waiting" });
 });
 
 test("two processes that go on at once send one call", async () => {
@@ -142,7 +148,7 @@ test("a call that is refused again waits again, for another claim", async () => 
   const error = new Error("Sign in with more scopes.");
   const { call, failure } = await carryOut(first.id, () => ({ type: "not-sent", error }));
   expect(failure).toEqual({ error });
-  expect(call).toMatchObject({ kind: "authorization", state: "waiting" });
+  expect(call).toMatchObject({ type: "call-waits-for-sign-in", state: "waiting" });
   expect(call.leg).not.toBe(first.leg);
   await carryOut(first.id, () => settles);
   expect((await read(first.id)).call.state).toBe("settled");
@@ -198,13 +204,13 @@ test("the server may ask something after the sign-in: the same record has the qu
   const { id } = await park();
   const shop = createAskingServer(orders);
   const context = open();
-  await sendClaimed(context, await read(id), async (claimed) => {
+  await sendClaimed(context, (await read(id)) as StoredCall<OpenCall>, async (claimed) => {
     const fetch = createWaitingFetch(context, shop.fetch, { url: server, connection: "shop" });
     const { result } = await send((input, init) => fetch(input, init, { ...tea, claimed }));
     expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, type: "question" } } });
     return { type: "kept" };
   });
-  expect((await read(id)).call).toMatchObject({ kind: "input", state: "waiting", round: 1 });
+  expect((await read(id)).call).toMatchObject({ type: "question", state: "waiting", round: 1 });
   expect(await findParked(open(), { connection: "shop", ...tea })).toBeUndefined();
   const settled = await answerCall(open(), id, yes, { url: server, fetch: shop.fetch });
   expect(settled).toMatchObject({ state: "settled", answer: { result: done() } });

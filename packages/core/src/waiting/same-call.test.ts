@@ -22,6 +22,7 @@ import {
   parkCall,
   withdrawCall,
 } from "./internal.ts";
+import type { EndedCall } from "./waiting-record.ts";
 
 const orders = ({ params }: Leg) =>
   "requestState" in params ? done(params.arguments.item) : asks("s");
@@ -48,7 +49,7 @@ function startChat(answer: Parameters<typeof createAskingServer>[0] = orders) {
       await answerCall(context, id, yes, { url: new URL(url), fetch: server.fetch }),
     deliver: async (id: string) => {
       const stored = (await calls.read(id))!;
-      await calls.replace(stored, delivers(stored.call));
+      await calls.replace(stored, delivers(stored.call as EndedCall));
     },
   };
 }

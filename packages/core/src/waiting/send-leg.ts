@@ -13,16 +13,12 @@ import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 import { mayHaveRun } from "../wire/connection-failure.ts";
 import { answerIn, letGo, readAnswer, readRefusal, rewriteRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
-import { type InputResponses, isSafeQuestion, urlsWanted } from "./input-request.ts";
+import { areRequests, type InputResponses, isSafeQuestion, urlsWanted } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import { taskIn, unusableTask } from "./task-result.ts";
-import {
-  areRequests,
-  type Held,
-  type WaitingAnswer,
-  type WaitingRecord,
-} from "./waiting-record.ts";
+import type { Held } from "./held.ts";
+import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 
 /** The outcome of a leg. */
 export type LegOutcome =

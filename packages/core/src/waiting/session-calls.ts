@@ -14,7 +14,7 @@ import {
 } from "../wire/json-rpc.ts";
 import { isEventStream, letGo } from "../wire/read-answer.ts";
 import { bodyText, type OutgoingRequest } from "../wire/server-endpoint.ts";
-import { answerWithPlaceholder, complete, print, textFor } from "./answer-edits.ts";
+import { answerWithPlaceholder, complete, textFor } from "./answer-edits.ts";
 import type { CallInStep } from "./call-in-step.ts";
 import { type CallUnderWay, nameOf } from "./call-under-way.ts";
 import { askedIn } from "./held-request.ts";
@@ -23,7 +23,8 @@ import { streamPauseMs } from "./stream.ts";
 import { saysUnheard } from "./cannot-wait.ts";
 import { waitingCallOf, withoutMarks } from "./waiting-call.ts";
 import { isFor, type WaitingContext } from "./waiting-context.ts";
-import type { HeldStream, WaitingAnswer } from "./waiting-record.ts";
+import type { HeldStream } from "./held.ts";
+import type { WaitingAnswer } from "./waiting-record.ts";
 
 /** How any process finds a call. */
 const held = ({ message, eventId }: CallUnderWay): HeldStream => ({
@@ -102,12 +103,12 @@ export function createSessionCalls(context: WaitingContext) {
       if ("method" in answer || answer.id !== each.message.id) continue;
       finish(each);
       if (saysUnheard(answer)) each.call.cannotWait("unheard");
-      const own = openOutcome(answer, isFor(context, "person"));
+      const own = openOutcome(answer, isFor(context, "question"));
       return (
         own ?? (each.call.isRecorded ? complete(answer, withoutMarks(answer.result)) : undefined)
       );
     }
-    if (!isFor(context, "person")) return undefined;
+    if (!isFor(context, "question")) return undefined;
     const asked = messages.map(askedIn).filter((question) => question !== undefined);
     if (asked.length > 0 && each.eventId === "") each.call.cannotWait("no-event-id");
     if (asked.length === 0 || each.eventId === "") return undefined;
@@ -205,7 +206,6 @@ export function createSessionCalls(context: WaitingContext) {
       { send, ...how }: Pick<CallUnderWay, "fail" | "leave"> & { send: () => Promise<Response> },
     ): Promise<Response> {
       const { id } = message;
-      if (call.isKnown) return new Response(print(id, await call.goOn()), { headers: asJson });
       const each: CallUnderWay = {
         ...{ call, message, request, ...how, eventId: "", isOver: false, isLate: false },
         stop() {
@@ -223,7 +223,7 @@ export function createSessionCalls(context: WaitingContext) {
         const isKept = call.isRecorded;
         return answerWithPlaceholder(response, id, {
           ...{ stop: () => finish(each), take: (outcome) => answerTo(each, outcome), isKept },
-          isAsked: isFor(context, "person"),
+          isAsked: isFor(context, "question"),
           fail: how.fail,
         });
       } catch (error) {
@@ -233,8 +233,6 @@ export function createSessionCalls(context: WaitingContext) {
     },
   };
 }
-
-const asJson = { "content-type": "application/json" };
 
 const inStream = (text: string) =>
   new Response(inEvent(text), { headers: { "content-type": "text/event-stream" } });

@@ -10,6 +10,7 @@ import {
   fateUnknown,
   hear,
   type HeldWay,
+  type KeptCall,
   laterIfUnsure,
   sendAbout,
 } from "./held-request.ts";
@@ -17,7 +18,7 @@ import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import { taskIn } from "./task-result.ts";
 import { answerAgain, answerAsked, keyClosedBy } from "./unsure-answers.ts";
 import { withoutMarks } from "./waiting-call.ts";
-import type { HeldStream, WaitingRecord } from "./waiting-record.ts";
+import type { HeldStream } from "./held.ts";
 
 /** How long a look listens, in milliseconds. Servers replay what they have at once. */
 const listenMs = 2_000;
@@ -46,7 +47,7 @@ export const streamWay: HeldWay<HeldStream> = {
 };
 
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery */
-async function look(call: WaitingRecord, held: HeldStream, leg: LegOptions): Promise<LegOutcome> {
+async function look(call: KeptCall, held: HeldStream, leg: LegOptions): Promise<LegOutcome> {
   const eventId = lastEventIdHeader(held.eventId);
   if (eventId === undefined) return fateUnknown(call);
   const about = { httpMethod: "GET", headers: { "last-event-id": eventId } } as const;

@@ -2,7 +2,7 @@ import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { scrubText } from "../base/scrub-text.ts";
 import { isUsableId, serverLimits, pauseOf } from "../base/server-limits.ts";
-import type { HeldTask } from "./waiting-record.ts";
+import type { HeldTask } from "./held.ts";
 
 /** The extension of 2026-07-28, as capabilities name it. */
 export const tasksExtension = "io.modelcontextprotocol/tasks";

@@ -17,6 +17,7 @@ import {
   fateUnknown,
   hear,
   type HeldWay,
+  type KeptCall,
   laterIfUnsure,
   sendAbout,
 } from "./held-request.ts";
@@ -26,7 +27,7 @@ import { readTask } from "./task-result.ts";
 import { answerAgain, answerAsked, keyClosedBy } from "./unsure-answers.ts";
 import { withoutMarks } from "./waiting-call.ts";
 import { answersWhere } from "./waiting-life.ts";
-import type { HeldTask, WaitingRecord } from "./waiting-record.ts";
+import type { HeldTask } from "./held.ts";
 
 /** The member of `_meta` that names a task. */
 const relatedTask = "io.modelcontextprotocol/related-task";
@@ -35,7 +36,7 @@ const listenMs = 2_000;
 /** How long a session's own stream is waited for before a task is asked for its question, in milliseconds. */
 const openMs = 500;
 
-const isModern = ({ request }: Pick<WaitingRecord, "request">) =>
+const isModern = ({ request }: Pick<KeptCall, "request">) =>
   revisionIn({ jsonrpc: "2.0", ...request }) !== undefined;
 
 export const taskWay: HeldWay<HeldTask> = {
@@ -49,7 +50,7 @@ export const taskWay: HeldWay<HeldTask> = {
 
 /** Sends a request about a task. @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks */
 async function ask(
-  call: WaitingRecord,
+  call: KeptCall,
   method: string,
   params: { readonly taskId: string } & Record<string, unknown>,
   leg: LegOptions,
@@ -60,13 +61,13 @@ async function ask(
   return await askAbout(call, method, own, leg, headers);
 }
 
-const goesOn = (held: HeldTask, unsure?: WaitingRecord["unsure"]): LegOutcome => ({
+const goesOn = (held: HeldTask, unsure?: KeptCall["unsure"]): LegOutcome => ({
   ...{ type: "goes-on", held, pollMs: held.intervalMs, unsure },
 });
 
 /** The task as it is now, or what a look at it has led to. */
 async function readNow(
-  call: WaitingRecord,
+  call: KeptCall,
   held: HeldTask,
   leg: LegOptions,
 ): Promise<
@@ -99,7 +100,7 @@ function settledAs({
   return { type: "settles", answer: { result: withoutMarks(own) } };
 }
 
-function cancelled(call: WaitingRecord): LegOutcome {
+function cancelled(call: KeptCall): LegOutcome {
   const { message } = failed(
     "OUTCOME_UNKNOWN",
     { method: call.request.method, url: new URL(call.url) },
@@ -108,11 +109,7 @@ function cancelled(call: WaitingRecord): LegOutcome {
   return { type: "settles", answer: { error: { code: -32_603, message } } };
 }
 
-async function lookModern(
-  call: WaitingRecord,
-  held: HeldTask,
-  leg: LegOptions,
-): Promise<LegOutcome> {
+async function lookModern(call: KeptCall, held: HeldTask, leg: LegOptions): Promise<LegOutcome> {
   const read = await readNow(call, held, leg);
   if ("outcome" in read) return read.outcome;
   const { now, result } = read;
@@ -152,7 +149,7 @@ const withType = (result: unknown) =>
 
 /** Answers the questions of a task. */
 async function answerModern(
-  call: WaitingRecord,
+  call: KeptCall,
   held: HeldTask,
   responses: InputResponses,
   leg: LegOptions,
@@ -172,11 +169,7 @@ async function answerModern(
   return looked.type === "not-sent" ? goesOn(next, call.unsure) : looked;
 }
 
-async function lookInSession(
-  call: WaitingRecord,
-  held: HeldTask,
-  leg: LegOptions,
-): Promise<LegOutcome> {
+async function lookInSession(call: KeptCall, held: HeldTask, leg: LegOptions): Promise<LegOutcome> {
   const read = await readNow(call, held, leg);
   if ("outcome" in read) return read.outcome;
   const { now } = read;
@@ -193,11 +186,7 @@ async function lookInSession(
  * The question of a session's task. It comes once, on the first stream of `tasks/result`, which whoever looks next
  * resumes. Some servers ask on the session's own stream.
  */
-async function findQuestion(
-  call: WaitingRecord,
-  held: HeldTask,
-  leg: LegOptions,
-): Promise<LegOutcome> {
+async function findQuestion(call: KeptCall, held: HeldTask, leg: LegOptions): Promise<LegOutcome> {
   const { taskId } = held;
   const eventId = lastEventIdHeader(held.eventId ?? "");
   const { signal } = leg;
@@ -235,7 +224,7 @@ async function findQuestion(
 }
 
 async function answerInSession(
-  call: WaitingRecord,
+  call: KeptCall,
   held: HeldTask,
   responses: InputResponses,
   leg: LegOptions,

@@ -2,12 +2,11 @@
 
 import { isRequest, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { type Missing, sendAbout } from "./held-request.ts";
+import { type KeptCall, type Missing, sendAbout } from "./held-request.ts";
 import type { LegOptions, LegOutcome } from "./send-leg.ts";
 import { answersWhere } from "./waiting-life.ts";
-import type { WaitingRecord } from "./waiting-record.ts";
 
-type Answers = NonNullable<WaitingRecord["unsure"]>;
+type Answers = NonNullable<KeptCall["unsure"]>;
 
 /**
  * A person's answer to a question of a call that its server keeps was perhaps lost on its way. It goes out again, now and
@@ -33,7 +32,7 @@ export function keyClosedBy(message: JsonRpcMessage): string | undefined {
 }
 
 /** Sends each answer once. @returns why those were not taken that were not, by their keys */
-async function sendEach(call: WaitingRecord, answers: Answers, leg: LegOptions) {
+async function sendEach(call: KeptCall, answers: Answers, leg: LegOptions) {
   const missing = new Map<string, Missing>();
   for (const [key, result] of Object.entries(answers)) {
     const sent = await sendAbout(
@@ -53,10 +52,10 @@ async function sendEach(call: WaitingRecord, answers: Answers, leg: LegOptions) 
  * @returns the answers that may be lost, of earlier rounds too; an outcome if some were certainly not taken
  */
 export async function answerAsked(
-  call: WaitingRecord,
+  call: KeptCall,
   responses: Answers,
   leg: LegOptions,
-): Promise<Pick<WaitingRecord, "unsure"> & { readonly outcome?: LegOutcome }> {
+): Promise<Pick<KeptCall, "unsure"> & { readonly outcome?: LegOutcome }> {
   const missing = await sendEach(call, responses, leg);
   const keys = Object.keys(responses);
   const isUnsure = (key: string) => missing.get(key)?.type === "unsure";
@@ -77,10 +76,10 @@ export async function answerAsked(
  * @returns those that may be lost still: what refuses one may stand before the server
  */
 export async function answerAgain(
-  call: WaitingRecord,
+  call: KeptCall,
   isOpen: (key: string) => boolean,
   leg: LegOptions,
-): Promise<WaitingRecord["unsure"]> {
+): Promise<KeptCall["unsure"]> {
   const answers = answersWhere(call.unsure, isOpen) ?? {};
   const missing = await sendEach(call, answers, leg);
   for (const key of Object.keys(answers)) leg.onAnswer?.(missing.has(key) ? "unsure" : "delivered");

@@ -1,8 +1,5 @@
 import type { InputRequest } from "./input-request.ts";
 
-/** Why a call waits, as records say it. */
-export type WaitingKind = "input" | "authorization" | "agent" | "task" | "stream";
-
 /**
  * Why a call waits.
  *
@@ -15,11 +12,8 @@ export type WaitingKind = "input" | "authorization" | "agent" | "task" | "stream
  */
 export type WaitingType = "question" | "call-waits-for-sign-in" | "sub-agent" | "task" | "stream";
 
-/** What is particular to the calls of a kind. */
-interface KindOfWaiting {
-  readonly type: WaitingType;
-  /** Whether the call itself takes answers: then they are sent to its server. */
-  readonly takesAnswers: boolean;
+/** What is particular to the calls of a type. */
+interface TypeOfWaiting {
   /** What has to happen before the call goes on, for the model. */
   readonly waitsFor: (connection: string, state: WaitingState) => string;
   /** Why nobody knows its outcome. */
@@ -30,19 +24,15 @@ interface KindOfWaiting {
   readonly worker?: "server" | "sub-agent" | undefined;
 }
 
-/** All kinds. A further one is an entry here, and a file that keeps its calls, such as `park-call.ts` or `task.ts`. */
-export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
-  input: {
-    type: "question",
-    takesAnswers: true,
+/** All types. A further one is an entry here, and a file that keeps its calls, such as `park-call.ts` or `task.ts`. */
+export const waitingTypes: Readonly<Record<WaitingType, TypeOfWaiting>> = {
+  question: {
     waitsFor: (connection) =>
       `connection ${connection} asks a person something, and waits for the answer. It has not failed.`,
     leg: "the step that sent a person's answer was interrupted",
     expired: "nobody answered the server's question",
   },
-  authorization: {
-    type: "call-waits-for-sign-in",
-    takesAnswers: false,
+  "call-waits-for-sign-in": {
     waitsFor: (connection, state) =>
       state === "answering"
         ? `the user has signed in to connection ${connection}, and a process sends it, or has perhaps sent it. It has not failed.`
@@ -51,24 +41,18 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
     expired: "the user did not sign in",
   },
   task: {
-    type: "task",
-    takesAnswers: false,
     waitsFor: (connection) => `connection ${connection} works on it, as a task. It has not failed.`,
     leg: "the server does not know the task any more, did not end it in time, or waits for an answer to a question that was lost on its way",
     expired: "the task did not end",
     worker: "server",
   },
   stream: {
-    type: "stream",
-    takesAnswers: false,
     waitsFor: (connection) => `connection ${connection} works on it. It has not failed.`,
     leg: "the answer can be had no more from its stream, or there was none",
     expired: "the answer did not come",
     worker: "server",
   },
-  agent: {
-    type: "sub-agent",
-    takesAnswers: false,
+  "sub-agent": {
     waitsFor: (connection) =>
       `a call of its sub-agent on connection ${connection} waits. It has not failed.`,
     leg: "the step in which the sub-agent went on was interrupted",
@@ -78,8 +62,8 @@ export const waitingKinds: Readonly<Record<WaitingKind, KindOfWaiting>> = {
 };
 
 /** What became of a call that has waited, and does no more. */
-export function fateOf(kind: WaitingKind): string {
-  const { worker } = waitingKinds[kind];
+export function fateOf(type: WaitingType): string {
+  const { worker } = waitingTypes[type];
   return worker === undefined
     ? "It was not carried out"
     : `How far its ${worker} had got is unknown; check before you make it again`;
@@ -232,7 +216,6 @@ export function placeholderResult(call: WaitingCall): Record<string, unknown> {
 /** For the model. */
 function waitingText({ connection, type, state }: WaitingCall): string {
   // A placeholder may come from a browser.
-  const { waitsFor } =
-    Object.values(waitingKinds).find((kind) => kind.type === type) ?? waitingKinds.input;
+  const { waitsFor } = waitingTypes[Object.hasOwn(waitingTypes, type) ? type : "question"];
   return `This call is not done yet: ${waitsFor(connection, state)} Do not make the call again; its result will take the place of this text.`;
 }

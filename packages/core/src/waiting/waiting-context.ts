@@ -167,8 +167,8 @@ export interface WaitingContext {
 export type ScrubFor = (call: Pick<WaitingRecord, "request">) => (text: string) => string;
 
 /** Whether the calls of a connection may wait for this. */
-export function isFor({ limits }: WaitingContext, what: WaitsFor): boolean {
-  return limits.for?.includes(what) ?? true;
+export function isFor({ limits }: WaitingContext, type: "question" | "task" | "stream"): boolean {
+  return limits.for?.includes(type === "question" ? "person" : type) ?? true;
 }
 
 type GivenPart = "now" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track" | "atEnd";
@@ -221,7 +221,7 @@ export async function tellWaiting(
   const { tool, round, state } = call;
   // After an answer that was not sent, the same questions wait again, and after a look the same call does.
   const isNew = round !== before?.round;
-  const isLooked = before?.state === "answering" && before.kind === record.kind && !isNew;
+  const isLooked = before?.state === "answering" && before.type === record.type && !isNew;
   if (!isLooked || state !== "waiting" || before.held === undefined)
     emit({ type: "waiting-call", tool, round, state });
   // Some servers only want another request, which needs no person.
@@ -234,8 +234,8 @@ export async function tellWaiting(
 }
 
 /** Whether a call has not waited: its record was written before it was sent, and nobody was to look at it. */
-const isUnderWay = ({ kind, pollAfter }: WaitingRecord) =>
-  (kind === "task" || kind === "stream") && pollAfter === undefined;
+const isUnderWay = ({ type, pollAfter }: WaitingRecord) =>
+  (type === "task" || type === "stream") && pollAfter === undefined;
 
 /** Has a function of the application run, for as long as the end of a leg may take. */
 async function telling(

@@ -1,17 +1,17 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { failed } from "../session/session-errors.ts";
-import { fateOf, waitingKinds, type WaitingState } from "./waiting-call.ts";
+import { fateOf, waitingTypes, type WaitingState } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** Why a call that is over has no result. */
 export function waitingFailure({
-  kind,
+  type,
   state,
   url,
   request: { method },
 }: WaitingRecord): McpSessionError {
   const request = { method, url: new URL(url) };
-  const { leg, expired } = waitingKinds[kind];
+  const { leg, expired } = waitingTypes[type];
   switch (state) {
     case "outcome-unknown":
       return failed(
@@ -22,7 +22,7 @@ export function waitingFailure({
     case "expired":
       return over(request, state, `${expired} in time. The call was not carried out`);
     case "withdrawn":
-      return over(request, state, `the application has taken the call back. ${fateOf(kind)}`);
+      return over(request, state, `the application has taken the call back. ${fateOf(type)}`);
     case "settled":
       return failed(
         "OUTCOME_UNKNOWN",
@@ -108,8 +108,8 @@ export function needsSignIn(
 
 /** A call that takes no answer. */
 export function notAsked(call: WaitingRecord): McpSessionError {
-  if (call.kind === "agent") return waitsBelow(call);
-  return call.kind === "authorization" ? needsSignIn(call) : worksOn(call);
+  if (call.type === "sub-agent") return waitsBelow(call);
+  return call.type === "call-waits-for-sign-in" ? needsSignIn(call) : worksOn(call);
 }
 
 /** A call whose server wants its user to open a page: nobody else can. */

@@ -1,16 +1,21 @@
 import { anySignal, startLimit } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import type { SessionSlot } from "../session/session-slot.ts";
-import { isRequest, type JsonRpcRequest, parseMessage, revisionIn } from "../wire/json-rpc.ts";
+import {
+  isRequest,
+  type JsonRpcId,
+  type JsonRpcRequest,
+  parseMessage,
+  revisionIn,
+} from "../wire/json-rpc.ts";
 import {
   bodyText,
   isSameEndpoint,
-  type OutgoingRequest,
   readOutgoingRequest,
   requestUrl,
 } from "../wire/server-endpoint.ts";
-import { answerWithPlaceholder } from "./answer-edits.ts";
-import { beginInStep } from "./call-in-step.ts";
+import { answerWithPlaceholder, type TakeAnswer } from "./answer-edits.ts";
+import { beginInStep, type CallInStep } from "./call-in-step.ts";
 import type { CallNotes } from "./call-notes.ts";
 import { createServerTasks } from "./server-tasks.ts";
 import { createSessionCalls } from "./session-calls.ts";
@@ -45,31 +50,6 @@ export function createWaitingFetch(
   const tasks = createServerTasks(slot);
   const sessionCalls = createSessionCalls(context);
 
-  const callStateless = async (
-    message: JsonRpcRequest,
-    { headers, signal }: OutgoingRequest,
-    send: () => Promise<Response>,
-    notes: CallNotes,
-  ): Promise<Response> => {
-    const { id } = message;
-    const leg = { fetch: withHeaders(fetch, headers), signal };
-    const call = await beginInStep(context, { url, connection, message, headers, leg, notes });
-    if (call.isKnown) return Response.json({ jsonrpc: "2.0", id, ...(await call.goOn()) });
-    // The end of its stream would cancel it.
-    const stop = startLimit(call.until - context.now(), () => call.cannotWait("no-task"), true);
-    const response = await call.sent(send()).catch((error: unknown) => {
-      stop();
-      throw error;
-    });
-    return answerWithPlaceholder(response, id, {
-      stop,
-      take: call.take,
-      isKept: call.isRecorded,
-      isAsked: isFor(context, "person"),
-      fail: notes.onFailure,
-    });
-  };
-
   return async (
     input: Parameters<Fetch>[0],
     init?: RequestInit,
@@ -93,29 +73,41 @@ export function createWaitingFetch(
       const response = await send();
       return isFor(context, "task") ? tasks.observe(own, response) : response;
     }
-    if (revisionIn(own) !== undefined) {
-      const isAnswered =
-        Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
-      // A client that answers by itself has the state, and is responsible for it.
-      if (!isAnswered) return await callStateless(message, request, send, notes);
-    } else if (method === "tools/call" && own.params?.["task"] === undefined) {
-      const { headers } = request;
-      const left = new AbortController();
-      const leave = () => left.abort();
-      const signal = anySignal(request.signal, left.signal);
-      const leg = { fetch: withHeaders(fetch, headers), signal };
-      const call = await beginInStep(context, {
-        url,
-        connection,
-        message: own,
-        headers,
-        leg,
-        notes,
-      });
-      return await sessionCalls.call(call, own, request, { send, leave, fail: notes.onFailure });
-    }
-    return answerWithPlaceholder(await send(), id);
+    const isStateless = revisionIn(own) !== undefined;
+    // A client that answers by itself has the state, and is responsible for it.
+    const isTaken = isStateless
+      ? !Object.hasOwn(params, "inputResponses") && !Object.hasOwn(params, "requestState")
+      : method === "tools/call" && own.params?.["task"] === undefined;
+    if (!isTaken) return answerWithPlaceholder(await send(), id);
+    const { headers } = request;
+    const left = new AbortController();
+    const signal = anySignal(request.signal, left.signal);
+    const call = await beginInStep(context, {
+      ...{ url, connection, headers, notes, message: isStateless ? message : own },
+      leg: { fetch: withHeaders(fetch, headers), signal },
+    });
+    if ("known" in call) return Response.json({ jsonrpc: "2.0", id, ...(await call.known()) });
+    const how = { send, leave: () => left.abort(), fail: notes.onFailure };
+    if (!isStateless) return await sessionCalls.call(call, own, request, how);
+    return await callStateless(context, call, id, how);
   };
+}
+
+/** Sends a call without a session, and waits for its answer. The end of its stream would cancel it. */
+async function callStateless(
+  context: WaitingContext,
+  call: CallInStep,
+  id: JsonRpcId,
+  { send, fail }: { readonly send: () => Promise<Response> } & Pick<TakeAnswer, "fail">,
+): Promise<Response> {
+  const stop = startLimit(call.until - context.now(), () => call.cannotWait("no-task"), true);
+  const response = await call.sent(send()).catch((error: unknown) => {
+    stop();
+    throw error;
+  });
+  const { take, isRecorded: isKept } = call;
+  const isAsked = isFor(context, "question");
+  return answerWithPlaceholder(response, id, { stop, take, isKept, isAsked, fail });
 }
 
 /** The fetch of legs that go on by themselves: they have the headers of the client's own request. */
@@ -144,7 +136,7 @@ function declaring(
   isTask: boolean,
 ): JsonRpcRequest {
   const { method, params = {} } = message;
-  const isAsked = isFor(context, "person") && { elicitation };
+  const isAsked = isFor(context, "question") && { elicitation };
   const withParams = (own: object) => ({ ...message, params: { ...params, ...own } });
   if (revisionIn(message) === undefined) {
     const capabilities = params["capabilities"] as object | undefined;

@@ -4,9 +4,15 @@ import { serverLimits } from "../base/server-limits.ts";
 import { hasBytes } from "../stores/store-arguments.ts";
 import type { InputRequest } from "./input-request.ts";
 import { fateOf } from "./waiting-call.ts";
+import type { Held } from "./held.ts";
 import {
-  type Held,
+  type AgentCall,
+  commonOf,
+  type EndedCall,
+  type HeldCall,
   newestVersion,
+  type OpenCall,
+  printWaitingRecord,
   type ShownRound,
   type WaitingAnswer,
   type WaitingRecord,
@@ -44,7 +50,7 @@ export interface Question {
  * long to be kept, the call is settled with an error.
  */
 export function asks(
-  before: WaitingRecord,
+  before: OpenCall,
   { requests, requestState, isRefused, held, unsure }: Question,
   {
     now,
@@ -52,15 +58,10 @@ export function asks(
     maxBytes,
   }: { readonly now: number; readonly maxAgeMs: number; readonly maxBytes?: number | undefined },
 ): WaitingRecord {
-  const { claim: _claim, requestState: _state, isRefused: _isRefused, ...others } = before;
-  const { pollAfter: _pollAfter, unsure: _unsure, ...call } = others;
-  const asked: WaitingRecord = {
+  const { claim: _, ...call } = commonOf(before);
+  const asked: OpenCall = {
     ...call,
-    kind: "input",
-    state: "waiting",
-    round: call.round + 1,
-    leg: randomToken(),
-    requests,
+    ...{ type: "question", state: "waiting", round: call.round + 1, leg: randomToken(), requests },
     ...(requestState !== undefined && { requestState }),
     ...(isRefused && { isRefused }),
     ...(held !== undefined && { version: newestVersion, held }),
@@ -72,78 +73,79 @@ export function asks(
   if (isKeepable(asked, maxBytes)) return asked;
   const most =
     printedLength(asked) > maxAskedLength ? `${maxAskedLength} characters` : `${maxBytes} bytes`;
-  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${most} that can wait. ${fateOf(asked.held?.type ?? "input")}.`;
+  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${most} that can wait. ${fateOf(held?.type ?? "question")}.`;
   return settles(before, { error: { code: -32_603, message } });
 }
 
 /** The server keeps the call, and goes on with it. The questions so far have their answers, but for those that may be lost. */
 export function goesOn(
-  before: WaitingRecord,
+  before: OpenCall,
   {
     held,
     pollMs,
     unsure,
   }: Pick<Question, "unsure"> & { readonly held: Held; readonly pollMs: number },
   now: number,
-): WaitingRecord {
-  const { claim: _claim, requestState: _state, unsure: _unsure, ...call } = before;
+): HeldCall {
+  const { claim: _, due, ...call } = commonOf(before);
   return {
     ...call,
-    ...{ version: newestVersion, kind: held.type, state: "waiting", leg: randomToken() },
-    ...{ requests: {}, held, pollAfter: now + Math.ceil(Math.min(pollMs, serverLimits.pauseMs)) },
+    ...{ version: newestVersion, state: "waiting", leg: randomToken() },
+    ...heldAs(held),
+    ...{ requests: {}, pollAfter: now + Math.ceil(Math.min(pollMs, serverLimits.pauseMs)) },
     // A look finds its call later than the look before.
-    due: call.pollAfter === undefined ? otherEntry(call) : (call.due ?? randomToken()),
+    due: before.pollAfter === undefined ? otherEntry({ due }) : (due ?? randomToken()),
     ...(unsure !== undefined && { unsure }),
   };
 }
 
-/** Whether a call waits for its server, which keeps it. */
-export function isHeld({ kind, held }: Pick<WaitingRecord, "kind" | "held">): boolean {
-  return held?.type === kind;
-}
+/** The fields of a call that say how its server keeps it. */
+export const heldAs = (held: Held) =>
+  held.type === "task" ? { type: held.type, held } : { type: held.type, held };
 
-/** Whether somebody has to look at a call, until it is over or asks a person. */
-export function isKeptByServer(call: WaitingRecord): boolean {
-  return isHeld(call) && isOpen(call);
+/** Whether a call waits for its server, which keeps it: somebody has to look at it, until it is over or asks a person. */
+export function isHeld(call: WaitingRecord): call is HeldCall {
+  return call.pollAfter !== undefined;
 }
 
 /** A process claims the call, and sends a leg. */
-export function claims(call: WaitingRecord, token: string, now: number): WaitingRecord {
+export function claims<CALL extends OpenCall>(call: CALL, token: string, now: number): CALL {
   const due = call.pollAfter === undefined && call.due !== undefined && { due: otherEntry(call) };
   return { ...call, state: "answering", claim: { token, at: now }, ...due };
 }
 
 /** Names another entry of the same call, which is due earlier than before, or expires later. */
-function otherEntry({ due = "" }: WaitingRecord): string {
+function otherEntry({ due = "" }: Pick<WaitingRecord, "due">): string {
   return due.slice(0, due.lastIndexOf(".") + 1) + randomToken();
 }
 
 /** Whether a call waits or is being answered. */
-export function isOpen({ state }: Pick<WaitingRecord, "state">): boolean {
-  return state === "waiting" || state === "answering";
+export function isOpen(call: WaitingRecord): call is OpenCall {
+  return call.state === "waiting" || call.state === "answering";
 }
 
 /**
  * The leg was not carried out, or may be carried out twice, so the call still waits, for another leg. The claim
  * stays: a leg that was given up for dead may still end.
  */
-export function unclaims(claimed: WaitingRecord): WaitingRecord {
-  const { unsure, ...call } = claimed;
-  const others = answersWhere(unsure, (key) => !Object.hasOwn(call.requests, key));
-  return { ...call, state: "waiting", leg: randomToken(), ...(others && { unsure: others }) };
+export function unclaims(claimed: OpenCall): OpenCall {
+  const call: OpenCall = { ...claimed, state: "waiting", leg: randomToken() };
+  if (call.unsure === undefined) return call;
+  const unsure = answersWhere(call.unsure, (key) => !Object.hasOwn(call.requests, key));
+  return { ...call, unsure };
 }
 
 /**
  * The server has answered. What was only for the way there is forgotten. In the place of a result that is too long
  * stands a note for the model.
  */
-export function settles(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
-  const settled = { ...over(call, "settled"), answer };
+export function settles(call: OpenCall, answer: WaitingAnswer): EndedCall {
+  const settled: EndedCall = { ...over(call, "settled"), answer };
   return printedLength(settled) <= maxSettledLength ? settled : settlesLost(call, answer);
 }
 
 /** A call whose result is too long to be kept. It stays on a server that keeps the call, until it is delivered. */
-export function settlesLost(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
+export function settlesLost(call: OpenCall, answer: WaitingAnswer): EndedCall {
   if (call.held) return { ...over(call, "settled"), held: call.held };
   const text = `The call was carried out. Its result ${sizeOf(answer)}, more than can be kept for a call that has waited, so it is lost.`;
   const content = [{ type: "text", text }];
@@ -155,28 +157,25 @@ export function settlesLost(call: WaitingRecord, answer: WaitingAnswer): Waiting
 }
 
 /** Nobody can or shall answer any more, or nobody knows whether the last leg was carried out. */
-export function over(
-  before: WaitingRecord,
-  state: "settled" | "expired" | "outcome-unknown" | "withdrawn",
-): WaitingRecord {
-  const { requestState: _, histories: _histories, held, ...others } = before;
-  const { pollAfter: _after, unsure: _unsure, ...call } = others;
-  return { ...call, kind: held?.type ?? call.kind, state };
+export function over(before: OpenCall, state: EndedCall["state"]): EndedCall {
+  const { type, held, isStandIn } = before;
+  return { ...commonOf(before), type: held?.type ?? type, state, ...(isStandIn && { isStandIn }) };
 }
 
 /** A graph shows the questions of the call's round in an interrupt. */
-export function shows(call: WaitingRecord, shown: ShownRound): WaitingRecord {
+export function shows(call: OpenCall, shown: ShownRound): OpenCall {
   return { ...call, shown: [...(call.shown ?? []), shown] };
 }
 
 /** Calls of the agents in a tool call wait, perhaps others than before. */
 export function waitsOn(
-  call: WaitingRecord,
-  { histories, waitsFor }: Required<Pick<WaitingRecord, "histories" | "waitsFor">>,
-): WaitingRecord {
+  before: OpenCall,
+  { histories, waitsFor }: Pick<AgentCall, "histories" | "waitsFor">,
+): AgentCall {
   // Messages are JSON once they are stored.
   const kept = JSON.parse(JSON.stringify(histories)) as typeof histories;
-  return { ...call, state: "waiting", leg: randomToken(), histories: kept, waitsFor };
+  const call = { ...commonOf(before), leg: randomToken(), histories: kept, waitsFor };
+  return { ...call, type: "sub-agent", state: "waiting" };
 }
 
 /** A model has made the call again while it waits. */
@@ -190,7 +189,7 @@ export function isOnServer({ state, held, answer }: WaitingRecord): boolean {
 }
 
 /** The result is in a conversation. One that is too long to be kept stays where it is. */
-export function delivers(call: WaitingRecord): WaitingRecord {
+export function delivers(call: EndedCall): EndedCall {
   const { answer, ...others } = call;
   return { ...others, ...(!call.held && answer && { answer }), isDelivered: true };
 }
@@ -207,7 +206,7 @@ export function answersWhere(
 /** Whether a call that waits is short enough to be kept. @param maxBytes what the store takes */
 export function isKeepable(call: WaitingRecord, maxBytes?: number): boolean {
   if (printedLength(call) > maxAskedLength) return false;
-  return maxBytes === undefined || hasBytes(JSON.stringify(call), maxBytes);
+  return maxBytes === undefined || hasBytes(JSON.stringify(printWaitingRecord(call)), maxBytes);
 }
 
 /** In characters of JSON. What is nested too deep to be printed can be kept nowhere. */

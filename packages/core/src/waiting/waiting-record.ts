@@ -1,7 +1,22 @@
-import * as z from "zod/mini";
 import { isPrintable, isRecord } from "../base/json-values.ts";
-import type { InputRequest } from "./input-request.ts";
-import { askingMethods, type WaitingCall, type WaitingKind, waitingKinds } from "./waiting-call.ts";
+import {
+  anyNumber,
+  anyOf,
+  anyRecord,
+  anyText,
+  anyWhole,
+  exactly,
+  listOf,
+  openRecordOf,
+  recordOf,
+  type Shape,
+  type Shaped,
+  when,
+} from "../base/shape.ts";
+import type { JsonValue } from "../stores/session-store.ts";
+import { anyHeld, type HeldStream, type HeldTask } from "./held.ts";
+import { areRequests, type InputRequests } from "./input-request.ts";
+import { askingMethods, type WaitingCall, type WaitingType } from "./waiting-call.ts";
 
 /** A JSON-RPC error of the server. */
 export interface WaitingError {
@@ -15,151 +30,201 @@ export type WaitingAnswer =
   | { readonly result: Readonly<Record<string, unknown>>; readonly error?: undefined }
   | { readonly error: WaitingError; readonly result?: undefined };
 
-type Requests = Readonly<Record<string, InputRequest>>;
+const yes = exactly(true);
 
-/** Taken as they are: a schema would leave out a key `__proto__`. */
-export function areRequests(value: unknown): value is Requests {
-  return (
-    isRecord(value) &&
-    Object.values(value).every((one) => isRecord(one) && typeof one["method"] === "string")
-  );
-}
-
-const record = z.custom<Readonly<Record<string, unknown>>>(isRecord);
-const yes = z.optional(z.literal(true));
-
-const answer: z.ZodMiniType<WaitingAnswer> = z.union([
-  z.strictObject({ result: record }),
-  z.strictObject({ error: z.looseObject({ code: z.number(), message: z.string() }) }),
-]);
+const answer = anyOf(
+  recordOf({ result: anyRecord }),
+  recordOf({ error: openRecordOf({ code: anyNumber, message: anyText }) }),
+) as Shape<WaitingAnswer>;
 
 /** The questions of a round, in one of the interrupts of a graph's task. */
-const shownRound = z.strictObject({
-  round: z.int(),
+const shownRound = recordOf({
+  round: anyWhole,
   /** Counts the interrupts of the task, from 0. */
-  place: z.int(),
+  place: anyWhole,
   /** Names the checkpoint from which the graph goes on. */
-  checkpoint: z.optional(z.string()),
+  "checkpoint?": anyText,
   /** Whether they are shown again because nobody knows for which questions the answer before was. */
-  isUnclear: yes,
+  "isUnclear?": yes,
 });
-export type ShownRound = Readonly<z.infer<typeof shownRound>>;
-
-const task = z.strictObject({
-  type: z.literal("task"),
-  taskId: z.string(),
-  status: z.string(),
-  /** The server's text. */
-  statusMessage: z.optional(z.string()),
-  /** The server is asked again after this time, in milliseconds. */
-  intervalMs: z.number(),
-  /** When the server may forget the task. */
-  endsAt: z.optional(z.number()),
-  /** The keys of questions that have an answer. */
-  answered: z.optional(z.array(z.string())),
-  /** Of the stream on which a session's task asks: its last event. */
-  eventId: z.optional(z.string()),
-});
-const stream = z.strictObject({
-  type: z.literal("stream"),
-  /** The request that the stream answers. */
-  requestId: z.union([z.string(), z.number()]),
-  /** The last event that was read. */
-  eventId: z.string(),
-});
-export type HeldTask = Readonly<z.infer<typeof task>>;
-export type HeldStream = Readonly<z.infer<typeof stream>>;
-/** What the server keeps of a call, so that any process goes on with it. */
-export type Held = HeldTask | HeldStream;
+export type ShownRound = Shaped<typeof shownRound>;
 
 /** The newest format. Calls that their server keeps have it, so that older releases leave them alone. */
 export const newestVersion = 2;
 
-const fields = {
-  version: z.literal([1, newestVersion]),
-  kind: z.enum(Object.keys(waitingKinds) as WaitingKind[]),
-  id: z.string(),
-  state: z.enum(["waiting", "answering", "settled", "expired", "outcome-unknown", "withdrawn"]),
-  connection: z.string(),
-  url: z.url(),
-  toolCallId: z.optional(z.string()),
+/** What every call has. A field that is added has to be optional: older records have to load. */
+const common = {
+  version: exactly(1, newestVersion),
+  id: anyText,
+  connection: anyText,
+  url: when<string>((value) => URL.canParse(String(value))),
+  "toolCallId?": anyText,
   /** The tool calls of agents around it, the root's first. */
-  path: z.optional(z.array(z.strictObject({ toolName: z.string(), toolCallId: z.string() }))),
+  "path?": listOf(recordOf({ toolName: anyText, toolCallId: anyText })),
   /** The ids of calls that repeat it, and get its result. */
-  repeatedBy: z.optional(z.array(z.string())),
+  "repeatedBy?": listOf(anyText),
   /** Of the method, the tool, and the input as the caller gave it. */
-  digest: z.string(),
+  digest: anyText,
   /** The request of a call, as each of its legs repeats it. */
-  request: z.strictObject({
-    method: z.enum(askingMethods),
+  request: recordOf({
+    method: exactly(...askingMethods),
     /** Without the fields of one leg: answers, `requestState`, progress token and trace context. */
-    params: record,
+    params: anyRecord,
     /**
      * The headers that describe the request: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`; and
      * `Mcp-Session-Id` of a call on a session.
      */
-    headers: z.record(z.string(), z.string()),
+    headers: when<Readonly<Record<string, string>>>(
+      (value) => isRecord(value) && Object.values(value).every((one) => typeof one === "string"),
+    ),
   }),
-  round: z.int(),
+  round: anyWhole,
   /** Names the next leg among all legs of all calls. */
-  leg: z.string(),
-  requests: z.custom<Requests>(areRequests),
-  requestState: z.optional(z.string()),
-  /** Whether the server has refused the call until a person has been at a URL: then it goes out as it was. */
-  isRefused: yes,
-  held: z.optional(z.union([task, stream])),
-  /** Answers that are on their way to a server that keeps the call, or may be lost. */
-  unsure: z.optional(record),
-  /** Not looked at before. */
-  pollAfter: z.optional(z.number()),
+  leg: anyText,
+  /** The questions of the round. */
+  requests: when<InputRequests>(areRequests),
   /** Names its entry among the calls that can be looked at. */
-  due: z.optional(z.string()),
-  askedAt: z.number(),
-  expiresAt: z.number(),
+  "due?": anyText,
+  askedAt: anyNumber,
+  expiresAt: anyNumber,
   /** Where a graph has shown the questions of a round: at which of the interrupts of its task. */
-  shown: z.optional(z.array(shownRound)),
+  "shown?": listOf(shownRound),
   /** The process that sends answers, or was the last to do so in this round. */
-  claim: z.optional(z.strictObject({ token: z.string(), at: z.number() })),
-  answer: z.optional(answer),
-  /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
-  isStandIn: yes,
-  /** Of a tool in which agents run: the messages of each that began in it. */
-  histories: z.optional(z.array(z.array(record))),
-  /** The ids of the sub-agents' calls for which it waits. */
-  waitsFor: z.optional(z.array(z.string())),
-  /** The named or shared session in which a call waits for a sign-in. */
-  session: z.optional(
-    z.strictObject({ name: z.optional(z.string()), shared: z.optional(z.string()) }),
-  ),
+  "claim?": recordOf({ token: anyText, at: anyNumber }),
   /** Of the tool, when the call began to wait for a sign-in. */
-  annotations: z.optional(record),
+  "annotations?": anyRecord,
   /** Names the entry that stands as long as perhaps no conversation has the call: until the step that made it ends. */
-  step: z.optional(z.string()),
-  /** Whether a conversation has got the result. */
-  isDelivered: yes,
+  "step?": anyText,
   /** Of the first of several calls that are alike: the number of the first that may not be delivered. */
-  nextTurn: z.optional(z.int().check(z.minimum(1))),
+  "nextTurn?": anyWhole,
 };
 
-/** A waiting call in a store. `requestState`, `held`, `unsure` and the headers are as secret as a session id. */
-export type WaitingRecord = Readonly<z.infer<z.ZodMiniObject<typeof fields>>>;
+/** What some calls have, by their type or state. */
+const particular = {
+  requestState: anyText,
+  /** Whether the server has refused the call until a person has been at a URL: then it goes out as it was. */
+  isRefused: yes,
+  /** What the server keeps of the call, or of its answer, if that is too long for a record. */
+  held: anyHeld,
+  /** Answers that are on their way to a server that keeps the call, or may be lost. */
+  unsure: anyRecord,
+  /** Not looked at before. */
+  pollAfter: anyNumber,
+  /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
+  isStandIn: yes,
+  /** The named or shared session in which it was made. */
+  session: recordOf({ "name?": anyText, "shared?": anyText }),
+  /** Of a tool in which agents run: the messages of each that began in it. */
+  histories: listOf(listOf(anyRecord)),
+  /** The ids of the sub-agents' calls for which it waits. */
+  waitsFor: listOf(anyText),
+  answer,
+  /** Whether a conversation has got the result. */
+  isDelivered: yes,
+};
 
-/** A record keeps fields that only later releases know. */
-const recordSchema = z.looseObject(fields);
+/** What each has of these, and may have. `in-step`: a call that nobody looks at but the step that makes it. */
+const ofEach = {
+  question: [[], ["requestState", "isRefused", "held", "unsure"]],
+  "call-waits-for-sign-in": [[], ["isStandIn", "session"]],
+  "sub-agent": [["histories", "waitsFor"], []],
+  task: [["held", "pollAfter"], ["unsure"]],
+  stream: [["held", "pollAfter"], ["unsure"]],
+  "in-step": [[], ["held"]],
+  ended: [[], ["isStandIn", "held", "answer", "isDelivered"]],
+} as const;
+
+const endStates = ["settled", "expired", "outcome-unknown", "withdrawn"] as const;
+const call = openRecordOf({
+  ...common,
+  state: exactly("waiting", "answering", ...endStates),
+  ...(Object.fromEntries(
+    Object.entries(particular).map(([name, shape]) => [`${name}?`, shape]),
+  ) as object),
+});
+
+type Own<NAME extends keyof typeof particular> = Shaped<(typeof particular)[NAME]>;
+type Of<EACH extends keyof typeof ofEach> = {
+  readonly [NAME in (typeof ofEach)[EACH][0][number]]: Own<NAME>;
+} & { readonly [NAME in (typeof ofEach)[EACH][1][number]]?: Own<NAME> | undefined };
+/** What every call has. */
+export type CommonFields = Omit<Shaped<typeof call>, "state">;
+type Open<TYPE extends WaitingType> = CommonFields & {
+  readonly type: TYPE;
+  readonly state: "waiting" | "answering";
+};
+type Variant =
+  | (Open<"question"> & Of<"question">)
+  | (Open<"call-waits-for-sign-in"> & Of<"call-waits-for-sign-in">)
+  | (Open<"sub-agent"> & Of<"sub-agent">)
+  | (Open<"task"> & Of<"task"> & { readonly held: HeldTask })
+  | (Open<"stream"> & Of<"stream"> & { readonly held: HeldStream })
+  | (Open<"stream"> & Of<"in-step">)
+  | (CommonFields & Of<"ended"> & { readonly type: WaitingType; readonly state: EndState });
+type EndState = (typeof endStates)[number];
+type KeyOf<UNION> = UNION extends unknown ? keyof UNION : never;
+/** What others have and one does not can be read of it, as `undefined`. */
+type Readable<UNION, KEY extends PropertyKey = KeyOf<UNION>> = UNION extends unknown
+  ? UNION & { readonly [NAME in Exclude<KEY, keyof UNION>]?: undefined }
+  : never;
+
+/** A waiting call in a store. `requestState`, `held`, `unsure` and the headers are as secret as a session id. */
+export type WaitingRecord = Readable<Variant>;
+/** A call that waits or is being answered. */
+export type OpenCall = Extract<WaitingRecord, { readonly state: "waiting" | "answering" }>;
+export type EndedCall = Exclude<WaitingRecord, OpenCall>;
+/** A call that its server keeps, and works on. */
+export type HeldCall = Extract<OpenCall, { readonly pollAfter: number }>;
+export type QuestionCall = Extract<OpenCall, { readonly type: "question" }>;
+export type ParkedCall = Extract<OpenCall, { readonly type: "call-waits-for-sign-in" }>;
+export type AgentCall = Extract<OpenCall, { readonly type: "sub-agent" }>;
+/** A call in the step that makes it. */
+export type CallOfStep = Exclude<Extract<OpenCall, { readonly type: "stream" }>, HeldCall>;
+
+/** How records name the types. */
+const storedKinds: Readonly<Record<WaitingType, string>> = {
+  question: "input",
+  "call-waits-for-sign-in": "authorization",
+  "sub-agent": "agent",
+  task: "task",
+  stream: "stream",
+};
+const types = Object.keys(storedKinds) as WaitingType[];
+
+/** A record as a store has it. It is JSON by construction. */
+export function printWaitingRecord({ type, ...record }: WaitingRecord): JsonValue {
+  return { ...record, kind: storedKinds[type] } as unknown as JsonValue;
+}
 
 /** Parses a record from outside; `undefined` if it does not parse. */
 export function parseWaitingRecord(value: unknown): WaitingRecord | undefined {
-  if (!isPrintable(value)) return undefined;
-  const { data } = recordSchema.safeParse(value);
-  return data;
+  if (!isPrintable(value) || call(value) !== undefined) return undefined;
+  const { kind, ...record } = value as WaitingRecord & { readonly kind: unknown };
+  const type = types.find((each) => storedKinds[each] === kind);
+  if (type === undefined) return undefined;
+  const { state, held, pollAfter } = record;
+  const isEnded = (endStates as readonly string[]).includes(state);
+  const each = isEnded ? "ended" : type === "stream" && pollAfter === undefined ? "in-step" : type;
+  const needed: readonly (keyof typeof particular)[] = ofEach[each][0];
+  const isWhole = needed.every((name) =>
+    name === "held" ? held?.type === type : record[name] !== undefined,
+  );
+  return isWhole ? ({ ...record, type } as WaitingRecord) : undefined;
+}
+
+const ofSome: ReadonlySet<string> = new Set(["type", "state", ...Object.keys(particular)]);
+
+/** What a call keeps of itself when its type or state changes. */
+export function commonOf(before: WaitingRecord): CommonFields {
+  const kept = Object.entries(before).filter(([name]) => !ofSome.has(name));
+  return Object.fromEntries(kept) as unknown as CommonFields;
 }
 
 /** What an application sees of a record. */
 export function describeWaiting(stored: WaitingRecord): WaitingCall {
-  const { id, kind, state, connection, url, toolCallId, path, request, round, askedAt, expiresAt } =
+  const { id, type, state, connection, url, toolCallId, path, request, round, askedAt, expiresAt } =
     stored;
   const { method, params } = request;
-  const { type } = waitingKinds[kind];
   const { held, pollAfter } = stored;
   const status = held?.type === "task" && {
     status: held.status,

@@ -6,11 +6,16 @@ import { createDueIndex, createReference } from "./due-calls.ts";
 import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
 import { createStepMarks } from "./step-marks.ts";
 import { sessionEnded } from "./waiting-failure.ts";
-import { newestVersion, parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
+import {
+  newestVersion,
+  parseWaitingRecord,
+  printWaitingRecord,
+  type WaitingRecord,
+} from "./waiting-record.ts";
 
 /** A record and its revision. */
-export interface StoredCall {
-  readonly call: WaitingRecord;
+export interface StoredCall<CALL extends WaitingRecord = WaitingRecord> {
+  readonly call: CALL;
   readonly revision: string;
 }
 
@@ -50,9 +55,8 @@ export function createWaitingStore(
     return isId ? await store.get(waitingKey(of, id)) : undefined;
   };
   const put = async (call: WaitingRecord, ifRevision: string | null) => {
-    // A record is JSON by construction.
-    const value = call as unknown as JsonValue;
-    return await store.put(waitingKey(of, call.id), value, ifRevision, { owner, at: now?.() });
+    const use = { owner, at: now?.() };
+    return await store.put(waitingKey(of, call.id), printWaitingRecord(call), ifRevision, use);
   };
 
   return {
@@ -78,10 +82,10 @@ export function createWaitingStore(
       throw unreadable();
     },
     /** @returns `undefined` if another process changed the record */
-    async replace(
+    async replace<CALL extends WaitingRecord>(
       { call, revision }: StoredCall,
-      next: WaitingRecord,
-    ): Promise<StoredCall | undefined> {
+      next: CALL,
+    ): Promise<StoredCall<CALL> | undefined> {
       const takeBack = await due?.prepare(next, call);
       const result = await put(next, revision);
       if (!result.ok) {

@@ -8,11 +8,11 @@ import type { CallPlace, Repeated } from "../connection/waiting-parts.ts";
 import { ownField } from "../base/own-field.ts";
 import { type CallIdentity, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
-export interface LostCall extends WaitingRecord {
+export type LostCall = WaitingRecord & {
   readonly step: string;
   /** Whether it was made by an agent in a tool call that waits: that goes on from messages of its own. */
   readonly isBelow: boolean;
-}
+};
 
 /** The ids of the tool calls that have a result in a conversation; `waiting` are those for which it is a placeholder. */
 export interface ToldCalls {

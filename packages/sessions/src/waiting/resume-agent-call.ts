@@ -1,7 +1,12 @@
 /** How a tool goes on in which agents run, when a call of theirs has its result. */
 
 import { invalid } from "@durable-mcp/core/internal";
-import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type {
+  AgentCall,
+  ClaimedOutcome,
+  StoredCall,
+  WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import type { AgentToolCall } from "@durable-mcp/core/waiting";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import { type AgentsInTool, currentToolCall, enterToolCall } from "../tools/tool-call-scope.ts";
@@ -22,8 +27,8 @@ interface CallAgain extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
 }
 
 /** Whether a call is that of a tool in which agents run, and waits. */
-export function isAgentCall({ call: { kind, state } }: StoredCall): boolean {
-  return kind === "agent" && state === "waiting";
+export function isAgentCall(stored: StoredCall): stored is StoredCall<AgentCall> {
+  return stored.call.type === "sub-agent" && stored.call.state === "waiting";
 }
 
 /**
@@ -35,7 +40,7 @@ export function isAgentCall({ call: { kind, state } }: StoredCall): boolean {
  */
 export async function resumeAgentCall(
   stored: StoredCalls,
-  parked: StoredCall,
+  parked: StoredCall<AgentCall>,
   { toolName, toolCallId, input, abortSignal, waitingIn }: CallAgain,
   tool: object | undefined,
 ): Promise<StoredCall> {
@@ -50,7 +55,7 @@ export async function resumeAgentCall(
     );
   }
   const { sendClaimed } = await loadWaiting();
-  const { histories = [] } = call;
+  const { histories } = call;
   const agents: AgentsInTool = { waitingIn, histories, begun: [], waiting: [] };
   const scope = { toolName, toolCallId, around: currentToolCall(), agents };
   const run = async (): Promise<ClaimedOutcome> => {
@@ -86,9 +91,9 @@ async function waitsOnly(stored: StoredCalls, { waitsFor = [] }: WaitingRecord):
       const known = await stored.read(id);
       const found = known && (await stored.look(known));
       // Whether the user has signed in is not in the store.
-      if (found === undefined || !isOpen(found) || found.call.kind === "authorization")
+      if (found === undefined || !isOpen(found) || found.call.type === "call-waits-for-sign-in")
         return false;
-      return found.call.kind !== "agent" || (await waitsOnly(stored, found.call));
+      return found.call.type !== "sub-agent" || (await waitsOnly(stored, found.call));
     }),
   );
   return open.every(Boolean);

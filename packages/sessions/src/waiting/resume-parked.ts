@@ -2,7 +2,12 @@
 
 import { McpSessionError } from "@durable-mcp/core";
 import { refusesUnprocessed, waitingCallOf } from "@durable-mcp/core/internal";
-import type { ClaimedOutcome, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type {
+  ClaimedOutcome,
+  ParkedCall,
+  StoredCall,
+  WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import type { CallEnvelope } from "../connection/call-envelope.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
@@ -13,8 +18,8 @@ import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 import type { JudgedTool } from "../declare/tool-options.ts";
 
 /** Whether a call waits for a sign-in. */
-export function isParked({ kind, state }: Pick<WaitingRecord, "kind" | "state">): boolean {
-  return kind === "authorization" && state === "waiting";
+export function isParked(call: WaitingRecord): call is ParkedCall {
+  return call.type === "call-waits-for-sign-in" && call.state === "waiting";
 }
 
 /**
@@ -32,28 +37,31 @@ export async function resumeParked(
   parked: StoredCall,
   tool: JudgedTool | undefined,
 ): Promise<StoredCall> {
-  const { id, connection: name, url, isStandIn } = parked.call;
+  const { call: waits, revision } = parked;
+  const { id, connection: name, url, isStandIn } = waits;
   // The call is for the server that it was made for.
-  if (!isParked(parked.call) || connection?.signIn?.url !== url) return parked;
+  if (!isParked(waits) || connection?.signIn?.url !== url) return parked;
   if ((await connection.signIn.pending()) !== undefined) return parked;
   connection.abortSignal.throwIfAborted();
   const { sendClaimed, settleCall, upToDate } = await loadWaiting();
-  const context = await contextOf(parked.call);
-  if (isStandIn) await settleCall(context, parked, { result: signedInResult(name) });
+  const context = await contextOf(waits);
+  const own = { call: waits, revision };
+  if (isStandIn) await settleCall(context, own, { result: signedInResult(name) });
   else {
     // What fails now is no outcome of the call.
     if (!(await isConnected(connection))) return parked;
-    const { annotations, toolCallId, request } = parked.call;
+    const { annotations, toolCallId, request } = waits;
     const { name: called, arguments: input } = request.params;
     const before = { name: String(called), annotations };
     const call = { input, use: { toolCallId } };
     const refused = await refuseChanged(connection, [before, tool ?? { name: before.name }], call);
-    if (refused !== undefined) await settleCall(context, parked, { result: refused });
+    if (refused !== undefined) await settleCall(context, own, { result: refused });
     else {
       const allowed = whileAllowed(connection, before, call);
-      const send = async (claimed: StoredCall) => await carryOutCall(connection, claimed, allowed);
+      const send = async (claimed: StoredCall<ParkedCall>) =>
+        await carryOutCall(connection, claimed, allowed);
       // Nothing is sent if another process was first.
-      await sendClaimed(context, parked, send).catch(unlessOver);
+      await sendClaimed(context, own, send).catch(unlessOver);
     }
   }
   const current = await context.calls.read(id);
@@ -74,7 +82,7 @@ async function isConnected(connection: LiveConnection): Promise<boolean> {
 /** Makes a call that has waited for a sign-in, once, and tells its outcome. Never rejects. */
 async function carryOutCall(
   connection: LiveConnection,
-  claimed: StoredCall,
+  claimed: StoredCall<ParkedCall>,
   allowed: CallEnvelope["allowed"],
 ): Promise<ClaimedOutcome> {
   const { request, toolCallId } = claimed.call;

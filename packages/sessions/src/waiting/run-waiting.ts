@@ -122,7 +122,7 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
       const { describeWaiting, needsSignIn, notPausing } = await loadWaiting();
       const { call } = await read(id);
       const { pausing, signIn } = find(call.connection) ?? {};
-      if (call.kind === "authorization" && isOpen({ call }))
+      if (call.type === "call-waits-for-sign-in" && isOpen({ call }))
         throw needsSignIn(call, (await signIn?.pending())?.startUrl);
       if (pausing === undefined) throw notPausing(call);
       return describeWaiting(await pausing.answer(call, responses, { round, signal }));

@@ -90,7 +90,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
       if (isOnServer(found.call)) {
         const context = await pausing?.contextOf(found.call);
         const answer = context && (await answerOnServer(context, found.call, signal));
-        return answer ? { ...found, call: { ...found.call, answer } } : found;
+        return answer ? { ...found, call: { ...found.call, answer } as WaitingRecord } : found;
       }
       if (!isDue(found.call, now())) return found;
       return (await pausing?.look(found, signal)) ?? found;
@@ -100,10 +100,10 @@ export function createStoredCalls(options: StoredCallsOptions) {
       const { isDue } = await load();
       return (await listCurrent()).filter(({ call }) => isDue(call, now()));
     },
-    /** Notes that a conversation has the result. @returns whether the call is as it was read */
+    /** Notes that a conversation has the result of a call that is over. @returns whether the call is as it was read */
     async noteDelivered(stored: StoredCall): Promise<boolean> {
-      if (stored.call.isDelivered) return true;
-      const { calls, delivers } = await load();
+      const { calls, delivers, isOpen: isStillOpen } = await load();
+      if (isStillOpen(stored.call) || stored.call.isDelivered) return true;
       return (await calls.replace(stored, delivers(stored.call))) !== undefined;
     },
   };
@@ -130,5 +130,5 @@ export function isOpen({
 
 /** Whether somebody sees a call: a tool in which agents run only waits for their calls. */
 export function isListed({ call }: { readonly call: WaitingRecord }): boolean {
-  return isOpen({ call }) && call.kind !== "agent";
+  return isOpen({ call }) && call.type !== "sub-agent";
 }
