@@ -1,23 +1,18 @@
 import { BodyNotRead, wait, within } from "@durable-mcp/core/internal";
 import { refusal } from "./base/answers.ts";
-import type { DurableSessions } from "./base/centre.ts";
+import type { DurableSessionsAdmin } from "./base/centre.ts";
 import { checkGatewayOptions, type GatewayOptions } from "./base/gateway-options.ts";
 import { createServe } from "./http/serve.ts";
 import { createClientSessions } from "./session/client-sessions.ts";
 import { createCentre } from "./session/upstreams.ts";
 
-type Admin = DurableSessions["admin"];
-
-/** A gateway. Its sessions are durable sessions of the agent `gateway`, each under a digest of its client's id. */
-export interface Gateway {
+/**
+ * A gateway. Its other functions are those of `admin` of durable sessions, for the operator's own programs: a client's
+ * session is an agent session of the agent `gateway`, under a digest of the client's id.
+ */
+export interface Gateway extends DurableSessionsAdmin {
   /** Serves a request of a client, at any path whose last part names a connection. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The sessions of all principals, or of one. */
-  readonly list: Admin["list"];
-  /** Ends a client's session on its server. The client gets 404 then, and begins another. */
-  readonly end: Admin["end"];
-  /** Ends what nobody has used. */
-  readonly sweep: Admin["sweep"];
   /**
    * For a deploy: refuses requests with 503, waits for calls under way, and closes what is open in this process.
    * Clients go on at another process.
@@ -48,11 +43,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       await wait(50);
     }
   };
-  const { admin } = centre.sessions;
   return {
-    list: async (query) => await admin.list(query),
-    end: async (of, selection) => await admin.end(of, selection),
-    sweep: async (sweep) => await admin.sweep(sweep),
+    ...centre.sessions.admin,
     async fetch(request) {
       if (isShutDown)
         return refusal(503, "The gateway is being stopped.", -32_603, { "retry-after": "1" });

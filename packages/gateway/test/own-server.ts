@@ -4,6 +4,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { createSessionHandler } from "@durable-mcp/server";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 
@@ -40,6 +41,16 @@ export async function startOwnServer() {
           return { content: [{ type: "text", text: `${key} done` }] };
         },
       );
+      mcp.registerTool("ask", {}, async ({ sendRequest }) => {
+        const requestedSchema = { type: "object", properties: { size: { type: "string" } } };
+        const params = { message: "Which size?", requestedSchema };
+        const asked = await sendRequest(
+          { method: "elicitation/create", params } as never,
+          ElicitResultSchema,
+        );
+        done += 1;
+        return { content: [{ type: "text", text: `size ${String(asked.content?.["size"])}` }] };
+      });
       return mcp;
     },
   });

@@ -33,6 +33,8 @@ export async function servePost(
   const { fetch, url } = session.upstream;
   const send = () => fetch(url, { method: "POST", headers, body });
   if (message === undefined || !isRequest(message)) return await oneWay(session, message, send);
+  const { waiting } = session;
+  if (waiting?.takes(message)) return messageAnswer(await waiting.result(message));
   const isCall = isPlainCall(message);
   session.noteRequest(message.id, isCall ? "call" : "request");
   let isEnded = false;

@@ -4,6 +4,7 @@ import { failureText, isPlainCall, noAnswer } from "../base/answers.ts";
 import { createEventIds, type EventPlace } from "../base/event-ids.ts";
 import type { CallStream, ServerEvent } from "./call-stream.ts";
 import { type Centre, openUpstream, type SessionName, type Upstream } from "./upstreams.ts";
+import { createWaitingQuestions, type WaitingQuestions } from "./waiting-questions.ts";
 
 /** What the model reads once after the server has lost the session. */
 const defaultNotice =
@@ -54,9 +55,15 @@ export async function openClientSession(
   const { lossNotice = defaultNotice } = typeof session === "object" ? session : {};
   // Other processes do not say it again. Without the store they may.
   const onTold = () => void upstream?.save().catch(() => undefined);
-  const lasting = (slot: SessionSlot) => lastingClient(names, slot, notes, { lossNotice, onTold });
-  const upstream = await openUpstream(centre, names.of, lasting, isNew);
-  return upstream && createClientSession(centre, names, upstream, notes);
+  const waiting = createWaitingQuestions(centre, names.of);
+  const lasting = (slot: SessionSlot) => {
+    const client = lastingClient(names, slot, notes, { lossNotice, onTold });
+    if (waiting === undefined) return client;
+    const { answer } = client;
+    return { ...client, answer: ((own, of) => answer(waiting.edit(own, of), of)) as typeof answer };
+  };
+  const upstream = await openUpstream(centre, names.of, lasting, waiting?.calls, isNew);
+  return upstream && createClientSession(centre, names, upstream, notes, waiting);
 }
 
 function createClientSession(
@@ -64,6 +71,7 @@ function createClientSession(
   { of, events }: SessionNames,
   upstream: Upstream,
   notes: RequestNotes,
+  waiting: WaitingQuestions | undefined,
 ) {
   const { slot } = upstream;
   let usedAt = now();
@@ -75,9 +83,7 @@ function createClientSession(
     notes.delete(key);
   };
   return {
-    of,
-    events,
-    upstream,
+    ...{ of, events, upstream, waiting },
     calls,
     /** Ends the client's listening stream. */
     stopListening: undefined as (() => Promise<void>) | undefined,

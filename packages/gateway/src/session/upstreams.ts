@@ -5,9 +5,10 @@ import {
   type SessionSlot,
 } from "@durable-mcp/core";
 import type { LastingClient } from "@durable-mcp/core/internal";
+import type { WaitingCalls } from "@durable-mcp/core/waiting";
 import {
   createConnectionFetch,
-  createSessionsOfAny,
+  createDurableSessions,
   type McpClientConnection,
   openStoredFetch,
 } from "../base/centre.ts";
@@ -16,7 +17,7 @@ import type { GatewayOptions } from "../base/gateway-options.ts";
 // A client session is an agent session of the agent "gateway": the command line and `admin` see it as any other.
 
 /** The agent of all client sessions. */
-const agent = "gateway";
+export const agent = "gateway";
 
 /** A client session's session with its server. */
 export interface Upstream {
@@ -49,7 +50,7 @@ export function createCentre({ connections: given, store, ...options }: GatewayO
     Object.entries(given).map(([name, definition]) => [name, withSession(definition)]),
   );
   const observed = onEvent && { onEvent };
-  const sessions = createSessionsOfAny({ connections, store, agent, now, ...observed });
+  const sessions = createDurableSessions({ connections, store, agent, now, ...observed });
   /** Whether the store has a session no more. */
   const isEnded = async ({ session, connection, principal }: SessionName) => {
     const page = await sessions.list({ sessionId: session, connection, principal, limit: 1 });
@@ -82,6 +83,7 @@ export async function openUpstream(
   { connections, store, now, onEvent }: Centre,
   name: SessionName,
   lasting: (slot: SessionSlot) => LastingClient,
+  waiting: WaitingCalls | undefined,
   isNew: boolean,
 ): Promise<Upstream | undefined> {
   const { url, auth, headers, fetch, timeouts, session } = connections[name.connection]!.options;
@@ -94,7 +96,7 @@ export async function openUpstream(
       recovery: recoveryOf(recovery),
       timeouts: { initializeMs: timeouts?.connectMs ?? 10_000, answerMs: timeouts?.answerMs },
       // The client lists for itself, and hears of changes.
-      own: (slot) => ({ lasting: lasting(slot), toolList: { maxAgeMs: 0, maxLength: 0 } }),
+      own: (slot) => ({ lasting: lasting(slot), toolList: { maxAgeMs: 0, maxLength: 0 }, waiting }),
     });
     return { ...opened, url: new URL(url).href };
   } catch (error) {

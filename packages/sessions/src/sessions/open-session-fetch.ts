@@ -65,7 +65,9 @@ export async function openSessionFetch(
 export type OwnFetchOptions = Omit<OpenSessionFetchOptions, "create"> & {
   readonly create?: boolean | "once" | undefined;
   /** Options of core's fetch, for the slot. */
-  readonly own?: (slot: SessionSlot) => Partial<Pick<SessionFetchOptions, "lasting" | "toolList">>;
+  readonly own?: (
+    slot: SessionSlot,
+  ) => Pick<SessionFetchOptions, "lasting" | "toolList" | "waiting">;
 };
 
 /** The same, without the check of the options, and with the slot. */
@@ -128,7 +130,7 @@ const closeTimeoutMs = 10_000;
 type LoadedSlot = Awaited<ReturnType<typeof loadSlot>>;
 
 async function loadSlot(options: OwnFetchOptions) {
-  const { session: sessionId, principal, create, idleTimeoutMs, onEvent } = options;
+  const { session: sessionId, principal, create, idleTimeoutMs, onEvent, own } = options;
   const { agent = "default", touchIntervalMs = 60_000, now = Date.now } = options;
   const connection = nameOf(options);
   const server = declare(options);
@@ -143,8 +145,7 @@ async function loadSlot(options: OwnFetchOptions) {
   /** The headers of the client's last request to the server. */
   const client: { sent?: Headers } = {};
   const definition = withCredentials(server, () => client.sent);
-  const isToldOnce = options.own !== undefined;
-  const use = { principal, definition, idleTimeoutMs, create, isToldOnce };
+  const use = { principal, definition, idleTimeoutMs, create, isToldOnce: own !== undefined };
   const stored = await loadStoredSlot(context, { connection }, use);
   return { context, stored, connection, principal, server, definition, client, secrets, events };
 }
@@ -212,7 +213,6 @@ function watchAge(
   { context: { emit, now }, stored, connection }: LoadedSlot,
 ) {
   const { slot } = stored;
-  // A lasting client tells sessions apart by their start.
   const isDated = maxAgeMs !== undefined || ofClient !== undefined;
   let { outdated } = stored;
   const replaced = (session: NonNullable<typeof outdated>) => {
