@@ -1,7 +1,7 @@
 import { detach } from "@durable-mcp/core/internal";
 import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
 import type { SessionRecord } from "../records/session-record.ts";
-import { renewAfter } from "../records/session-record.ts";
+import { newestOf, renewAfter } from "../records/session-record.ts";
 import type { LiveContext } from "../context/handler-context.ts";
 
 export interface CallWatchOptions {
@@ -75,6 +75,21 @@ export function createCallWatch(
     stopping?.abort();
     stopping = undefined;
   };
+}
+
+/** Cancels requests that may be in flight on another replica. */
+export async function cancelElsewhere(
+  { stored, signals, topic }: LiveContext,
+  requestIds: readonly RequestId[],
+): Promise<void> {
+  await stored.write({
+    edit: (record) => {
+      const change = record.changes + 1;
+      const added = requestIds.map((id) => ({ id, change }));
+      return { ...record, cancelled: newestOf([...(record.cancelled ?? []), ...added]) };
+    },
+  });
+  signals.send(topic);
 }
 
 /** Tells whether a session is busy, for one of several reasons. */

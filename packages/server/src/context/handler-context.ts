@@ -1,5 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
+import { once } from "../base/once.ts";
 import { withDefaults, withinStore } from "../base/settings.ts";
 import { createStoreContext, type StoreContext } from "../records/store-context.ts";
 import { createStoredStates, type StoredStates } from "../records/stored-states.ts";
@@ -44,14 +45,6 @@ export function createHandlerContext<State extends object>(
     tellNotStored: once(() => context.emit({ type: "questions-not-stored" })),
     asked: createAskedCalls(context),
     declareLost: createDeclareLost(context),
-  };
-}
-
-function once(tell: () => void): () => void {
-  let isTold = false;
-  return () => {
-    if (!isTold) tell();
-    isTold = true;
   };
 }
 

@@ -41,3 +41,9 @@ export function changeOf({ call, handle }: RequestState): StateChange | undefine
   const change = call?.change();
   return handle ? handle.changeOf(change) : change;
 }
+
+/** The request is answered or cancelled. */
+export function endState(state: RequestState): void {
+  state.isOver = true;
+  state.call?.close();
+}

@@ -80,7 +80,7 @@ export function createSessionHandler<State extends JsonState<State> = Record<str
   const { drain } = life;
   const { sweep } = directory;
   return Object.defineProperty(Object.assign(handler, { drain, sweep }), "liveSessions", {
-    get: () => directory.pool.size,
+    get: () => directory.pool.hashes.length,
   }) as SessionHandler;
 }
 

@@ -2,7 +2,7 @@ import type { Reply } from "../base/reply.ts";
 import type { ServedRequest } from "../base/served-request.ts";
 import type { Caller } from "../live/session-directory.ts";
 import { TooManyOfPrincipal } from "../stateless/entrance.ts";
-import { SessionsOnly } from "../stateless/stateless-server.ts";
+import { SessionsOnly } from "../stateless/begin-exchange.ts";
 import type { ClientBody } from "./client-message.ts";
 import { tooMany, unavailable } from "./http-answer.ts";
 import { type ServeContext, sessionIdRequired } from "./serve-context.ts";

@@ -1,3 +1,4 @@
+import { once } from "../base/once.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
 import { fingerprint } from "../base/session-id.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -16,7 +17,6 @@ export interface LivePool {
   /** The session's server, if there is one in this process. */
   find(hash: string): LiveSession | undefined;
   readonly hashes: string[];
-  readonly size: number;
   /** Calls, running tasks and listening streams of all sessions. */
   readonly uses: number;
 }
@@ -39,6 +39,20 @@ interface Entry {
   uses: number;
 }
 
+function newEntry(live: Promise<LiveSession>): Entry {
+  const entry: Entry = { live, uses: 0 };
+  live.then(
+    (current) => (entry.current = current),
+    () => {},
+  );
+  return entry;
+}
+
+function firstIdle(entries: ReadonlyMap<string, Entry>): [string, Entry] | undefined {
+  for (const named of entries) if (usesOf(named[1]) === 0) return named;
+  return undefined;
+}
+
 function usesOf(entry: Entry): number {
   const { current } = entry;
   return entry.uses + (current ? current.messagesInFlight() + current.runningTasks() : 0);
@@ -48,7 +62,6 @@ function usesOf(entry: Entry): number {
  * At most `maxSessions`; to make room, the idle server that was used longest ago is closed.
  * @param onUse called when the first server is there, and when the last is gone
  */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createLivePool(
   maxSessions: number,
   emit: EmitServerEvent,
@@ -76,13 +89,10 @@ export function createLivePool(
 
   function makeRoom(): void {
     if (entries.size < maxSessions) return;
-    for (const [hash, entry] of entries) {
-      if (usesOf(entry) > 0) continue;
-      emit({ type: "closed", session: fingerprint(hash) });
-      void close(hash, entry);
-      return;
-    }
-    throw new PoolFull("No room for another live session.");
+    const idle = firstIdle(entries);
+    if (!idle) throw new PoolFull("No room for another live session.");
+    emit({ type: "closed", session: fingerprint(idle[0]) });
+    void close(...idle);
   }
 
   function enter(hash: string, build: () => Promise<LiveSession>): Entry {
@@ -94,13 +104,9 @@ export function createLivePool(
       return known;
     }
     makeRoom();
-    const entry: Entry = { live: build(), uses: 0 };
+    const entry = newEntry(build());
     entries.set(hash, entry);
     if (entries.size === 1) onUse(true);
-    entry.live.then(
-      (live) => (entry.current = live),
-      () => {},
-    );
     return entry;
   }
 
@@ -108,11 +114,7 @@ export function createLivePool(
     use: async (hash, build) => {
       const entry = enter(hash, build);
       entry.uses += 1;
-      let isUsed = true;
-      const release = () => {
-        if (isUsed) entry.uses -= 1;
-        isUsed = false;
-      };
+      const release = once(() => (entry.uses -= 1));
       try {
         return { live: await entry.live, release };
       } catch (error) {
@@ -132,9 +134,6 @@ export function createLivePool(
     find: (hash) => entries.get(hash)?.current,
     get hashes() {
       return [...entries.keys()];
-    },
-    get size() {
-      return entries.size;
     },
     get uses() {
       return [...entries.values()].reduce((sum, entry) => sum + usesOf(entry), 0);

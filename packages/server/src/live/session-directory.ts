@@ -34,7 +34,6 @@ const freeForOthers = 0.2;
 type InitializeParams = SessionRecord["initialize"];
 
 /** Finds sessions, starts them, and builds their servers in this process. */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createSessionDirectory<State extends object>(
   context: HandlerContext,
   options: SessionHandlerOptions<State>,
@@ -51,17 +50,6 @@ export function createSessionDirectory<State extends object>(
       ...{ sessionId, found, principal },
       onGone: () => void pool.close(found.hash),
     });
-
-  async function create(owner: string, initialize: InitializeParams, protocolVersion: string) {
-    const sessionId = createSessionId();
-    const hash = (await hashOf(sessionId))!;
-    const isInRecord = (options.stateScope ?? "session") === "session";
-    const state = isInRecord ? context.initialState() : {};
-    const record = newSessionRecord(owner, initialize, protocolVersion, state, settings.now());
-    const found = await sessions.create(hash, record, freeForOthers);
-    sessionCount.started(owner);
-    return { sessionId, found };
-  }
 
   return {
     pool,
@@ -95,6 +83,65 @@ export function createSessionDirectory<State extends object>(
       }
     },
 
+    ...createSessionStart(context, options, { pool, hashOf, build }),
+    /** Ends a session, on all replicas. */
+    end: (session: FoundRow) => endSession(context, pool, session),
+  };
+}
+
+export type SessionDirectory = ReturnType<typeof createSessionDirectory>;
+
+/** Initializes a server that was built for a stored session. */
+async function restore(
+  { hash, record: { protocolVersion } }: FoundRow,
+  building: Promise<LiveSession>,
+  emit: HandlerContext["emit"],
+): Promise<LiveSession> {
+  const session = fingerprint(hash);
+  try {
+    const live = await building;
+    const negotiated = await live.handshake.replay().catch(async (error: unknown) => {
+      await live.close().catch(() => {});
+      throw error;
+    });
+    if (negotiated !== protocolVersion) {
+      await live.close();
+      throw new CannotRestore(
+        `The server of createServer negotiated ${negotiated} for a session that started with ${protocolVersion}.`,
+      );
+    }
+    emit({ type: "restored", session, protocolVersion });
+    return live;
+  } catch (error) {
+    emit({ type: "restore-failed", session, error });
+    throw error;
+  }
+}
+
+interface StartOptions {
+  readonly pool: LivePool;
+  readonly hashOf: (sessionId: string) => Promise<string | undefined>;
+  readonly build: (session: FoundSession, principal: Principal) => Promise<LiveSession>;
+}
+
+function createSessionStart<State extends object>(
+  context: HandlerContext,
+  { stateScope = "session" }: SessionHandlerOptions<State>,
+  { pool, hashOf, build }: StartOptions,
+) {
+  const { settings, sessions, sessionCount, emit } = context;
+
+  async function create(owner: string, initialize: InitializeParams, protocolVersion: string) {
+    const sessionId = createSessionId();
+    const hash = (await hashOf(sessionId))!;
+    const state = stateScope === "session" ? context.initialState() : {};
+    const record = newSessionRecord(owner, initialize, protocolVersion, state, settings.now());
+    const found = await sessions.create(hash, record, freeForOthers);
+    sessionCount.started(owner);
+    return { sessionId, found };
+  }
+
+  return {
     /** A new session, initialized. @returns its server's answer */
     async start({ owner, principal }: Caller, initialize: InitializeParams, extra: MessageExtra) {
       const session = await create(owner, initialize, "");
@@ -126,50 +173,25 @@ export function createSessionDirectory<State extends object>(
     /** A new session for a client that believes it has one. */
     adopt: ({ owner }: Caller, initialize: InitializeParams): Promise<FoundSession> =>
       create(owner, initialize, initialize.protocolVersion),
-
-    /** Ends a session, on all replicas. */
-    async end({ hash, record }: FoundRow): Promise<void> {
-      // In this order: calls that still run find no record to write to.
-      await sessions.remove(hash);
-      sessionCount.ended(record.owner);
-      context.signals.send(context.topicOf(hash));
-      await pool.close(hash);
-      await context.standalone.remove(hash);
-      await context.mailbox.removeAll(hash);
-      // Those of an anonymous client.
-      await removeTasks(context, hash);
-      for (const kind of ["question", "answer", "messages"] as const) {
-        await removeAllUnder(context.store, storeKeyPrefix(settings.name, kind, hash));
-      }
-    },
   };
 }
 
-export type SessionDirectory = ReturnType<typeof createSessionDirectory>;
-
-/** Initializes a server that was built for a stored session. */
-async function restore(
-  { hash, record: { protocolVersion } }: FoundRow,
-  building: Promise<LiveSession>,
-  emit: HandlerContext["emit"],
-): Promise<LiveSession> {
-  const session = fingerprint(hash);
-  try {
-    const live = await building;
-    const negotiated = await live.handshake.replay().catch(async (error: unknown) => {
-      await live.close().catch(() => {});
-      throw error;
-    });
-    if (negotiated !== protocolVersion) {
-      await live.close();
-      throw new CannotRestore(
-        `The server of createServer negotiated ${negotiated} for a session that started with ${protocolVersion}.`,
-      );
-    }
-    emit({ type: "restored", session, protocolVersion });
-    return live;
-  } catch (error) {
-    emit({ type: "restore-failed", session, error });
-    throw error;
+async function endSession(
+  context: HandlerContext,
+  pool: LivePool,
+  { hash, record }: FoundRow,
+): Promise<void> {
+  const { settings, store, sessions } = context;
+  // In this order: calls that still run find no record to write to.
+  await sessions.remove(hash);
+  context.sessionCount.ended(record.owner);
+  context.signals.send(context.topicOf(hash));
+  await pool.close(hash);
+  await context.standalone.remove(hash);
+  await context.mailbox.removeAll(hash);
+  // Those of an anonymous client.
+  await removeTasks(context, hash);
+  for (const kind of ["question", "answer", "messages"] as const) {
+    await removeAllUnder(store, storeKeyPrefix(settings.name, kind, hash));
   }
 }

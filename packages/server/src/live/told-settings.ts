@@ -1,20 +1,28 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { Answer, JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.ts";
+import { createQueue } from "../base/queue.ts";
 import type { SessionRecord } from "../records/session-record.ts";
 import type { Effects } from "../records/stored-row.ts";
-import type { StoredSession } from "../records/stored-session.ts";
+import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import type { ServerLink } from "../author/server-link.ts";
 
 /** JSON characters of the URIs to which a session is subscribed. */
 const maxSubscriptionsLength = 65_536;
+
+interface Told {
+  initialized: boolean;
+  logLevel: string;
+  readonly subscriptions: Set<string>;
+}
 
 /**
  * Settings that a client tells its server once, and that each restored server must be told too:
  * whether the client is initialized, its log level and its subscriptions.
  */
 export function createToldSettings(stored: StoredSession, inject: ServerLink["inject"]) {
+  const inTurn = createQueue();
   /** The settings that this server knows. */
-  const told = { initialized: false, logLevel: "", subscriptions: new Set<string>() };
+  const told: Told = { initialized: false, logLevel: "", subscriptions: new Set() };
 
   /**
    * The change of the record for a request that the server has carried out.
@@ -35,11 +43,7 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
     const isAdded = method === "resources/subscribe";
     const { subscriptions } = stored.record;
     if (isAdded && JSON.stringify([...subscriptions, uri]).length > maxSubscriptionsLength) {
-      throw new McpSessionError(
-        "STATE_INVALID",
-        `${method}: the URIs of the session's subscriptions would take more than ${maxSubscriptionsLength} characters. Unsubscribe from others first.`,
-        { data: { method } },
-      );
+      throw tooManySubscriptions(method);
     }
     if (isAdded) told.subscriptions.add(uri);
     else told.subscriptions.delete(uri);
@@ -79,16 +83,33 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
     }
   }
 
-  /** Whether the server knows all settings of a record. */
-  function isCurrent(record: SessionRecord): boolean {
-    if (record.initialized !== told.initialized) return false;
-    if (record.logLevel !== undefined && record.logLevel !== told.logLevel) return false;
-    const { subscriptions } = record;
-    if (subscriptions.length !== told.subscriptions.size) return false;
-    return subscriptions.every((uri) => told.subscriptions.has(uri));
-  }
+  return {
+    ...{ editOf, rememberInitialized },
+    /** Brings the server up to a row that was read. A promise only when there is something to do. */
+    follow: (newest: FoundRow): Promise<void> | undefined => {
+      if (newest.revision === stored.revision && isCurrent(told, stored.record)) return undefined;
+      stored.see(newest);
+      return inTurn(() => tell(stored.record));
+    },
+  };
+}
 
-  return { isCurrent, editOf, rememberInitialized, tell };
+export type ToldSettings = ReturnType<typeof createToldSettings>;
+
+/** Whether a server knows all settings of a record. */
+function isCurrent(told: Told, { initialized, logLevel, subscriptions }: SessionRecord): boolean {
+  if (initialized !== told.initialized) return false;
+  if (logLevel !== undefined && logLevel !== told.logLevel) return false;
+  if (subscriptions.length !== told.subscriptions.size) return false;
+  return subscriptions.every((uri) => told.subscriptions.has(uri));
+}
+
+function tooManySubscriptions(method: string): McpSessionError {
+  return new McpSessionError(
+    "STATE_INVALID",
+    `${method}: the URIs of the session's subscriptions would take more than ${maxSubscriptionsLength} characters. Unsubscribe from others first.`,
+    { data: { method } },
+  );
 }
 
 function isInitialized(message: JSONRPCMessage): boolean {

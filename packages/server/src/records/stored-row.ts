@@ -78,7 +78,6 @@ export interface StoredRow<Value> extends StateRow {
 
 type Change<Value> = (record: Value) => Value | undefined | Promise<Value | undefined>;
 
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createStoredRow<Value extends ChangingRecord>(
   kind: RowKind<Value>,
   first: RowVersion<Value>,
@@ -107,40 +106,6 @@ export function createStoredRow<Value extends ChangingRecord>(
     return record;
   }
 
-  /**
-   * A write that failed may have been done: looks, and does it again if it was not, once. After that it
-   * goes with less, and then alone.
-   */
-  async function persist(
-    base: RowVersion<Value>,
-    next: Value,
-    { rows = [], lesserRows }: Effects<Value>,
-  ): Promise<StoreBatchAnswer> {
-    const put = kind.putOf(next, base.revision);
-    const ours = (stored: StoredValue | undefined) =>
-      stored && kind.parse(stored)?.writer === next.writer ? stored : undefined;
-    const same = () => rows;
-    let failure: unknown;
-    for (const tried of lesserRows ? [same, same, lesserRows, noRows] : [same, same]) {
-      if (failure) {
-        const stored = await store.get(key);
-        const done = ours(stored);
-        if (done) return await withRows(store, done, rows, lesserRows);
-        if ((stored?.revision ?? null) !== base.revision) throw failure;
-      }
-      try {
-        const answer = await send(kind, [put, ...tried()]);
-        // An earlier try may have been done after we looked.
-        const doneLate = failure && !answer.ok ? ours(answer.current) : undefined;
-        return doneLate ? await withRows(store, doneLate, rows, lesserRows) : answer;
-      } catch (error) {
-        if (!mayRepeat(error)) throw error;
-        failure = error;
-      }
-    }
-    throw failure;
-  }
-
   /** Repeats `change` until its base is the stored record; `undefined` from `change` stops it. */
   async function replace(
     change: Change<Value>,
@@ -151,9 +116,8 @@ export function createStoredRow<Value extends ChangingRecord>(
       const changed = await change(base.record);
       if (!changed) return "stopped";
       const usedAt = Math.max(now(), changed.usedAt);
-      const changes = base.record.changes + 1;
-      const next: Value = { ...changed, usedAt, changes, writer: randomName() };
-      const result = await persist(base, next, effects);
+      const next = { ...changed, usedAt, changes: base.record.changes + 1, writer: randomName() };
+      const result = await persist(kind, base, next, effects);
       if (result.ok) {
         if (next.changes > row.record.changes) {
           keep({ record: next, revision: result.revisions[0]! });
@@ -168,14 +132,7 @@ export function createStoredRow<Value extends ChangingRecord>(
   async function write(effects: Effects<Value>): Promise<CommitOutcome> {
     const { change, edit, rows, lesserRows } = effects;
     if (!change && !edit) return await commitRows(store, rows, lesserRows);
-    const outcome = await inTurn(() =>
-      replace(async (record) => {
-        const edited = edit?.(record) ?? record;
-        const state = (await change?.(edited.state)) ?? edited.state;
-        if (edited === record && state === record.state) return undefined;
-        return { ...edited, state };
-      }, effects),
-    );
+    const outcome = await inTurn(() => replace((record) => changedBy(effects, record), effects));
     return outcome === "stopped" ? await commitRows(store, rows, lesserRows) : outcome;
   }
 
@@ -198,6 +155,52 @@ export function createStoredRow<Value extends ChangingRecord>(
     },
   };
   return self;
+}
+
+/** `undefined` when nothing is changed. */
+async function changedBy<Value extends ChangingRecord>(
+  { change, edit }: Effects<Value>,
+  record: Value,
+): Promise<Value | undefined> {
+  const edited = edit?.(record) ?? record;
+  const state = (await change?.(edited.state)) ?? edited.state;
+  return edited === record && state === record.state ? undefined : { ...edited, state };
+}
+
+/**
+ * A write that failed may have been done: looks, and does it again if it was not, once. After that it
+ * goes with less, and then alone.
+ */
+async function persist<Value extends ChangingRecord>(
+  kind: RowKind<Value>,
+  base: RowVersion<Value>,
+  next: Value,
+  { rows = [], lesserRows }: Effects<Value>,
+): Promise<StoreBatchAnswer> {
+  const { store, key } = kind;
+  const put = kind.putOf(next, base.revision);
+  const ours = (stored: StoredValue | undefined) =>
+    stored && kind.parse(stored)?.writer === next.writer ? stored : undefined;
+  const same = () => rows;
+  let failure: unknown;
+  for (const tried of lesserRows ? [same, same, lesserRows, noRows] : [same, same]) {
+    if (failure) {
+      const stored = await store.get(key);
+      const done = ours(stored);
+      if (done) return await withRows(store, done, rows, lesserRows);
+      if ((stored?.revision ?? null) !== base.revision) throw failure;
+    }
+    try {
+      const answer = await send(kind, [put, ...tried()]);
+      // An earlier try may have been done after we looked.
+      const doneLate = failure && !answer.ok ? ours(answer.current) : undefined;
+      return doneLate ? await withRows(store, doneLate, rows, lesserRows) : answer;
+    } catch (error) {
+      if (!mayRepeat(error)) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
 }
 
 /** The answer of a write that was done. A store without transactions may have done its first part alone. */

@@ -1,10 +1,10 @@
-import type { JSONRPCMessage } from "../base/mcp-types.ts";
+import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
 import type { TaskMessageQueue, TaskStore } from "../base/task-types.ts";
 import { createRunningTasks } from "./running-tasks.ts";
 import { createStoredTasks } from "./stored-tasks.ts";
 import type { TaskSession } from "./task-context.ts";
 import { isOver, withStatus } from "./task-record.ts";
-import { createTaskQueue } from "./task-queue.ts";
+import { createTaskQueue, settleQuestion } from "./task-queue.ts";
 import { createTaskStore } from "./task-store.ts";
 
 /**
@@ -43,7 +43,6 @@ export function createSessionTasks(options: SessionTasksOptions) {
     onExpired: (taskId) => running.end(taskId, "The task's ttl is over."),
   });
   const context = { ...options, tasks, running };
-  const { queue, settled } = createTaskQueue(context);
 
   async function lookAt(taskId: string): Promise<void> {
     const record = await tasks.find(taskId);
@@ -62,13 +61,13 @@ export function createSessionTasks(options: SessionTasksOptions) {
 
   const access: SessionTasks = {
     taskStore: createTaskStore(context),
-    taskMessageQueue: queue,
+    taskMessageQueue: createTaskQueue(context),
     signalOf: running.signalOf,
   };
   return {
     access,
     count: running.count,
-    settled,
+    settled: (question: RequestId): void => settleQuestion(context, question),
     /** Notices tasks that another replica has ended. */
     look: async (): Promise<void> => {
       await Promise.all(running.ids().map(lookAt));

@@ -36,21 +36,16 @@ export async function removeTasks({ store, settings }: StoreContext, scope: stri
   }
 }
 
-/** The tasks of one principal in the store. */
-// oxlint-disable-next-line max-lines-per-function -- functions of a few lines each
-export function createStoredTasks(
-  { store, settings: { name, now }, replica, emit }: StoreContext,
-  { scope, owner }: TaskOwner,
-) {
-  const keyOf = (taskId: string) => storeKey(name, "session-task", scope, taskId);
-  const resultKeyOf = (result: string) => storeKey(name, "session-task-result", scope, result);
-
+/** The records of one principal's tasks. */
+function createTaskRows({ store, settings }: StoreContext, { scope, owner }: TaskOwner) {
+  const keyOf = (taskId: string) => storeKey(settings.name, "session-task", scope, taskId);
   const putOf = (record: TaskRecord) => ({ owner, expiresAt: expiryOf(record) });
 
   function read(value: unknown): TaskRecord | undefined {
     const record = parseTask(value);
     // The stores' clocks differ from ours.
-    return record && record.owner === owner && expiryOf(record) > now() ? record : undefined;
+    const isOurs = record?.owner === owner && expiryOf(record) > settings.now();
+    return isOurs ? record : undefined;
   }
 
   /**
@@ -70,6 +65,24 @@ export function createStoredTasks(
     return { record, isChanged: outcome !== "unchanged" };
   }
 
+  return {
+    ...{ read, edit, putOf },
+    create: (record: TaskRecord): Promise<void> =>
+      putNew(store, keyOf(record.task.taskId), record, putOf(record)),
+    find: async (taskId: string): Promise<TaskRecord | undefined> => {
+      const stored = idPattern.test(taskId) ? await store.get(keyOf(taskId)) : undefined;
+      return stored && read(stored.value);
+    },
+  };
+}
+
+/** The tasks of one principal in the store. */
+export function createStoredTasks(context: StoreContext, { scope, owner }: TaskOwner) {
+  const { store, replica, emit } = context;
+  const { name, now } = context.settings;
+  const { read, edit, putOf, create, find } = createTaskRows(context, { scope, owner });
+  const resultKeyOf = (result: string) => storeKey(name, "session-task-result", scope, result);
+
   /** A task that runs nowhere any more has failed. */
   async function settle(record: TaskRecord): Promise<TaskRecord | undefined> {
     if (isOver(record)) return record;
@@ -85,12 +98,9 @@ export function createStoredTasks(
   }
 
   return {
-    edit,
-    create: (record: TaskRecord): Promise<void> =>
-      putNew(store, keyOf(record.task.taskId), record, putOf(record)),
+    ...{ edit, create },
     find: async (taskId: string): Promise<TaskRecord | undefined> => {
-      const stored = idPattern.test(taskId) ? await store.get(keyOf(taskId)) : undefined;
-      const record = stored && read(stored.value);
+      const record = await find(taskId);
       return record && (await settle(record));
     },
     /** Ends a task with a result, if it is not over. */

@@ -9,69 +9,23 @@ import { isOver, type TaskRecord, withStatus } from "./task-record.ts";
 const defaultPollInterval = 1_000;
 
 /** A `TaskStore` of SDK v1 over the tasks of a principal. */
-// oxlint-disable-next-line max-lines-per-function -- the methods of an interface, a few lines each
 export function createTaskStore(context: TaskContext): TaskStore {
-  const { tasks, running, settings, replica, emit, owner, hash, closed, callOf } = context;
-  const { now, limits, timeouts } = settings;
-  /** After each write the SDK reads the task, to tell its client; then it gets what was written. */
-  const written = new WeakMap<TaskCall, { readonly taskId: string; readonly task: Task | null }>();
-
-  let creating = 0;
-
-  function note(taskId: string, record: TaskRecord | undefined): void {
-    const call = callOf();
-    // A closed server cannot tell its client, and the SDK would reject in the author's code.
-    const task = record && !closed.aborted ? taskOf(record) : null;
-    if (call) written.set(call, { taskId, task });
-  }
+  const { tasks, running, settings, emit } = context;
+  const { now } = settings;
+  const written = createWritten(context);
 
   /** A write of the author's code came after the task's end. It is not told by an error, which nobody may catch. */
   function refuse(taskId: string): void {
     emit({ type: "task-late" });
-    note(taskId, undefined);
+    written.note(taskId, undefined);
   }
 
   return {
-    createTask: async ({ ttl, pollInterval }) => {
-      if (closed.aborted) throw closedMeanwhile();
-      if (running.count() + creating >= limits.tasksPerSession) {
-        // SDK v1 tells the client that no task was made, and not why.
-        emit({ type: "refused", reason: "too-many-tasks" });
-        const most = `limits.tasksPerSession: ${limits.tasksPerSession}`;
-        throw new Error(`Too many tasks of this session run (${most}). Wait for one.`);
-      }
-      const taskId = createSessionId();
-      const at = new Date(now()).toISOString();
-      const task = {
-        ...{ taskId, status: "working" as const, createdAt: at, lastUpdatedAt: at },
-        ttl: Math.max(1, Math.ceil(Math.min(ttl ?? timeouts.taskMs, timeouts.taskMs))),
-        pollInterval: pollInterval ?? defaultPollInterval,
-      };
-      const hold = await replica.hold(taskId);
-      const worker = { replica: replica.token, name: taskId, renewals: hold.renewals };
-      creating += 1;
-      try {
-        await tasks.create({ version: 1, owner, task, worker, session: hash, messages: [] });
-        // What runs nowhere fails at the next look.
-        if (closed.aborted) throw closedMeanwhile();
-        // Not before it is stored: who looks at what runs here would miss it.
-        running.begin(taskId, hold, task.ttl);
-      } catch (error) {
-        hold.release();
-        throw error;
-      } finally {
-        creating -= 1;
-      }
-      return { ...task };
-    },
+    createTask: createTaskStart(context),
 
     getTask: async (taskId) => {
-      const call = callOf();
-      const last = call && written.get(call);
-      if (last?.taskId === taskId) {
-        written.delete(call!);
-        return last.task;
-      }
+      const last = written.taken(taskId);
+      if (last) return last.task;
       const record = await tasks.find(taskId);
       return record ? taskOf(record) : null;
     },
@@ -84,12 +38,12 @@ export function createTaskStore(context: TaskContext): TaskStore {
             ? await tasks.edit(taskId, (current) => withStatus(current, now(), "failed", value))
             : await tasks.finish(taskId, status, value);
         if (typeof value === "string") emit({ type: "failed", error: new Error(value) });
-        if (isChanged) note(taskId, record);
+        if (isChanged) written.note(taskId, record);
         else refuse(taskId);
       } catch (error) {
         // The store has emitted its failure. Without a result the task fails at the next look.
         if (!McpSessionError.isInstance(error)) emit({ type: "failed", error });
-        note(taskId, undefined);
+        written.note(taskId, undefined);
       }
       running.end(taskId);
     },
@@ -113,7 +67,7 @@ export function createTaskStore(context: TaskContext): TaskStore {
         withStatus(current, now(), status, statusMessage),
       );
       if (isChanged) {
-        note(taskId, record);
+        written.note(taskId, record);
         if (!record || !isOver(record)) return;
         running.end(taskId, status === "cancelled" ? "The task was cancelled." : undefined);
         if (status === "cancelled") context.signals.send(context.topicOf(record.session));
@@ -126,6 +80,66 @@ export function createTaskStore(context: TaskContext): TaskStore {
     },
 
     listTasks: (cursor) => tasks.list(cursor),
+  };
+}
+
+/** After each write the SDK reads the task, to tell its client; then it gets what was written. */
+function createWritten({ callOf, closed }: TaskContext) {
+  const written = new WeakMap<TaskCall, { readonly taskId: string; readonly task: Task | null }>();
+  return {
+    note: (taskId: string, record: TaskRecord | undefined): void => {
+      const call = callOf();
+      // A closed server cannot tell its client, and the SDK would reject in the author's code.
+      const task = record && !closed.aborted ? taskOf(record) : null;
+      if (call) written.set(call, { taskId, task });
+    },
+    /** What the running call has just written of this task; once. */
+    taken: (taskId: string) => {
+      const call = callOf();
+      const last = call && written.get(call);
+      if (last?.taskId !== taskId) return undefined;
+      written.delete(call!);
+      return last;
+    },
+  };
+}
+
+/** Stores new tasks, and holds on to each while its work runs here. */
+function createTaskStart(context: TaskContext): TaskStore["createTask"] {
+  const { tasks, running, settings, replica, emit, owner, hash, closed } = context;
+  const { now, limits, timeouts } = settings;
+  let creating = 0;
+  return async ({ ttl, pollInterval }) => {
+    if (closed.aborted) throw closedMeanwhile();
+    if (running.count() + creating >= limits.tasksPerSession) {
+      // SDK v1 tells the client that no task was made, and not why.
+      emit({ type: "refused", reason: "too-many-tasks" });
+      const most = `limits.tasksPerSession: ${limits.tasksPerSession}`;
+      throw new Error(`Too many tasks of this session run (${most}). Wait for one.`);
+    }
+    const taskId = createSessionId();
+    const at = new Date(now()).toISOString();
+    const task = {
+      ...{ taskId, status: "working" as const, createdAt: at, lastUpdatedAt: at },
+      ttl: Math.max(1, Math.ceil(Math.min(ttl ?? timeouts.taskMs, timeouts.taskMs))),
+      pollInterval: pollInterval ?? defaultPollInterval,
+    };
+    const hold = await replica.hold(taskId);
+    const worker = { replica: replica.token, name: taskId, renewals: hold.renewals };
+    creating += 1;
+    try {
+      await tasks.create({ version: 1, owner, task, worker, session: hash, messages: [] });
+      // What runs nowhere fails at the next look.
+      if (closed.aborted) throw closedMeanwhile();
+      // Not before it is stored: who looks at what runs here would miss it.
+      running.begin(taskId, hold, task.ttl);
+    } catch (error) {
+      hold.release();
+      throw error;
+    } finally {
+      creating -= 1;
+    }
+    return { ...task };
   };
 }
 

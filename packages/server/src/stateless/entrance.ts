@@ -1,3 +1,4 @@
+import { once } from "../base/once.ts";
 import type { HandlerContext } from "../context/handler-context.ts";
 import { PoolFull } from "../live/live-pool.ts";
 import type { Caller } from "../live/session-directory.ts";
@@ -20,14 +21,11 @@ export function createEntrance({
     }
     all += 1;
     counts.set(owner, count + 1);
-    let isIn = true;
-    return () => {
-      if (!isIn) return;
-      isIn = false;
+    return once(() => {
       all -= 1;
       const left = counts.get(owner)! - 1;
       if (left > 0) counts.set(owner, left);
       else counts.delete(owner);
-    };
+    });
   };
 }

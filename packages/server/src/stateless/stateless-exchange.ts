@@ -6,11 +6,10 @@ import {
   firstStatelessVersion,
   type Implementation,
   type JSONRPCMessage,
-  type RequestId,
   type ServerTransport,
 } from "../base/mcp-types.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
-import { changeOf, type RequestState } from "../context/request-state.ts";
+import { changeOf, endState, type RequestState } from "../context/request-state.ts";
 import type { AnswerInstead } from "../tasks/task-host.ts";
 import type { ClientSide, ConnectableServer } from "../author/server-session.ts";
 import { failure, printAnswer } from "../calls/settle-call.ts";
@@ -28,7 +27,6 @@ export interface StatelessExchange {
 }
 
 /** @param onAnswer gets the answer as it is sent */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createStatelessExchange(
   state: RequestState,
   emit: EmitServerEvent,
@@ -40,35 +38,6 @@ export function createStatelessExchange(
   let answering: Promise<void> | undefined;
   let giveUp: (() => Promise<void>) | undefined;
 
-  function failed(id: RequestId, error: unknown): Answer {
-    if (!McpSessionError.isInstance(error)) emit({ type: "failed", error });
-    return failure(id, error);
-  }
-
-  /** At once when there is nothing to store: the transport tells early errors from late ones. */
-  function settle(answer: Answer): Answer | Promise<Answer> {
-    const id = answer.id!;
-    try {
-      // What a handler did for an answer that is not JSON is not stored.
-      printAnswer(answer);
-      const change = changeOf(state);
-      if (!change || !state.row) return answer;
-      return state.row.commit(change).then(
-        () => answer,
-        (error: unknown) => failed(id, error),
-      );
-    } catch (error) {
-      return failed(id, error);
-    } finally {
-      end();
-    }
-  }
-
-  function end(): void {
-    state.isOver = true;
-    state.call?.close();
-  }
-
   function watch(transport: ServerTransport): void {
     const sendMessage = transport.send.bind(transport);
     const send = (message: Answer) => {
@@ -76,7 +45,7 @@ export function createStatelessExchange(
       return sendMessage(message);
     };
     async function answer(message: Answer): Promise<void> {
-      const settled = settle(replaced(message, instead));
+      const settled = settle(state, replaced(message, instead), emit);
       await send(settled instanceof Promise ? await settled : settled);
     }
     transport.send = async (message, options) => {
@@ -88,7 +57,7 @@ export function createStatelessExchange(
       if (!isRequest(message)) return receive?.(message, extra);
       running = state;
       giveUp = async () => {
-        end();
+        endState(state);
         await (answering ??= send(outcomeUnknown(message.id)));
       };
       if (state.refusal) void transport.send(state.refusal);
@@ -113,6 +82,29 @@ export function createStatelessExchange(
       instead = answer;
     },
   };
+}
+
+/** At once when there is nothing to store: the transport tells early errors from late ones. */
+function settle(
+  state: RequestState,
+  answer: Answer,
+  emit: EmitServerEvent,
+): Answer | Promise<Answer> {
+  const failed = (error: unknown) => {
+    if (!McpSessionError.isInstance(error)) emit({ type: "failed", error });
+    return failure(answer.id!, error);
+  };
+  try {
+    // What a handler did for an answer that is not JSON is not stored.
+    printAnswer(answer);
+    const change = changeOf(state);
+    if (!change || !state.row) return answer;
+    return state.row.commit(change).then(() => answer, failed);
+  } catch (error) {
+    return failed(error);
+  } finally {
+    endState(state);
+  }
 }
 
 /** The server's own answer says who the server is. */

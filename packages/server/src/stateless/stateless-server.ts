@@ -1,37 +1,21 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { invalidOption } from "@durable-mcp/core/internal";
-import { inTime } from "../base/in-time.ts";
-import type { AuthInfo, JSONRPCRequest } from "../base/mcp-types.ts";
-import { type ServedRequest, servedFromWeb } from "../base/served-request.ts";
-import { createCloseCallbacks } from "../author/close-callbacks.ts";
+import { servedFromWeb } from "../base/served-request.ts";
 import { createEntrance } from "./entrance.ts";
 import type { HandlerContext } from "../context/handler-context.ts";
 import { PoolClosed } from "../live/live-pool.ts";
-import { withRequestState } from "../author/request-state-codec.ts";
-import type { RequestState } from "../context/request-state.ts";
-import { type ConnectableServer, createServerSession } from "../author/server-session.ts";
 import type { Caller } from "../live/session-directory.ts";
 import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
-import { createStateAccess, stateOptionsOf } from "../context/state-access.ts";
-import { createStateFinder, type OwnState } from "../context/state-scope.ts";
-import { clientOfRequest, createStatelessExchange } from "./stateless-exchange.ts";
-import type { StatelessHandler } from "../author/stateless-handler.ts";
-import { createTaskHost, NoRoom } from "../tasks/task-host.ts";
-import type { Leg } from "../tasks/task-legs.ts";
+import {
+  createExchanges,
+  type RunningExchange,
+  SessionsOnly,
+  type StatelessPost,
+} from "./begin-exchange.ts";
+import type { CreateStatelessHandler, StatelessHandler } from "../author/stateless-handler.ts";
+import { createTaskHost } from "../tasks/task-host.ts";
+import { NoRoom } from "../tasks/task-legs.ts";
 import { whenRead } from "./when-read.ts";
-
-/** A POST without a session, or a GET or DELETE, which has no body. */
-interface StatelessPost {
-  readonly request: ServedRequest;
-  /** The body. */
-  readonly value: unknown;
-  /** The request in it, if it is one. */
-  readonly message: JSONRPCRequest | undefined;
-  readonly caller: Caller;
-  readonly authInfo: AuthInfo | undefined;
-  /** The leg of a task that it is. */
-  readonly leg?: Pick<Leg<Caller>, "task" | "onAnswer">;
-}
 
 /** Serves clients of 2026-07-28, each request with a server of `createServer`. */
 export interface StatelessServer {
@@ -46,107 +30,19 @@ export interface StatelessServer {
   close(): Promise<void>;
 }
 
-/** The author's server knows the revisions with sessions only. */
-export class SessionsOnly extends Error {
-  override readonly name = "SessionsOnly";
-}
-
-interface RunningExchange {
-  build(): Promise<ConnectableServer>;
-  giveUp(): Promise<void>;
-  /** The last error that the handler reported. */
-  error?: Error;
-}
-
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createStatelessServer<State extends object>(
   context: HandlerContext,
   options: SessionHandlerOptions<State>,
 ): StatelessServer | undefined {
   if (!options.stateless) return undefined;
   const { settings, emit } = context;
-  const finder = createStateFinder(context, options.stateScope ?? "session");
-  const stateOptions = stateOptionsOf(context, options, undefined);
   const enter = createEntrance(settings.limits);
   const enterLeg = createEntrance(settings.limits);
   const exchanges = new AsyncLocalStorage<RunningExchange>();
   const open = new Set<RunningExchange>();
-  const used = new WeakSet<ConnectableServer>();
-  const { serverMs } = settings.timeouts;
   let isClosed = false;
-
-  const handler = options.stateless(
-    async () => {
-      const exchange = exchanges.getStore();
-      if (!exchange) throw new Error("createServer was called outside of a request.");
-      return await exchange.build();
-    },
-    {
-      legacy: "reject",
-      keepAliveMs: settings.timeouts.keepAliveMs,
-      onerror: (error) => {
-        const exchange = exchanges.getStore();
-        if (exchange) exchange.error = error;
-        else emit({ type: "failed", error });
-      },
-    },
-  );
-  checkHandler(handler);
-
-  async function stateOf({ message, caller }: StatelessPost): Promise<[OwnState, RequestState]> {
-    if (!message) return [{}, {}];
-    const own = await finder.ofRequest(message, caller);
-    return [own, await finder.find(message, caller.owner, own)];
-  }
-
-  async function begin(post: StatelessPost) {
-    const [own, state] = await stateOf(post);
-    const { request, message, caller, authInfo, leg } = post;
-    const exchange = createStatelessExchange(state, emit, leg?.onAnswer);
-    const tasks = {
-      ofRequest: taskHost.of({
-        ...{ request, message, caller, authInfo, running: leg?.task },
-        answerInstead: (answer) => exchange.answerInstead(answer),
-      }),
-    };
-    // In `createServer` the state can be read already.
-    const place = state.row ? state : own;
-    const access = createStateAccess(stateOptions, place, () => exchange.running);
-    const session = createServerSession(clientOfRequest(post.value as object), access);
-    const callbacks = createCloseCallbacks(emit);
-    const servers: ConnectableServer[] = [];
-    const exchanging: RunningExchange = {
-      giveUp: () => exchange.giveUp(),
-      build: async () => {
-        const { principal } = caller;
-        const given = { session, principal, onClose: callbacks.add, tasks };
-        const building = options.createServer(
-          withRequestState(given, {
-            ...{ settings, keys: options.keys, principal },
-            running: () => message,
-          }),
-        );
-        const late = `createServer took longer than timeouts.serverMs (${serverMs}).`;
-        const server = await inTime(Promise.resolve(building), serverMs, late, (built) =>
-          built.close(),
-        );
-        servers.push(server);
-        if (!isStatelessServer(server)) throw sessionsOnly();
-        if (used.has(server)) throw serverOfAnother();
-        used.add(server);
-        exchange.attach(server);
-        return server;
-      },
-    };
-    const close = async () => {
-      const closing = await Promise.allSettled(servers.map((server) => server.close()));
-      for (const result of closing) {
-        if (result.status === "rejected") emit({ type: "failed", error: result.reason });
-      }
-      await callbacks.run();
-    };
-    return { running: exchanging, close };
-  }
+  const handler = authorHandler(options.stateless, exchanges, context);
+  const begin = createExchanges(context, options, (request) => taskHost.of(request));
 
   const taskHost = createTaskHost<Caller>(context, {
     enter: (caller) => {
@@ -222,21 +118,28 @@ function checkHandler(handler: Partial<StatelessHandler> | undefined): void {
   );
 }
 
-/** Whether a server, which may be the `Server` in an `McpServer`, can be told its revision. */
-function isStatelessServer(server: ConnectableServer): boolean {
-  const { server: inner = server } = server as { server?: unknown };
-  const { getNegotiatedProtocolVersion } = inner as { getNegotiatedProtocolVersion?: unknown };
-  return typeof getNegotiatedProtocolVersion === "function";
-}
-
-function serverOfAnother(): Error {
-  return new Error(
-    "createServer returned the server of another request. Build a new one each time: session is that of one request.",
+/** Serves each request with the server that its exchange builds. */
+function authorHandler(
+  create: CreateStatelessHandler,
+  exchanges: AsyncLocalStorage<RunningExchange>,
+  { settings, emit }: HandlerContext,
+): StatelessHandler {
+  const handler = create(
+    async () => {
+      const exchange = exchanges.getStore();
+      if (!exchange) throw new Error("createServer was called outside of a request.");
+      return await exchange.build();
+    },
+    {
+      legacy: "reject",
+      keepAliveMs: settings.timeouts.keepAliveMs,
+      onerror: (error) => {
+        const exchange = exchanges.getStore();
+        if (exchange) exchange.error = error;
+        else emit({ type: "failed", error });
+      },
+    },
   );
-}
-
-function sessionsOnly(): SessionsOnly {
-  return new SessionsOnly(
-    "createServer returned a server of @modelcontextprotocol/sdk 1, which has no revision 2026-07-28. Build it with @modelcontextprotocol/server 2, or leave the option stateless out; clients fall back to a session until then.",
-  );
+  checkHandler(handler);
+  return handler;
 }

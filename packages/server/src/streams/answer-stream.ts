@@ -30,53 +30,40 @@ interface AnswerStreamOptions {
  */
 const firstByteMs = 5;
 
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
-export function createAnswerStream({
-  timeouts,
-  isPrimed,
-  eventIds,
-}: AnswerStreamOptions): AnswerStream {
+/** Before the event ids are asked for, while they are, and then. */
+type Phase = "waiting" | "naming" | "open" | "over";
+
+export function createAnswerStream(options: AnswerStreamOptions): AnswerStream {
+  const { timeouts, isPrimed, eventIds } = options;
+  let phase: Phase = "waiting";
   let sink: ReplySink | undefined;
-  let isOver = false;
-  let isOpen = false;
   let makeId: MakeEventId | undefined;
-  let opening: Promise<void> | undefined;
   let firstByte: ReturnType<typeof setTimeout> | undefined;
   let keepAlive: ReturnType<typeof setInterval> | undefined;
   /** What waits for the event ids, or for the connection. */
-  let ready: (() => string)[] = [];
+  let ready: PlacedText[] = [];
   let endsThen = false;
   /** Most streams need none. */
   let ending: AbortController | undefined;
 
-  /** The beginning of the stream. */
-  function opened(): string {
-    if (isOpen) return "";
-    isOpen = true;
-    if (!makeId || !isPrimed) return "";
-    return `id: ${makeId(0)}\nretry: ${timeouts.retryMs}\ndata: \n\n`;
-  }
-
-  function flush(): void {
-    if (!sink || opening || isOver) return;
-    const head = opened();
-    const text = head + ready.map((print) => print()).join("");
+  function flush(head: string): void {
+    const text = head + ready.map((message) => printEvent(message, makeId)).join("");
     ready = [];
     if (endsThen) {
       stop();
-      sink.end(text);
+      sink!.end(text);
       return;
     }
     // A comment, so that the headers reach the client before there is a message.
-    sink.write(text === "" ? ": open\n\n" : text);
+    sink!.write(text === "" ? ": open\n\n" : text);
     if (!keepAlive) {
-      keepAlive = setInterval(() => sink?.write(": keep-alive\n\n"), timeouts.keepAliveMs);
+      keepAlive = setInterval(() => sink!.write(": keep-alive\n\n"), timeouts.keepAliveMs);
       detach(keepAlive);
     }
   }
 
   function stop(): void {
-    isOver = true;
+    phase = "over";
     ending?.abort();
     clearTimeout(firstByte);
     clearInterval(keepAlive);
@@ -85,20 +72,19 @@ export function createAnswerStream({
   /** Gets the event ids, then writes. */
   function open(): void {
     clearTimeout(firstByte);
-    if (opening) return;
-    const ids = isOpen ? makeId : eventIds();
-    if (ids instanceof Promise) {
-      opening = openWith(ids);
-      return;
-    }
-    makeId = ids;
-    flush();
+    if (phase === "open") return flush("");
+    if (phase !== "waiting") return;
+    phase = "naming";
+    const ids = eventIds();
+    if (ids instanceof Promise) void ids.then(begin);
+    else begin(ids);
   }
 
-  async function openWith(ids: Promise<MakeEventId | undefined>): Promise<void> {
-    makeId = await ids;
-    opening = undefined;
-    flush();
+  function begin(ids: MakeEventId | undefined): void {
+    if (phase !== "naming") return;
+    phase = "open";
+    makeId = ids;
+    flush(ids && isPrimed ? `id: ${ids(0)}\nretry: ${timeouts.retryMs}\ndata: \n\n` : "");
   }
 
   return {
@@ -110,23 +96,30 @@ export function createAnswerStream({
     },
     write: (place, text, isLast) => {
       // After its end the rest is for the client that comes back.
-      if (isOver || endsThen) return;
-      ready.push(() => {
-        const id = makeId && place !== undefined ? `id: ${makeId(place)}\n` : "";
-        return `event: message\n${id}data: ${text}\n\n`;
-      });
+      if (phase === "over" || endsThen) return;
+      ready.push({ place, text });
       endsThen ||= isLast;
       if (sink) open();
     },
     end: () => {
-      if (isOver) return;
+      if (phase === "over") return;
       endsThen = true;
       if (sink) open();
     },
     ended: () => {
       ending ??= new AbortController();
-      if (isOver || endsThen) ending.abort();
+      if (phase === "over" || endsThen) ending.abort();
       return ending.signal;
     },
   };
+}
+
+interface PlacedText {
+  readonly place: number | undefined;
+  readonly text: string;
+}
+
+function printEvent({ place, text }: PlacedText, makeId: MakeEventId | undefined): string {
+  const id = makeId && place !== undefined ? `id: ${makeId(place)}\n` : "";
+  return `event: message\n${id}data: ${text}\n\n`;
 }

@@ -40,6 +40,7 @@ interface Chunk {
   readonly length: number;
 }
 
+type Bounds = StoreContext["settings"]["events"];
 type LogContext = Pick<StoreContext, "store" | "settings">;
 
 /** The key of a call's answer, which one process alone can write. */
@@ -73,20 +74,16 @@ export function partKey(
 }
 
 /** @param parts how many another process has stored before */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createCallLog(
   context: LogContext,
   { hash, call, owner, parts = 0 }: { hash: string; call: string; owner: string; parts?: number },
 ): CallLog {
   const { store, settings } = context;
-  const { maxEvents, maxLength } = settings.events;
   const key = answerKey(context, hash, call);
-  const chunks: Chunk[] = [];
+  const stored = createStoredParts(settings.events);
   let waiting: LoggedEvent[] = [];
   let chunked: { readonly place: number; readonly before: LoggedEvent[] } | undefined;
   let written = parts;
-  let writing: Promise<unknown> | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
 
   const row = (rowKey: string, logged: readonly LoggedEvent[], until?: number) => {
     const events = logged.map(({ place: at, message }) => ({ place: at, message }));
@@ -95,53 +92,24 @@ export function createCallLog(
 
   /** The writes for the messages that wait, and for those that they push out of the bounds. */
   function chunkRows(until?: number): StoreBatchWrite[] {
-    const events = withinBounds(waiting, maxEvents, maxLength);
+    const events = withinBounds(waiting, settings.events);
     waiting = [];
     const chunkKey = partKey(context, hash, call, written++);
-    const length = lengthOf(events);
-    chunks.push({ key: chunkKey, events: events.length, length });
-    return [row(chunkKey, events, until), ...makeRoom(0, 0)];
+    stored.add(chunkKey, events);
+    return [row(chunkKey, events, until), ...stored.makeRoom([])];
   }
 
-  /** Deletes the oldest messages until there is room for more. */
-  function makeRoom(events: number, length: number): StoreBatchWrite[] {
-    const rows: StoreBatchWrite[] = [];
-    const isFull = () =>
-      chunks.reduce((sum, chunk) => sum + chunk.events, events) > maxEvents ||
-      chunks.reduce((sum, chunk) => sum + chunk.length, length) > maxLength;
-    while (chunks.length > 0 && isFull()) rows.push({ type: "delete", key: chunks.shift()!.key });
-    return rows;
-  }
-
-  async function write(): Promise<void> {
-    timer = undefined;
-    if (waiting.length === 0) return;
+  const gathering = createGathering(() =>
     // The store has emitted its failure. A client that comes back misses these messages.
-    writing = commitRows(store, chunkRows()).catch(() => {});
-    await writing;
-    writing = undefined;
-    if (waiting.length > 0) writeSoon();
-  }
-
-  function writeSoon(): void {
-    timer ??= setTimeout(() => void write(), gatherMs);
-  }
-
-  function stopTimer(): void {
-    clearTimeout(timer);
-    timer = undefined;
-  }
+    waiting.length > 0 ? commitRows(store, chunkRows()).catch(() => {}) : undefined,
+  );
 
   const log: CallLog = {
     append: (event) => {
       waiting.push(event);
-      if (!writing) writeSoon();
+      gathering.writeSoon();
     },
-    settled: async () => {
-      stopTimer();
-      await writing;
-      stopTimer();
-    },
+    settled: gathering.settled,
     chunk: (event) => {
       // Asked again for one that could not be stored, as an error now: so those before it were not either.
       if (chunked?.place === event.place) waiting = [...chunked.before, ...waiting];
@@ -154,18 +122,18 @@ export function createCallLog(
       return chunkRows(until);
     },
     prolong: async (until) => {
-      for (const { key: partOf } of chunks) {
-        const stored = await store.get(partOf);
-        if (!stored) continue;
-        await store.put(partOf, stored.value, stored.revision, { owner, expiresAt: until });
+      for (const part of stored.keys()) {
+        const found = await store.get(part);
+        if (!found) continue;
+        await store.put(part, found.value, found.revision, { owner, expiresAt: until });
       }
     },
     parts: () => written,
     finish: (event, evicted) => {
       // No answers are kept: nothing is left of this one.
-      if (evicted.includes(log)) return makeRoom(Infinity, 0);
-      const events = withinBounds([...waiting, event], maxEvents, maxLength);
-      const room = makeRoom(events.length, lengthOf(events));
+      if (evicted.includes(log)) return deletesOf(stored.keys());
+      const events = withinBounds([...waiting, event], settings.events);
+      const room = stored.makeRoom(events);
       // What does not fit into one transaction expires on its own.
       const forgotten = evicted.flatMap((each) => each.forget());
       return [row(key, events), ...room, ...forgotten].slice(0, maxBatch - 1);
@@ -173,8 +141,7 @@ export function createCallLog(
     release: () => {
       waiting = [];
     },
-    forget: () =>
-      [key, ...chunks.map((chunk) => chunk.key)].map((each) => ({ type: "delete", key: each })),
+    forget: () => deletesOf([key, ...stored.keys()]),
   };
   return log;
 }
@@ -187,11 +154,69 @@ function lengthOf(events: readonly LoggedEvent[]): number {
   return events.reduce((sum, { text }) => sum + text.length, 0);
 }
 
+/**
+ * Writes what was gathered, soon after the first of it; one write at a time.
+ * @param write `undefined` when nothing was
+ */
+function createGathering(write: () => Promise<unknown> | undefined) {
+  let writing: Promise<unknown> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  async function run(): Promise<void> {
+    timer = undefined;
+    writing = write();
+    if (!writing) return;
+    await writing;
+    writing = undefined;
+    writeSoon();
+  }
+
+  function writeSoon(): void {
+    if (!writing) timer ??= setTimeout(() => void run(), gatherMs);
+  }
+
+  function stop(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  return {
+    writeSoon,
+    settled: async (): Promise<void> => {
+      stop();
+      await writing;
+      stop();
+    },
+  };
+}
+
+/** The parts of a call's stream that are stored, the oldest first. */
+function createStoredParts({ maxEvents, maxLength }: Bounds) {
+  const chunks: Chunk[] = [];
+  return {
+    keys: () => chunks.map(({ key }) => key),
+    add: (key: string, events: readonly LoggedEvent[]): void =>
+      void chunks.push({ key, events: events.length, length: lengthOf(events) }),
+    /** Deletes the oldest messages until there is room for more. */
+    makeRoom: (added: readonly LoggedEvent[]): StoreBatchWrite[] => {
+      const removed: string[] = [];
+      const isFull = () =>
+        chunks.reduce((sum, chunk) => sum + chunk.events, added.length) > maxEvents ||
+        chunks.reduce((sum, chunk) => sum + chunk.length, lengthOf(added)) > maxLength;
+      while (chunks.length > 0 && isFull()) removed.push(chunks.shift()!.key);
+      return deletesOf(removed);
+    },
+  };
+}
+
+function deletesOf(keys: readonly string[]): StoreBatchWrite[] {
+  return keys.map((key) => ({ type: "delete", key }));
+}
+
 /** The newest messages that fit, answers first; an answer too long to keep becomes an error. */
 function withinBounds(
   events: readonly LoggedEvent[],
-  maxEvents: number,
-  maxLength: number,
+  { maxEvents, maxLength }: Bounds,
 ): LoggedEvent[] {
   const kept: LoggedEvent[] = [];
   let total = 0;

@@ -5,21 +5,20 @@ import { createSessionCount } from "../records/session-count.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { createStoredTasks } from "../records/stored-tasks.ts";
 import { describeTask, isOver, type TaskRecord } from "../records/task-record.ts";
-import { failedWith, idle } from "./leg-outcome.ts";
+import { idle } from "./leg-outcome.ts";
+import { createTaskLook } from "./look-at-task.ts";
 import { answered, checkedAnswers } from "./task-answers.ts";
 import {
   createTaskLegs,
+  NoRoom,
+  type Owner,
   type LegSender,
   type LegServer,
   type RunningTask,
-  type TaskPlace,
 } from "./task-legs.ts";
 import { rpcError } from "../base/json-rpc.ts";
 
 export const tasksExtension = "io.modelcontextprotocol/tasks";
-
-/** How often a leg is begun at most, each time because its process died. */
-const maxRuns = 5;
 
 /** How the task of a call is kept. */
 export interface TaskTimes {
@@ -32,11 +31,6 @@ export interface TaskTimes {
 export type AnswerInstead =
   | { readonly result: Record<string, unknown> }
   | { readonly error: Extract<Answer, { error: unknown }>["error"] };
-
-interface Owner {
-  readonly owner: string;
-  readonly principal: { readonly type: string };
-}
 
 /** The tasks that one request of 2026-07-28 can begin and see: those of its principal. */
 export interface RequestTasks {
@@ -67,70 +61,17 @@ export interface TaskRequest<Caller> extends LegSender<Caller> {
   readonly answerInstead: (answer: AnswerInstead) => void;
 }
 
-/** This process has no room for another leg. */
-export class NoRoom extends Error {
-  readonly code = -32_000;
-}
-
 /** The tasks of one handler: any replica answers for each of them. */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createTaskHost<Caller extends Owner>(
   context: StoreContext,
   server: LegServer<Caller>,
 ) {
-  const { settings, replica, emit } = context;
+  const { settings, emit } = context;
   const { now } = settings;
   const tasks = createStoredTasks(context);
-  const legs = createTaskLegs(context, tasks, server);
+  const legs = createTaskLegs({ context, tasks, server });
+  const { find, look } = createTaskLook(context, tasks, legs);
   const counts = createSessionCount(context.store, settings, "task");
-
-  async function find(taskId: string, { owner }: Owner) {
-    const key = await tasks.keyOf(taskId);
-    const record = key === undefined ? undefined : await tasks.find(key);
-    if (key === undefined || record?.owner !== owner) throw unknownTask();
-    return { place: { taskId, key }, record };
-  }
-
-  /** The task as it is, after a look whether somebody still works on it. */
-  async function look(taskId: string, sender: LegSender<Caller>) {
-    const { place, record: first } = await find(taskId, sender.caller);
-    const { worker } = first;
-    if (!worker) return { place, record: first };
-    const { replica: token, call, renewals } = worker;
-    if ((await replica.look(token, call, renewals)) === "in-flight")
-      return { place, record: first };
-    // Its worker may have ended it since it was read.
-    const { record } = await find(taskId, sender.caller);
-    if (record.worker?.call !== call) return { place, record };
-    const isLost = (current: TaskRecord) => current.worker?.call === call;
-    const runsAgain = record.runAgain && record.runs < maxRuns;
-    const settled = runsAgain
-      ? await beginAgain(place, sender, isLost)
-      : await tasks.change(place.key, (current) =>
-          isLost(current) ? { ...lost(current), updatedAt: now() } : undefined,
-        );
-    if (!settled) return await find(taskId, sender.caller);
-    emit({ type: "task-lost", runsAgain });
-    return { place, record: settled };
-  }
-
-  async function beginAgain(
-    place: TaskPlace,
-    sender: LegSender<Caller>,
-    isLost: (current: TaskRecord) => boolean,
-  ): Promise<TaskRecord | undefined> {
-    const change = (worker: TaskRecord["worker"]) =>
-      tasks.change(place.key, (current) =>
-        isLost(current)
-          ? { ...current, worker, runs: current.runs + 1, updatedAt: now() }
-          : undefined,
-      );
-    return await legs.take(place, sender, change).catch((error: unknown) => {
-      if (!(error instanceof NoRoom)) throw error;
-      // The next look tries again.
-      return undefined;
-    });
-  }
 
   async function begin(request: TaskRequest<Caller>, times: TaskTimes): Promise<void> {
     const { caller, answerInstead } = request;
@@ -223,19 +164,4 @@ function newRecord(
     ...{ status: "working", params: { ...params, _meta: meta } },
     ...{ headers: Object.fromEntries(headers), runs: 1, keys: [] },
   };
-}
-
-function lost(record: TaskRecord): TaskRecord {
-  return failedWith(
-    record,
-    "The process that worked on this task died. Whether the work was done is unknown; check before you call again.",
-    "OUTCOME_UNKNOWN",
-  );
-}
-
-function unknownTask(): Error {
-  return rpcError(
-    -32_602,
-    "Unknown task: there is none, it has expired, or it is somebody else's.",
-  );
 }

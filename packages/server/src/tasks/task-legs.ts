@@ -35,12 +35,23 @@ export interface Leg<Caller> extends Omit<LegSender<Caller>, "request"> {
   readonly onAnswer: (answer: Answer) => void;
 }
 
+/** This process has no room for another leg. */
+export class NoRoom extends Error {
+  readonly code = -32_000;
+}
+
 /** How legs are carried out. */
 export interface LegServer<Caller> {
-  /** Counts a leg. @returns counts one less; throws when there is no room */
+  /** Counts a leg. @returns counts one less; throws {@link NoRoom} */
   enter(caller: Caller): () => void;
   /** Resolves when the tool's handler has returned, or was aborted. */
   serve(leg: Leg<Caller>): Promise<void>;
+}
+
+/** Whose a task is. */
+export interface Owner {
+  readonly owner: string;
+  readonly principal: { readonly type: string };
 }
 
 /** Where a task is. */
@@ -51,77 +62,21 @@ export interface TaskPlace {
 
 type Worker = NonNullable<TaskRecord["worker"]>;
 
+/** What all legs of a handler's tasks share. */
+interface LegParts<Caller> {
+  readonly context: StoreContext;
+  readonly tasks: StoredTasks;
+  readonly server: LegServer<Caller>;
+}
+
 /** In characters. */
 const maxMessageLength = 1_000;
 
 /** The legs that this process carries out. A lease tells the others that it does. */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
-export function createTaskLegs<Caller>(
-  { replica, signals, settings, emit }: StoreContext,
-  tasks: StoredTasks,
-  server: LegServer<Caller>,
-) {
-  const { now, timeouts, events } = settings;
+export function createTaskLegs<Caller>(parts: LegParts<Caller>) {
+  const { context, server } = parts;
+  const { replica, emit } = context;
   const running = new Set<Promise<void>>();
-
-  /** Aborts a leg whose task has ended, is gone or is another process's. */
-  async function follow(key: string, call: string, abort: AbortController, done: AbortSignal) {
-    // Most legs are over by then, and read nothing.
-    await wait(timeouts.pollIntervalMs, done).catch(() => {});
-    if (done.aborted) return;
-    const watching = signals.watch(key);
-    try {
-      while (!done.aborted) {
-        // The store has emitted its failure, and is asked again.
-        const isOurs = await tasks.find(key).then(
-          (record) => record?.worker?.call === call,
-          () => true,
-        );
-        if (!isOurs) return abort.abort();
-        await watching.next(timeouts.leaseMs, done);
-      }
-    } finally {
-      watching.stop();
-    }
-  }
-
-  async function carryOut(
-    { taskId, key }: TaskPlace,
-    record: TaskRecord,
-    sender: LegSender<Caller>,
-  ): Promise<void> {
-    const { call } = record.worker!;
-    const ifOurs = (change: (current: TaskRecord) => TaskRecord) =>
-      tasks.change(key, (current) => (current.worker?.call === call ? change(current) : undefined));
-    const task: RunningTask = {
-      taskId,
-      status: async (message) => {
-        const statusMessage = message.slice(0, maxMessageLength);
-        await ifOurs((current) => ({ ...current, statusMessage, updatedAt: now() }));
-      },
-    };
-    const [abort, done] = [new AbortController(), new AbortController()];
-    const message = { jsonrpc: "2.0" as const, id: call, method: "tools/call" };
-    const own = { ...message, params: record.params };
-    const request = requestOf(record, sender.request.request, own, abort.signal);
-    let answer: Answer | undefined;
-    const onAnswer = (given: Answer) => {
-      answer = given;
-    };
-    const { caller, authInfo } = sender;
-    void follow(key, call, abort, done.signal);
-    await server
-      .serve({ caller, authInfo, request, message: own, task, onAnswer })
-      .catch((error: unknown) => emit({ type: "failed", error }));
-    done.abort();
-    if (abort.signal.aborted && !answer) return;
-    // The handler closes: whoever asks for the task next finds no worker, and begins the leg again.
-    if (record.runAgain && isUnknown(answer)) return;
-    const ended = await ifOurs((current) =>
-      withAnswer(current, answer, { now: now(), maxLength: events.maxLength }),
-    );
-    if (!ended) emit({ type: "task-late" });
-  }
 
   return {
     /**
@@ -148,7 +103,7 @@ export function createTaskLegs<Caller>(
           return record;
         }
         // The task counts as lost when it is looked at.
-        const work: Promise<void> = carryOut(place, record, sender)
+        const work: Promise<void> = carryOut(parts, place, record, sender)
           .catch((error: unknown) => {
             // The store has emitted its own failures.
             if (!isFailure(error)) emit({ type: "failed", error });
@@ -173,6 +128,76 @@ export function createTaskLegs<Caller>(
   };
 }
 
+/** Carries out a leg that this process has claimed, and stores what it makes of the task. */
+async function carryOut<Caller>(
+  parts: LegParts<Caller>,
+  { taskId, key }: TaskPlace,
+  record: TaskRecord,
+  sender: LegSender<Caller>,
+): Promise<void> {
+  const { context, tasks, server } = parts;
+  const { emit, settings } = context;
+  const { now, events } = settings;
+  const { call } = record.worker!;
+  const ifOurs = (change: (current: TaskRecord) => TaskRecord) =>
+    tasks.change(key, (current) => (current.worker?.call === call ? change(current) : undefined));
+  const task: RunningTask = {
+    taskId,
+    status: async (message) => {
+      const statusMessage = message.slice(0, maxMessageLength);
+      await ifOurs((current) => ({ ...current, statusMessage, updatedAt: now() }));
+    },
+  };
+  const [abort, done] = [new AbortController(), new AbortController()];
+  const message = { jsonrpc: "2.0" as const, id: call, method: "tools/call" };
+  const own = { ...message, params: record.params };
+  const request = requestOf(record, sender.request.request, own, abort.signal);
+  let answer: Answer | undefined;
+  const onAnswer = (given: Answer) => {
+    answer = given;
+  };
+  const { caller, authInfo } = sender;
+  void follow(parts, { key, call }, abort, done.signal);
+  await server
+    .serve({ caller, authInfo, request, message: own, task, onAnswer })
+    .catch((error: unknown) => emit({ type: "failed", error }));
+  done.abort();
+  if (abort.signal.aborted && !answer) return;
+  // The handler closes: whoever asks for the task next finds no worker, and begins the leg again.
+  if (record.runAgain && isUnknown(answer)) return;
+  const ended = await ifOurs((current) =>
+    withAnswer(current, answer, { now: now(), maxLength: events.maxLength }),
+  );
+  if (!ended) emit({ type: "task-late" });
+}
+
+/** Aborts a leg whose task has ended, is gone or is another process's. */
+async function follow<Caller>(
+  { context: { signals, settings }, tasks }: LegParts<Caller>,
+  { key, call }: { readonly key: string; readonly call: string },
+  abort: AbortController,
+  done: AbortSignal,
+): Promise<void> {
+  const { timeouts } = settings;
+  // Most legs are over by then, and read nothing.
+  await wait(timeouts.pollIntervalMs, done).catch(() => {});
+  if (done.aborted) return;
+  const watching = signals.watch(key);
+  try {
+    while (!done.aborted) {
+      // The store has emitted its failure, and is asked again.
+      const isOurs = await tasks.find(key).then(
+        (record) => record?.worker?.call === call,
+        () => true,
+      );
+      if (!isOurs) return abort.abort();
+      await watching.next(timeouts.leaseMs, done);
+    }
+  } finally {
+    watching.stop();
+  }
+}
+
 /** A request as the task's client sent it, from the sender whose request leads to this leg. */
 function requestOf(
   { params, headers: own }: TaskRecord,
@@ -195,3 +220,5 @@ function isUnknown(answer: Answer | undefined): boolean {
   if (!answer || !("error" in answer)) return false;
   return (answer.error.data as { code?: unknown } | undefined)?.code === "OUTCOME_UNKNOWN";
 }
+
+export type TaskLegs<Caller> = ReturnType<typeof createTaskLegs<Caller>>;
