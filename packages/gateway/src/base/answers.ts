@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { JsonRpcId, JsonRpcResponse } from "@durable-mcp/core/internal";
+import { type JsonRpcId, type JsonRpcResponse, mayHaveRun } from "@durable-mcp/core/internal";
 
 const json = { "content-type": "application/json" };
 
@@ -49,11 +49,11 @@ export function failureText(error: unknown): string {
 }
 
 /** The same for a refusal of the server, or of what stands before it. */
-export function refusedText(status: number): string {
+export function refusedText({ status, headers }: Response): string {
   if (status === 401 || status === 403)
     return `The server does not let the gateway in (HTTP ${status}). The call was not carried out.`;
-  const isDone = status === 429 || status === 503;
-  const fate = isDone
+  const isForLater = status === 429 || (status === 503 && !mayHaveRun(status, headers));
+  const fate = isForLater
     ? "The call was not carried out; try again later."
     : "Whether the call was carried out is unknown; check before you make it again.";
   return `The server, or what stands before it, refused the call (HTTP ${status}). ${fate}`;

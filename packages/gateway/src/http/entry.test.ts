@@ -157,6 +157,18 @@ test("what the server refuses is no refusal of the client: it keeps its session"
   expect(answer).toMatchObject({ result: { content: [{ text: "added" }] } });
 });
 
+test("a 503 may come after the work, so its text does not say that nothing was done", async () => {
+  const server = await startServer();
+  const { url } = await serveGateway(server.url);
+  const session = await begin(url);
+  server.refuse(503, { times: 1 });
+  const [answer] = await messagesOf(await post(url, call, { session }));
+  expect(answer.result.content[0].text).toContain("Whether the call was carried out is unknown");
+  server.refuse(429, { times: 1 });
+  const [later] = await messagesOf(await post(url, call, { session }));
+  expect(later.result.content[0].text).toContain("was not carried out; try again later");
+});
+
 test("a server's own error passes unchanged", async () => {
   const server = await startServer();
   const { url } = await serveGateway(server.url);

@@ -92,13 +92,12 @@ async function readable(
   isCall: boolean,
   response: Response,
 ): Promise<Response> {
-  const { status } = response;
   const type = response.headers.get("content-type") ?? "";
   if (response.ok && /^(?:application\/json|text\/event-stream)\b/.test(type)) return response;
   const text = await response.text().catch(() => "");
   const error = errorIn(text);
   if (error !== undefined) return messageAnswer({ jsonrpc: "2.0", id, error });
-  const words = response.ok ? failureText(undefined) : refusedText(status);
+  const words = response.ok ? failureText(undefined) : refusedText(response);
   return messageAnswer(noAnswer(id, isCall, words));
 }
 
