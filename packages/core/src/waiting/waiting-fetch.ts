@@ -87,7 +87,7 @@ export function createWaitingFetch(
       leg: { fetch: withHeaders(fetch, headers), signal },
     });
     if ("known" in call) return Response.json({ jsonrpc: "2.0", id, ...(await call.known()) });
-    const how = { send, leave: () => left.abort(), fail: notes.onFailure };
+    const how = { send, leaveTask: () => left.abort(), fail: notes.onFailure };
     if (!isStateless) return await sessionCalls.call(call, own, request, how);
     return await callStateless(context, call, id, how);
   };
