@@ -27,6 +27,7 @@ export {
   invalid,
   invalidOption,
   isTimerMs,
+  type OptionCheck,
   type OptionChecks,
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
@@ -82,6 +83,7 @@ export {
 export { isSafeQuestion, urlsWanted } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
+export { waitingLimitChecks } from "./waiting/waiting-limits.ts";
 export type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from "./wire/json-rpc.ts";
 export type { LastingClient } from "./session/lasting-client.ts";
 export { mayMention, methodNotFoundAnswer, revisionIn } from "./wire/json-rpc.ts";

@@ -37,7 +37,6 @@ export type {
   ClaimLeg,
   WaitingCallEvent,
   WaitingEvent,
-  WaitingLimits,
-  WaitsFor,
 } from "./waiting-context.ts";
+export type { WaitingLimits, WaitsFor } from "./waiting-limits.ts";
 export type { AnswerUnsureEvent } from "./unsure-answers.ts";

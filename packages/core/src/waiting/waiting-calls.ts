@@ -26,10 +26,9 @@ import {
   tellWaiting,
   type WaitingContext,
   type WaitingEvent,
-  waitingLimitChecks,
-  type WaitingLimits,
 } from "./waiting-context.ts";
 import { createWaitingFetch } from "./waiting-fetch.ts";
+import { waitingLimitChecks, type WaitingLimits } from "./waiting-limits.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { over } from "./waiting-life.ts";
 import { describeWaiting, type WaitingError, type WaitingRecord } from "./waiting-record.ts";

@@ -1,74 +1,13 @@
-import {
-  checkFunction,
-  checkText,
-  invalidOption,
-  checkWhole,
-  type OptionChecks,
-  oneOf,
-} from "../base/check-option.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
-import type { Principal } from "../session/principal.ts";
 import { within } from "../base/bounded-wait.ts";
 import { guarded } from "../base/observe.ts";
 import type { AnswerUnsureEvent } from "./unsure-answers.ts";
 import { describeWaiting, type WaitingRecord } from "./waiting-record.ts";
-import type { WaitingCall, WaitingState } from "./waiting-call.ts";
+import type { WaitingState } from "./waiting-call.ts";
+import type { WaitingLimits } from "./waiting-limits.ts";
 import { defaultClaimMs } from "./due-calls.ts";
 import type { AtEnd } from "./step-marks.ts";
 import type { WaitingStore } from "./waiting-store.ts";
-
-/**
- * What a call waits for beyond its step.
- *
- * - `person`: the answers to a question of the server, of revision 2026-07-28 or on a stream that can be resumed.
- * - `task`: a task that the server makes of it.
- * - `stream`: an answer on a stream that another process can resume. A server of revision 2026-07-28 has none.
- */
-export type WaitsFor = "person" | "task" | "stream";
-
-/** How calls wait. */
-export interface WaitingLimits {
-  /** How long a call, and each round of its questions, may wait, in milliseconds. @default 604800000 (7 days) */
-  readonly maxAgeMs?: number | undefined;
-  /** How often a server may ask for one call. @default 10 */
-  readonly maxRounds?: number | undefined;
-  /**
-   * What happens to questions that have expired, here or for the server (`invalid_request_state`). `"fail"`: the
-   * call ends as `expired`. `"ask-again"`: the next answer makes the call start over, and the server asks anew.
-   * An old answer is never used again. @default "fail"
-   */
-  readonly onExpired?: "fail" | "ask-again" | undefined;
-  /**
-   * Tools, by the server's names, that may run twice: after an answer whose outcome is unknown, the questions
-   * wait again. @default none
-   */
-  readonly safeTools?: readonly string[] | undefined;
-  /** What calls may wait for beyond their step. @default ["person", "task", "stream"] */
-  readonly for?: readonly WaitsFor[] | undefined;
-  /**
-   * How long a step waits for a task or a slow answer, in milliseconds: at most nine tenths of the call's time limit,
-   * and not beyond the step's own end. @default 20000
-   */
-  readonly afterMs?: number | undefined;
-  /**
-   * When a call gets its record. `"late"`: when it begins to wait, so that a fast call costs no write; if the process
-   * is killed before, nothing is left of the call. `"first"`: before it is sent, so that a step that is killed and run
-   * again finds it, by its tool call id, tool, arguments and place in the history. @default "late"
-   */
-  readonly record?: "late" | "first" | undefined;
-  /** Gets each call that has waited and is over, to start the next step. Time and errors are as of `onWaiting`. */
-  readonly onSettled?:
-    | ((
-        call: WaitingCall,
-        of: { readonly sessionId: string; readonly principal: Principal },
-      ) => void | Promise<void>)
-    | undefined;
-  /**
-   * Gets each call whose server asks something, for a mail or a push message. The call waits for it, for 10 seconds or
-   * the `closeTimeoutMs` of a run. Its errors become a warning on the console.
-   */
-  readonly onWaiting?: ((call: WaitingCall) => void | Promise<void>) | undefined;
-}
 
 /** Tells of a call that waits, or that would have to, without its id. */
 export type WaitingEvent =
@@ -109,27 +48,6 @@ export interface WaitingCallEvent {
   /** Of `admin.answer` and `admin.withdraw`: the operator's name, as it was given. */
   readonly by?: string | undefined;
 }
-
-export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
-  maxAgeMs: (value, field) => checkWhole(value, field, 1),
-  maxRounds: (value, field) => checkWhole(value, field, 1),
-  onExpired: oneOf("fail", "ask-again"),
-  safeTools(value, field) {
-    if (!Array.isArray(value)) checkText(undefined, field);
-    for (const [index, tool] of (value as unknown[]).entries())
-      checkText(tool, `${field}[${index}]`);
-  },
-  onWaiting: checkFunction,
-  for(value, field) {
-    const all = ["person", "task", "stream"];
-    const isList = Array.isArray(value) && value.length > 0;
-    if (!isList || !value.every((each) => all.includes(each as string)))
-      throw invalidOption(field, 'must be a list of "person", "task" and "stream"');
-  },
-  afterMs: (value, field) => checkWhole(value, field, 0),
-  record: oneOf("late", "first"),
-  onSettled: checkFunction,
-};
 
 /**
  * Claims the next request of a waiting call. It must return `true` once for each `key`, over all processes: such as an

@@ -1,10 +1,12 @@
 import * as z from "zod/mini";
+import { McpSessionError } from "@durable-mcp/core";
 import {
   invalid,
   isRecord,
   maxTimerMs,
   nearestName,
   misspeltOption,
+  type OptionCheck,
 } from "@durable-mcp/core/internal";
 
 // The parts of all schemas of options.
@@ -35,6 +37,21 @@ export const abortSignal = z.custom(
   (value) => isFunction((value as { addEventListener?: unknown } | null)?.addEventListener),
   "must be an AbortSignal",
 );
+
+/** The schema of an option that a check of core is for. */
+export function checkedBy(check: OptionCheck) {
+  return z.unknown().check(({ value, issues }) => {
+    try {
+      check(value, "");
+    } catch (error) {
+      if (!McpSessionError.isInstance(error)) throw error;
+      const { field = "" } = error.data;
+      const message = error.message.slice(field.length, -1).trim();
+      const path = field.split(".").filter((name) => name !== "");
+      issues.push({ code: "custom", input: value, path, message });
+    }
+  });
+}
 
 const json = z.json();
 

@@ -1,6 +1,9 @@
+import { waitingLimitChecks } from "@durable-mcp/core/internal";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
 import * as z from "zod/mini";
 import {
   age,
+  checkedBy,
   checkOptions,
   flag,
   isFunction,
@@ -77,27 +80,9 @@ export const replacementFields = {
   except: z.optional(names),
 };
 
-const forRule = 'must be a list of "person", "task" and "stream"';
-
+const limits = Object.entries(waitingLimitChecks).map(([name, check]) => [name, checkedBy(check)]);
 const waitingSchema = z.union(
-  [
-    z.literal(true),
-    z.strictObject({
-      for: z.optional(
-        z
-          .array(z.literal(["person", "task", "stream"], forRule), forRule)
-          .check(z.minLength(1, forRule)),
-      ),
-      afterMs: z.optional(wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds")),
-      record: z.optional(z.literal(["late", "first"], 'must be "late" or "first"')),
-      maxAgeMs: z.optional(age),
-      maxRounds: z.optional(wholeNumber(1, Number.MAX_SAFE_INTEGER)),
-      onExpired: z.optional(z.literal(["fail", "ask-again"], 'must be "fail" or "ask-again"')),
-      safeTools: z.optional(names),
-      onWaiting: z.optional(someFunction),
-      onSettled: z.optional(someFunction),
-    }),
-  ],
+  [z.literal(true), optionalOptions(Object.fromEntries(limits) as Record<string, z.ZodMiniType>)],
   "must be true, or an object with known options",
 );
 
@@ -180,20 +165,22 @@ export const clientConnectionSchema = z
       path: ["auth"],
       message: "cannot be combined with authProvider; keep the one that applies",
     }),
-    z.refine(({ waiting, onElicitation }) => !onElicitation || !waitsForPerson(waiting), {
-      path: ["waiting"],
-      message:
-        'cannot wait for a person beside onElicitation: either the call waits for an answer, or the function gives it within the step. Leave one out, or give for: ["task", "stream"]',
-    }),
+    z.refine(
+      ({ waiting, onElicitation }) =>
+        !onElicitation || !waitsForPerson(waiting as true | WaitingLimits),
+      {
+        path: ["waiting"],
+        message:
+          'cannot wait for a person beside onElicitation: either the call waits for an answer, or the function gives it within the step. Leave one out, or give for: ["task", "stream"]',
+      },
+    ),
     z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
       path: ["url"],
       message: "must not contain credentials; use auth or headers",
     }),
   );
 
-function waitsForPerson(
-  waiting: true | { readonly for?: readonly string[] | undefined } | undefined,
-) {
+function waitsForPerson(waiting: true | WaitingLimits | undefined) {
   if (waiting === undefined) return false;
   return waiting === true || (waiting.for?.includes("person") ?? true);
 }
