@@ -106,6 +106,8 @@ async function whileRefreshed<T>(load: () => Promise<T>, answerMs: number): Prom
   }
 }
 
+export type Credentials = ReturnType<typeof createCredentials>;
+
 /** Runs functions of the application within a time of their own. */
 export type InOwnTime = <T>(field: string, work: () => Promise<T>) => Promise<T>;
 

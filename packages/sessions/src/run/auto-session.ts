@@ -97,7 +97,6 @@ type CloseReason = "idle" | "exit" | "asked";
  * more to do. The next use opens another, and the model is told, in a connection's first result, what ended
  * with the ones before.
  */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 function createLazyRun({ open, emit }: ImplicitRuns, idleTimeoutMs: number) {
   let current: Promise<OpenedRun> | undefined;
   let closing = Promise.resolve();
@@ -106,26 +105,12 @@ function createLazyRun({ open, emit }: ImplicitRuns, idleTimeoutMs: number) {
   let changes = 0;
   let changesAtExit: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** What ends with the current run, and what ended with those before. */
-  const started = new Map<string, SlotName>();
-  const ended = new Set<string>();
-  const successor: Successor = {
-    isAfterEnd: (slot) => ended.has(slotName(slot)),
-    started: (slot) => void started.set(slotName(slot), slot),
-  };
+  const { successor, noteEnd } = createSuccession(emit);
 
   const leave = () => {
     current = undefined;
     clearTimeout(timer);
     onProcess("off", atExit);
-  };
-  const noteEnd = (reason: CloseReason) => {
-    for (const [key, slot] of started) {
-      ended.add(key);
-      if (reason === "idle") emit({ type: "ended", ...slot, reason });
-    }
-    started.clear();
-    if (reason === "asked") ended.clear();
   };
   const end = async (reason: CloseReason) => {
     const left = current;
@@ -188,6 +173,25 @@ function createLazyRun({ open, emit }: ImplicitRuns, idleTimeoutMs: number) {
       return await use(run);
     });
   return { withRun, hold, whileHeld, end };
+}
+
+/** What ends with the current run, and what ended with those before. */
+function createSuccession(emit: ImplicitRuns["emit"]) {
+  const started = new Map<string, SlotName>();
+  const ended = new Set<string>();
+  const successor: Successor = {
+    isAfterEnd: (slot) => ended.has(slotName(slot)),
+    started: (slot) => void started.set(slotName(slot), slot),
+  };
+  const noteEnd = (reason: CloseReason) => {
+    for (const [key, slot] of started) {
+      ended.add(key);
+      if (reason === "idle") emit({ type: "ended", ...slot, reason });
+    }
+    started.clear();
+    if (reason === "asked") ended.clear();
+  };
+  return { successor, noteEnd };
 }
 
 /** Starts or stops listening to the end of Node's process. Other runtimes have no such event. */

@@ -1,6 +1,6 @@
 import { abortable } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { StepTime } from "../connection/step-time.ts";
+import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import { runOver } from "../events/connection-error.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import type { ConnectionUse } from "../records/step-slot.ts";
@@ -28,6 +28,26 @@ export interface KeptProcess {
   isUnproven: boolean;
   /** Its one restart, if it hung when it was found. */
   restarting: Promise<void> | undefined;
+}
+
+/** Makes the connection that the pool keeps. */
+export type Make = (time: StepTime, events: StepEvents) => LiveConnection;
+
+/** @param emit for what happens when no run has it */
+export function newProcess(
+  own: Pick<KeptProcess, "key" | "scope" | "use" | "idleSince">,
+  events: StepEvents,
+  make: Make,
+  emit: StepEvents["emit"],
+): KeptProcess {
+  const time = createStepTime();
+  const tell: StepEvents["emit"] = (event) => (kept.events?.emit ?? emit)(event);
+  const kept: KeptProcess = {
+    ...{ ...own, time, connection: make(time, { ...events, emit: tell }) },
+    ...{ runs: 0, events, keepAliveMs: undefined, timer: undefined },
+    ...{ isUnproven: false, restarting: undefined },
+  };
+  return kept;
 }
 
 /**

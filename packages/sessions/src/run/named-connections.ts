@@ -32,7 +32,6 @@ interface NamedConnectionsOptions {
 /** The live connections of named and shared sessions: one each for all runs of a step. */
 export type NamedConnections = ReturnType<typeof createNamedConnections>;
 
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createNamedConnections(options: NamedConnectionsOptions) {
   const { slots, connect, lifetime } = options;
   const live = new Map<string, { slot: SlotName; connection: EndableConnection }>();
@@ -74,9 +73,7 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
       const own = [...live].flatMap(([key, { slot, connection }]) =>
         key === keyOf(slot, { principal }) ? describeProcess(slot, connection, options.now()) : [],
       );
-      const isPooled = ({ connection, name }: NamedSlot) =>
-        pooled.some((each) => each.connection === connection && each.name === name);
-      return [...pooled, ...own.filter((each) => !isPooled(each))];
+      return [...pooled, ...own.filter((each) => !pooled.some((other) => isSame(each, other)))];
     },
 
     /** Runs `work` when no other work on that name is under way. */
@@ -176,6 +173,10 @@ function createTurns() {
     turns.set(key, turn);
     return await own;
   };
+}
+
+function isSame(a: NamedSlot, b: NamedSlot): boolean {
+  return a.connection === b.connection && a.name === b.name;
 }
 
 function keyOf(slot: SlotName, { principal }: Pick<NameUse, "principal">): string {

@@ -2,13 +2,12 @@ import { type Principal, principalParts } from "@durable-mcp/core";
 import { detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
 import { optionalOptions, wholeNumber } from "../base/check-options.ts";
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
-import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import { describeProcess, type ListedSession } from "../records/named-slots.ts";
 import type { EndedSession } from "../records/session-reports.ts";
 import { type ConnectionUse, type SlotName, slotParts } from "../records/step-slot.ts";
-import { connectInRun, type KeptProcess } from "./kept-process.ts";
+import { connectInRun, type KeptProcess, type Make, newProcess } from "./kept-process.ts";
 
 /** Options of a pool, which keeps stdio servers between the runs of this process. */
 export interface ConnectionPoolOptions {
@@ -21,59 +20,81 @@ export interface ConnectionPoolOptions {
 const limit = wholeNumber(0, maxTimerMs);
 export const poolSchema = optionalOptions({ keepAliveMs: limit, max: limit });
 
-/** Makes the connection that the pool keeps. */
-type Make = (time: StepTime, events: StepEvents) => LiveConnection;
-
 /** The part of a pool that belongs to one agent session. */
 export type SessionPool = ReturnType<ProcessPool["of"]>;
 type ProcessPool = ReturnType<typeof createProcessPool>;
 
 /** @param emit for what happens to a process that no run has */
-// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createProcessPool(
+  options: ConnectionPoolOptions,
+  emit: (event: ConnectionEvent) => void,
+  now: () => number,
+) {
+  const kept = createKeptProcesses(options, emit, now);
+
+  return {
+    /** @param scope the parts that name the agent session */
+    of: (scope: readonly unknown[]) => ({
+      /** Connects for one run. Closing the connection gives the process back. */
+      connect(use: ConnectionUse, events: StepEvents, make: Make): LiveConnection {
+        const own = kept.take(use, scope, events, make);
+        const closed = async () => await kept.closings.of(own.key);
+        return connectInRun(own, use.step.signal, closed, () => kept.give(own));
+      },
+      /** The principal's processes under names: in use, or waiting for the next run. */
+      processes: (principal: Principal | undefined): ListedSession[] =>
+        kept
+          .select(scope, principal)
+          .flatMap(({ use, connection, runs, idleSince, keepAliveMs }) =>
+            describeProcess(use.slot, connection, runs > 0 ? now() : idleSince, keepAliveMs),
+          ),
+    }),
+    /**
+     * Ends processes, with names and without.
+     *
+     * @param scope the first parts of the scopes of the agent sessions
+     * @param mode with `restart` the next use starts another, and the model is told
+     */
+    async end(
+      scope: readonly unknown[],
+      principal: Principal,
+      selects: (slot: SlotName) => boolean,
+      mode: "restart" | "end",
+    ): Promise<(SlotName & Pick<EndedSession, "ended"> & { scope: readonly unknown[] })[]> {
+      const chosen = kept.select(scope, principal).filter(({ use }) => selects(use.slot));
+      const ends = chosen.map(async (each) => {
+        await each.connection.process?.end(mode);
+        if (mode === "end" && each.runs === 0) await kept.discard(each, "stale");
+        return { ...each.use.slot, scope: each.scope, ended: true };
+      });
+      return await Promise.all(ends);
+    },
+    /** Closes all processes without a run. From now on each one is closed when it is given back. */
+    closeAll: kept.closeAll,
+  };
+}
+
+/** The processes that the pool has, with those that runs have now. */
+function createKeptProcesses(
   { keepAliveMs = 60_000, max = 100 }: ConnectionPoolOptions,
   emit: (event: ConnectionEvent) => void,
   now: () => number,
 ) {
   /** Those without a run are in the order of their last use. */
   const processes = new Map<string, KeptProcess>();
-  /** By key. They may hold a port, or a lock, that the next one needs. */
-  const closings = new Map<string, Promise<unknown>>();
+  const closings = createClosings();
   let isClosed = false;
+  const idle = () => [...processes.values()].filter(({ runs }) => runs === 0);
 
   const close = async (kept: KeptProcess, reason: ClientClosedReason): Promise<void> => {
-    const { connection, time, key } = kept;
-    if (processes.get(key) === kept) processes.delete(key);
-    const ending = async () => {
-      time.end("closing");
-      await closeConnection(connection);
-      time.end("closed");
-      connection.noteClosed(reason);
-    };
-    const closing = Promise.all([closings.get(key), ending()]);
-    closings.set(key, closing);
-    await closing;
-    if (closings.get(key) === closing) closings.delete(key);
+    if (processes.get(kept.key) === kept) processes.delete(kept.key);
+    await closings.close(kept, reason);
   };
   /** Closes it now if no run has it, else when the last run gives it back. */
   const discard = async (kept: KeptProcess, reason: ClientClosedReason): Promise<void> => {
     processes.delete(kept.key);
     clearTimeout(kept.timer);
     if (kept.runs === 0) await close(kept, reason);
-  };
-  const start = (
-    own: Pick<KeptProcess, "key" | "scope" | "use">,
-    events: StepEvents,
-    make: Make,
-  ): KeptProcess => {
-    const time = createStepTime();
-    const tell: StepEvents["emit"] = (event) => (kept.events?.emit ?? emit)(event);
-    const kept: KeptProcess = {
-      ...{ ...own, time, connection: make(time, { ...events, emit: tell }) },
-      ...{ runs: 0, events, idleSince: now(), keepAliveMs: undefined, timer: undefined },
-      ...{ isUnproven: false, restarting: undefined },
-    };
-    return kept;
   };
 
   const take = (
@@ -87,7 +108,9 @@ export function createProcessPool(
     const found = processes.get(key);
     const fits = found && sameDefinition(found.use.definition.options, definition.options);
     if (found && !fits) void discard(found, "stale");
-    const kept = fits ? found : start({ key, scope, use }, events, make);
+    const kept = fits
+      ? found
+      : newProcess({ key, scope, use, idleSince: now() }, events, make, emit);
     processes.set(key, kept);
     clearTimeout(kept.timer);
     kept.runs += 1;
@@ -111,62 +134,55 @@ export function createProcessPool(
     kept.restarting = undefined;
     kept.timer = setTimeout(() => void discard(kept, "idle"), kept.keepAliveMs ?? keepAliveMs);
     detach(kept.timer);
-    const idle = [...processes.values()].filter(({ runs }) => runs === 0);
-    if (idle.length <= max) return;
+    const all = idle();
+    if (all.length <= max) return;
     // A name is only given up when nothing else is left.
-    void discard(idle.find(({ use }) => use.slot.name === undefined) ?? idle[0]!, "max");
+    void discard(all.find(({ use }) => use.slot.name === undefined) ?? all[0]!, "max");
   };
-  const select = (scope: readonly unknown[], principal: Principal | undefined): KeptProcess[] =>
-    [...processes.values()].filter(
-      (kept) =>
-        sameJson(kept.scope.slice(0, scope.length), scope) &&
-        sameJson(ownerParts(kept.use.principal), ownerParts(principal)),
-    );
 
   return {
-    /** @param scope the parts that name the agent session */
-    of: (scope: readonly unknown[]) => ({
-      /** Connects for one run. Closing the connection gives the process back. */
-      connect(use: ConnectionUse, events: StepEvents, make: Make): LiveConnection {
-        const kept = take(use, scope, events, make);
-        const closed = async () => await closings.get(kept.key);
-        return connectInRun(kept, use.step.signal, closed, () => give(kept));
-      },
-      /** The principal's processes under names: in use, or waiting for the next run. */
-      processes: (principal: Principal | undefined): ListedSession[] =>
-        select(scope, principal).flatMap(({ use, connection, runs, ...kept }) => {
-          const lastUsedAt = runs > 0 ? now() : kept.idleSince;
-          return describeProcess(use.slot, connection, lastUsedAt, kept.keepAliveMs);
-        }),
-    }),
-    /**
-     * Ends processes, with names and without.
-     *
-     * @param scope the first parts of the scopes of the agent sessions
-     * @param mode with `restart` the next use starts another, and the model is told
-     */
-    async end(
-      scope: readonly unknown[],
-      principal: Principal,
-      selects: (slot: SlotName) => boolean,
-      mode: "restart" | "end",
-    ): Promise<(SlotName & Pick<EndedSession, "ended"> & { scope: readonly unknown[] })[]> {
-      const chosen = select(scope, principal).filter(({ use }) => selects(use.slot));
-      const ends = chosen.map(async (kept) => {
-        await kept.connection.process?.end(mode);
-        if (mode === "end" && kept.runs === 0) await discard(kept, "stale");
-        return { ...kept.use.slot, scope: kept.scope, ended: true };
-      });
-      return await Promise.all(ends);
-    },
-    /** Closes all processes without a run. From now on each one is closed when it is given back. */
-    async closeAll() {
+    ...{ take, give, discard, closings },
+    select: (scope: readonly unknown[], principal: Principal | undefined): KeptProcess[] =>
+      [...processes.values()].filter((kept) => isOf(kept, scope, principal)),
+    closeAll: async (): Promise<void> => {
       isClosed = true;
-      const idle = [...processes.values()].filter(({ runs }) => runs === 0);
       await Promise.all([
-        ...idle.toReversed().map((kept) => discard(kept, "shutdown")),
-        ...closings.values(),
+        ...idle()
+          .toReversed()
+          .map((kept) => discard(kept, "shutdown")),
+        ...closings.all(),
       ]);
+    },
+  };
+}
+
+function isOf(
+  kept: KeptProcess,
+  scope: readonly unknown[],
+  principal: Principal | undefined,
+): boolean {
+  const isInScope = sameJson(kept.scope.slice(0, scope.length), scope);
+  return isInScope && sameJson(ownerParts(kept.use.principal), ownerParts(principal));
+}
+
+/** The processes that are being closed, by key: they may hold a port, or a lock, that the next one needs. */
+function createClosings() {
+  const closings = new Map<string, Promise<unknown>>();
+  return {
+    of: (key: string) => closings.get(key),
+    all: () => closings.values(),
+    close: async (kept: KeptProcess, reason: ClientClosedReason): Promise<void> => {
+      const { connection, time, key } = kept;
+      const ending = async () => {
+        time.end("closing");
+        await closeConnection(connection);
+        time.end("closed");
+        connection.noteClosed(reason);
+      };
+      const closing = Promise.all([closings.get(key), ending()]);
+      closings.set(key, closing);
+      await closing;
+      if (closings.get(key) === closing) closings.delete(key);
     },
   };
 }
