@@ -79,7 +79,6 @@ export const attackClasses: readonly AttackClass[] = [
       server("http/hostile-clients"),
       server("http/hostile-edge"),
       server("http/limits"),
-      server("http/allowed-hosts"),
       server("http/unknown-sessions"),
       server("author/request-state-codec", /alone/),
       server("stateless/stateless-state", /another principal|anonymous/),
@@ -88,6 +87,15 @@ export const attackClasses: readonly AttackClass[] = [
       server("session-tasks/session-tasks", /belongs|passes on no|answers no question|no second/),
       server("streams/forged-event-ids"),
       server("tasks/tasks", /belongs|removed/),
+    ],
+  },
+  {
+    name: "the gateway: another's id, forged ids, rebinding, bodies, what goes up",
+    attacks: [
+      of("gateway")("http/entry"),
+      of("gateway")("session/waiting-questions", /nobody else/),
+      core("wire/allowed-hosts"),
+      core("wire/lasting-ids"),
     ],
   },
   {

@@ -111,6 +111,15 @@ export const labParts: readonly LabPart[] = [
     share: ["--calls", "48"],
   },
   {
+    name: "gateway",
+    about:
+      "Kills processes of a gateway while unmodified clients call through it, and its server forgets.",
+    lasts: "2 min",
+    program: "e2e/src/gateway/run.ts",
+    node: quiet,
+    share: ["--calls", "200"],
+  },
+  {
     name: "race-sign-in",
     about: "Has 20 living processes meet an expired token, or a new authorization server, at once.",
     lasts: "4 min",

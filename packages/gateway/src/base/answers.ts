@@ -60,7 +60,7 @@ export function refusedText({ status, headers }: Response): string {
 }
 
 /** What a request other than a call gets. */
-export function failureAnswer(id: JsonRpcId, text: string): JsonRpcResponse {
+function failureAnswer(id: JsonRpcId, text: string): JsonRpcResponse {
   return { jsonrpc: "2.0", id, error: { code: -32_603, message: text } };
 }
 

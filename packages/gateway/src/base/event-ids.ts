@@ -45,5 +45,3 @@ export function createEventIds(seal: string) {
     },
   };
 }
-
-export type EventIds = ReturnType<typeof createEventIds>;

@@ -92,7 +92,10 @@ export class CallStream {
     const text = this.#isLeft ? undefined : this.textSoFar();
     const isFirst = after === this.#options.priming;
     const rest = text === undefined || isFirst ? text : textAfter(text, after);
-    return rest === undefined ? undefined : this.#bodyFrom(rest === "" ? [] : [utf8(rest)]);
+    if (rest === undefined) return undefined;
+    // Some clients only come back again to a stream that has begun with an id.
+    const begin = this.#options.priming === undefined ? [] : [primingEvent(after)];
+    return this.#bodyFrom([...begin, utf8(rest)]);
   }
 
   #push(chunk: Uint8Array): void {

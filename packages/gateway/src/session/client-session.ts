@@ -25,7 +25,7 @@ interface RequestNote {
 type RequestNotes = Map<string, RequestNote>;
 
 /** Clients that take a first event without a message before revision 2025-11-25. */
-const takesPriming = new Set(["codex-mcp-client", "gemini-cli-mcp-client"]);
+const knownToTakeIt = new Set(["codex-mcp-client", "gemini-cli-mcp-client"]);
 
 /** A client's session, as far as this process has it. */
 export type ClientSession = ReturnType<typeof createClientSession>;
@@ -75,6 +75,8 @@ function createClientSession(
 ) {
   const { slot } = upstream;
   let usedAt = now();
+  /** As of the last session of the server. */
+  let takesPriming = false;
   /** The calls under way, and those that ended a moment ago, by the client's ids as JSON. */
   const calls = new Map<string, CallStream>();
   const overAt = new WeakMap<CallStream, number>();
@@ -111,10 +113,12 @@ function createClientSession(
     /** Whether the client takes a first event without a message, which brings it back after a break. */
     get takesPriming() {
       const { snapshot } = slot;
-      if (snapshot?.kind !== "session") return false;
-      const { clientInfo, initializeResult } = snapshot;
-      const isKnown = takesPriming.has(String(clientInfo?.["name"]));
-      return isKnown || initializeResult.protocolVersion >= "2025-11-25";
+      if (snapshot?.kind === "session") {
+        const { clientInfo, initializeResult } = snapshot;
+        const isKnown = knownToTakeIt.has(String(clientInfo?.["name"]));
+        takesPriming = isKnown || initializeResult.protocolVersion >= "2025-11-25";
+      }
+      return takesPriming;
     },
   };
 }

@@ -164,3 +164,15 @@ test("a call that the server breaks off is a result with isError, and other requ
   for (const text of [JSON.stringify(answer), list])
     expect(text).not.toMatch(/ECONN|socket|UND_ERR/i);
 });
+
+test("a stream that brings a client back begins with an id, so that it comes back again", async () => {
+  const server = await startServerWithoutIds();
+  const { url, store } = await serveGateway(server.url);
+  const session = await begin(url);
+  const { id } = (await readEvents(await post(url, toolCall(1, "work"), { session })).next())!;
+  const other = await serveGateway(server.url, { store });
+  for (const each of [other.url, url]) {
+    const resumed = readEvents(await get(each, { session, lastEventId: id! }));
+    expect(await resumed.next()).toEqual({ id, message: undefined });
+  }
+});

@@ -1,7 +1,7 @@
 import { type JsonRpcId, within } from "@durable-mcp/core/internal";
 import { failureText, noAnswer } from "../base/answers.ts";
 import type { EventPlace } from "../base/event-ids.ts";
-import { eventAnswer, messageEvent, utf8 } from "../base/events.ts";
+import { eventAnswer, messageEvent, primingEvent, utf8 } from "../base/events.ts";
 import type { Centre } from "./upstreams.ts";
 import type { ClientSession } from "./client-session.ts";
 import { type ServerEvent, textAfter } from "./call-stream.ts";
@@ -40,8 +40,8 @@ export function resumeCall(
     );
   };
   async function* rest(): AsyncGenerator<Uint8Array> {
-    // The client sees that somebody is there.
-    yield utf8(": \n\n");
+    // Some clients only come back again to a stream that has begun with an id.
+    yield session.takesPriming ? primingEvent(lastEventId) : utf8(": \n\n");
     let stream = await fromServer(place);
     if (stream === undefined) {
       const last = call?.isLeft ? session.lastEvent(requestId) : undefined;

@@ -62,7 +62,7 @@ export async function openSessionFetch(
 }
 
 /** What a client of its own kind adds. */
-export type OwnFetchOptions = Omit<OpenSessionFetchOptions, "create"> & {
+type OwnFetchOptions = Omit<OpenSessionFetchOptions, "create"> & {
   readonly create?: boolean | "once" | undefined;
   /** Options of core's fetch, for the slot. */
   readonly own?: (

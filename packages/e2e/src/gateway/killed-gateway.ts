@@ -1,0 +1,189 @@
+import { createFaultyProxy } from "@durable-mcp/testing";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { toolOutcome } from "../clients/own-client.ts";
+import { openTestStore, type StoreKind } from "../durable/store-place.ts";
+import { randomFromSeed } from "../replicas/random-from-seed.ts";
+import { startNotebookServer } from "../servers/notebook.ts";
+import { balanced, startGateway } from "./gateway-process.ts";
+
+/** What became of calls through a gateway whose processes were killed. */
+export interface KilledGatewayRun {
+  readonly calls: number;
+  readonly kills: number;
+  /** How often the server forgot its sessions, or was started anew. */
+  readonly losses: number;
+  readonly answered: number;
+  /** Results that say that the outcome is unknown. */
+  readonly unknown: number;
+  /** Results that say that the call was not carried out. */
+  readonly refused: number;
+  /** Errors of a connection before there was an answer: the client made it, and knows nothing. */
+  readonly broken: number;
+  /** Those that got another call's answer. */
+  readonly crossed: number;
+  /** Those that the server carried out more than once. */
+  readonly doubled: number;
+  /** Those that were answered, and never carried out. */
+  readonly lost: number;
+  /** Those of which it was said that they were not carried out, and that were. */
+  readonly untrue: number;
+  /** Those without an answer after a minute, and those with another error. */
+  readonly unexplained: readonly string[];
+  /** The words of results with isError, and how often they came. */
+  readonly said: ReadonlyMap<string, number>;
+  readonly initializes: number;
+  /** The most that the sessions of the clients can need. */
+  readonly allowedInitializes: number;
+  /** Sessions of the server that nobody has ended. */
+  readonly orphans: number;
+  readonly seconds: number;
+}
+
+interface KilledGatewayOptions {
+  readonly calls: number;
+  readonly seed: number;
+  readonly store: StoreKind;
+  readonly clients?: number;
+  readonly processes?: number;
+}
+
+const hungMs = 60_000;
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** An unmodified client, which comes back for an answer as often as it takes. */
+async function connect(url: string, fetch: typeof globalThis.fetch) {
+  const client = new Client({ name: "unchanged", version: "1.0.0" });
+  const reconnectionOptions = {
+    ...{ initialReconnectionDelay: 200, maxReconnectionDelay: 1_000 },
+    ...{ reconnectionDelayGrowFactor: 1.2, maxRetries: 50 },
+  };
+  const transport = new StreamableHTTPClientTransport(new URL(url), { fetch, reconnectionOptions });
+  await client.connect(transport);
+  return { client, transport };
+}
+
+/** Makes calls, and notes what each is told. */
+function createCaller(random: () => number) {
+  const tally = { answered: 0, unknown: 0, refused: 0, broken: 0, crossed: 0 };
+  const outcomes = new Map<string, "answered" | "unknown" | "refused" | "broken">();
+  /** What results with isError say, and how often. */
+  const said = new Map<string, number>();
+  const unexplained: string[] = [];
+  return {
+    ...{ tally, said, unexplained },
+    async call(client: Client, text: string): Promise<void> {
+      const isSlow = random() < 0.2;
+      const args = { text, ...(isSlow && { delayMs: Math.round(50 + 400 * random()) }) };
+      const calling = client.callTool({ name: isSlow ? "slow_echo" : "echo", arguments: args });
+      const late = wait(hungMs).then(() => {
+        throw new Error("hung");
+      });
+      try {
+        const { text: seen, isError } = toolOutcome(await Promise.race([calling, late]));
+        if (!isError && !seen.startsWith(text)) tally.crossed += 1;
+        if (isError) said.set(seen, (said.get(seen) ?? 0) + 1);
+        const fate = seen.includes("was not carried out") ? "refused" : "unknown";
+        const outcome = isError ? fate : "answered";
+        tally[outcome] += 1;
+        outcomes.set(text, outcome);
+      } catch (error) {
+        const { cause } = error as { cause?: Error };
+        const words = `${String(error)} ${cause?.message ?? ""}`;
+        if (/fetch failed|other side closed|ECONNRESET|terminated|503/.test(words)) {
+          tally.broken += 1;
+          outcomes.set(text, "broken");
+        } else unexplained.push(words);
+      }
+    },
+    /** Compares what was told with what the server has put on record. */
+    compare(journal: readonly string[]) {
+      const runs = new Map<string, number>();
+      for (const line of journal) {
+        const { args } = JSON.parse(line) as { args: { text?: string } };
+        if (args.text !== undefined) runs.set(args.text, (runs.get(args.text) ?? 0) + 1);
+      }
+      const having = (outcome: string, isWrong: (times: number) => boolean) =>
+        [...outcomes].filter(([text, one]) => one === outcome && isWrong(runs.get(text) ?? 0))
+          .length;
+      return {
+        doubled: [...runs.values()].filter((times) => times > 1).length,
+        lost: having("answered", (times) => times === 0),
+        untrue: having("refused", (times) => times > 0),
+      };
+    },
+  };
+}
+
+/** Clients call tools through processes of a gateway, which are killed at random, before a server that forgets. */
+export async function runKilledGateway(options: KilledGatewayOptions): Promise<KilledGatewayRun> {
+  const stack = new AsyncDisposableStack();
+  try {
+    return await runIn(stack, options);
+  } finally {
+    await stack.disposeAsync();
+  }
+}
+
+async function runIn(
+  stack: AsyncDisposableStack,
+  { calls, seed, store: kind, clients = 8, processes = 3 }: KilledGatewayOptions,
+): Promise<KilledGatewayRun> {
+  const random = randomFromSeed(seed);
+  const startedAt = Date.now();
+  const server = stack.adopt(await startNotebookServer(), (each) => each.stop());
+  const proxy = stack.adopt(await createFaultyProxy({ target: server.url }), (each) =>
+    each.close(),
+  );
+  const store = stack.adopt(await openTestStore(kind), (each) => each.close());
+  const address = kind === "sqlite" ? `file:${store.location}` : store.location;
+  const gateway = stack.adopt(
+    await startGateway({ notebook: proxy.url }, { processes, store: address }),
+    (each) => each.stop(),
+  );
+  const fetch = balanced(gateway.processes);
+  const connected = await Promise.all(
+    Array.from({ length: clients }, () => connect(gateway.processes[0]!.urlOf("notebook"), fetch)),
+  );
+  const caller = createCaller(random);
+  const state = { left: calls, kills: 0, losses: 0 };
+  const work = async ({ client }: (typeof connected)[number], name: number) => {
+    while (state.left > 0) {
+      state.left -= 1;
+      await caller.call(client, `${name}/${state.left}/`);
+      await wait(5 + 20 * random());
+    }
+  };
+  const trouble = async () => {
+    for (;;) {
+      await wait(300 + 700 * random());
+      if (state.left <= 0) return;
+      const what = random();
+      if (what < 0.7) {
+        state.kills += 1;
+        await gateway.processes[Math.floor(processes * random())]!.restart();
+      } else {
+        state.losses += 1;
+        await (what < 0.9 ? server.forget() : server.restart());
+      }
+    }
+  };
+  await Promise.all([...connected.map(work), trouble()]);
+  for (const { client, transport } of connected) {
+    await transport.terminateSession();
+    await client.close();
+  }
+  const { sessions: orphans } = await server.stats();
+  const initializes = proxy.requests.filter(({ rpcMethod }) => rpcMethod === "initialize").length;
+  const ended = proxy.requests.filter(({ httpMethod }) => httpMethod === "DELETE").length;
+  const { tally, said, unexplained } = caller;
+  const { kills, losses } = state;
+  return {
+    ...{ calls, kills, losses, ...tally, unexplained, said },
+    ...caller.compare(server.journal()),
+    ...{ initializes, orphans },
+    // Those that lost a race were ended.
+    allowedInitializes: clients * (losses + 1) + ended,
+    seconds: Math.round((Date.now() - startedAt) / 1_000),
+  };
+}
