@@ -72,7 +72,6 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
 }
 
 /** The server's stream behind a client's, of one session after the other, until `signal` aborts. */
-// oxlint-disable-next-line max-lines-per-function -- the session, its stream and the reconnections change together
 function createListeningStream(
   context: SessionContext,
   request: OutgoingRequest,
@@ -89,21 +88,13 @@ function createListeningStream(
   let newestEventId = "";
 
   const open = (lastEventId: string): Promise<Response> => {
-    const both = anySignal(signal, replaced.signal);
-    const headers = new Headers(request.headers);
-    const eventId = lastEventIdHeader(lastEventId);
-    if (eventId !== undefined) headers.set("last-event-id", eventId);
-    const on = session;
-    const get = () => sendOn(context, on, { ...request, headers, signal: both });
-    const opening = withoutConflict(get, both).then((response) => {
-      const takenOn = response.status === 409 ? on : undefined;
-      if (takenOn && !state.stream.takenOn) context.emit({ type: "stream-taken" });
-      state.stream.takenOn = takenOn;
-      return response;
+    const answer = openOn(context, request, session, {
+      lastEventId,
+      signal: anySignal(signal, replaced.signal),
     });
     // Requests wait for the stream, so that the server can ask back from the first call on.
-    state.stream.opening = within(maxHoldMs, opening).catch(() => undefined);
-    return opening;
+    state.stream.opening = within(maxHoldMs, answer).catch(() => undefined);
+    return answer;
   };
 
   const watch = () => {
@@ -141,22 +132,14 @@ function createListeningStream(
     }
   };
 
-  /** Waits before the same session's stream is opened again. Another session cuts the wait short. */
-  const pause = async (retryMs: number) => {
-    const both = anySignal(signal, replaced.signal);
-    reconnects += 1;
-    const isOver = reconnects > maxReconnects;
-    const pausing = isOver ? abortable(new Promise<void>(() => {}), both) : wait(retryMs, both);
-    await pausing.catch(() => undefined);
-    signal.throwIfAborted();
-  };
-
   /** The next stream after one is over; waits for it as long as the client's stream lasts. */
   const next = async (lastEventId: string, retryMs = 1_000) => {
     newestEventId = lastEventId;
     for (;;) {
       if (opening === undefined) {
-        await pause(retryMs);
+        reconnects += 1;
+        // Another session cuts the wait short.
+        await paused(reconnects > maxReconnects ? undefined : retryMs, replaced.signal, signal);
         opening ??= open(lastEventId === foreignEventId ? "" : lastEventId);
       }
       const response = await opened().catch(() => undefined);
@@ -167,6 +150,33 @@ function createListeningStream(
   };
 
   return { session: () => session, first: opened, next };
+}
+
+/** Waits for so long, or until another session comes. @throws the reason why the client's stream is over */
+async function paused(ms: number | undefined, replaced: AbortSignal, over: AbortSignal) {
+  const both = anySignal(over, replaced);
+  const pause = ms === undefined ? abortable(new Promise(() => {}), both) : wait(ms, both);
+  await pause.catch(() => undefined);
+  over.throwIfAborted();
+}
+
+/** Opens the stream of a session. */
+async function openOn(
+  context: SessionContext,
+  request: OutgoingRequest,
+  session: LiveSession,
+  { lastEventId, signal }: { readonly lastEventId: string; readonly signal: AbortSignal },
+): Promise<Response> {
+  const { stream } = context.state;
+  const headers = new Headers(request.headers);
+  const eventId = lastEventIdHeader(lastEventId);
+  if (eventId !== undefined) headers.set("last-event-id", eventId);
+  const get = () => sendOn(context, session, { ...request, headers, signal });
+  const response = await withoutConflict(get, signal);
+  const takenOn = response.status === 409 ? session : undefined;
+  if (takenOn && !stream.takenOn) context.emit({ type: "stream-taken" });
+  stream.takenOn = takenOn;
+  return response;
 }
 
 /** Tries again while the server answers that it has such a stream already. */
