@@ -7,7 +7,7 @@ import {
   type StoredAutoSessionOptions,
 } from "../src/index.ts";
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import type { StoredSessionsOptions } from "../../sessions/src/sessions/durable-sessions.ts";
+import type { StoredSessionsOptions } from "../../sessions/src/management/durable-sessions.ts";
 import { collectEvents } from "./collect-events.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { type NotebookServer, startNotebookServer } from "../../sessions/test/notebook-server.ts";

@@ -35,8 +35,8 @@ export type {
 } from "./declare/tool-options.ts";
 
 // Sessions: in a store, or in state that the application carries.
-export { createConnectionProvider } from "./sessions/create-connection-provider.ts";
-export { createDurableSessions } from "./sessions/create-durable-sessions.ts";
+export { createConnectionProvider } from "./create/create-connection-provider.ts";
+export { createDurableSessions } from "./create/create-durable-sessions.ts";
 export type {
   ConnectionProvider,
   ConnectionProviderOptions,
@@ -47,18 +47,18 @@ export type {
   DurableSessions,
   DurableSessionsOptions,
   SessionUse,
-} from "./sessions/durable-sessions.ts";
+} from "./management/durable-sessions.ts";
 export { type OpenSessionFetch, openSessionFetch } from "./sessions/open-session-fetch.ts";
 export type { OpenSessionFetchOptions } from "./sessions/session-fetch-options.ts";
-export type { SessionAuthorization, SessionOwner } from "./sessions/selected-records.ts";
-export type { DurableSessionsAdmin, OperatorSelection } from "./sessions/sessions-admin.ts";
-export type { CheckedCall, DueCalls, DueReference } from "./sessions/due-calls.ts";
+export type { SessionAuthorization, SessionOwner } from "./management/selected-records.ts";
+export type { DurableSessionsAdmin, OperatorSelection } from "./management/sessions-admin.ts";
+export type { CheckedCall, DueCalls, DueReference } from "./management/due-calls.ts";
 export type {
   OpenCall,
   OperatedCall,
   OperatedCalls,
   OperatorName,
-} from "./sessions/operated-calls.ts";
+} from "./management/operated-calls.ts";
 export type {
   CarriedSession,
   ConnectionInfo,

@@ -60,7 +60,7 @@ export { listRecords } from "./records/stored-records.ts";
 export { currentScope, enterScope, runNested, type RunScope } from "./run/run-scope.ts";
 export { runInternalsOf } from "./run/use-connections.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
-export type { StoredSessionsOptions } from "./sessions/durable-sessions.ts";
+export type { StoredSessionsOptions } from "./management/durable-sessions.ts";
 export { openStoredFetch } from "./sessions/open-session-fetch.ts";
 export { ownProviderFields, someStore, storedSessionsFields } from "./sessions/option-schemas.ts";
 export { type SessionsContext, sessionsContextOf } from "./sessions/sessions-context.ts";

@@ -10,7 +10,7 @@ import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { alice, bob, callTool } from "../step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../../src/index.ts";
-import type { StoredSessionsOptions } from "../../../sessions/src/sessions/durable-sessions.ts";
+import type { StoredSessionsOptions } from "../../../sessions/src/management/durable-sessions.ts";
 
 const hour = 3_600_000;
 const use = { principal: alice };

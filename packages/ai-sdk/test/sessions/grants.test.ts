@@ -11,7 +11,7 @@ import {
   defineMcpClientConnection,
   McpSessionError,
 } from "../../src/index.ts";
-import type { StoredSessionsOptions } from "../../../sessions/src/sessions/durable-sessions.ts";
+import type { StoredSessionsOptions } from "../../../sessions/src/management/durable-sessions.ts";
 import { recordOwner } from "../../../sessions/src/records/slot-record.ts";
 
 type Options = Pick<StoredSessionsOptions, "share">;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { alice as principal } from "../step.ts";
 import { defineMcpClientConnection } from "../../src/index.ts";
-import { createDurableSessions } from "../../../sessions/src/sessions/create-durable-sessions.ts";
+import { createDurableSessions } from "../../../sessions/src/create/create-durable-sessions.ts";
 
 const onEvent = () => undefined;
 

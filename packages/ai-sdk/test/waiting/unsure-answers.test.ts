@@ -17,7 +17,7 @@ import { createEventStore } from "../../../sessions/test/slow-sessions.ts";
 import { question } from "../../../sessions/test/slow-work.ts";
 import { majors } from "../waiting-tool.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../../src/index.ts";
-import type { DueCalls } from "../../../sessions/src/sessions/due-calls.ts";
+import type { DueCalls } from "../../../sessions/src/management/due-calls.ts";
 
 const { ai } = majors[0]!;
 

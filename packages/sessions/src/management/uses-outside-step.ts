@@ -3,9 +3,9 @@
 import { once } from "../base/once.ts";
 import { loadedLater } from "../base/loaded-later.ts";
 import type { createManagement } from "./manage-sessions.ts";
-import type { ProviderInternals } from "./provider-internals.ts";
+import type { ProviderInternals } from "../sessions/provider-internals.ts";
 import type { DurableSessionsAdmin } from "./sessions-admin.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 import type { createCarriedWaiting, createStoredWaiting } from "./waiting-outside-step.ts";
 
 export type Management = ReturnType<typeof createManagement>;

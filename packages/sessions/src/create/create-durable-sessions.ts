@@ -1,15 +1,24 @@
 import { invalidOption, within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../declare/mcp-connection.ts";
-import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
+import type { DurableSessions, DurableSessionsOptions } from "../management/durable-sessions.ts";
 import type { SharedId } from "../records/session-reports.ts";
-import { durableSessionsSchema, shutdownSchema, useSchema } from "./option-schemas.ts";
+import { durableSessionsSchema, shutdownSchema, useSchema } from "../sessions/option-schemas.ts";
 import { createOpenWork } from "../base/open-work.ts";
-import { createInternals, internalsOf, type ProviderInternals } from "./provider-internals.ts";
+import {
+  createInternals,
+  internalsOf,
+  type ProviderInternals,
+} from "../sessions/provider-internals.ts";
 import { createBoundedStore } from "../records/bounded-store.ts";
 import { beginRun, openSession, runStep } from "./open-session.ts";
-import { adminOf, type Management, managementOf, storedWaitingOf } from "./uses-outside-step.ts";
-import { type SessionsContext, sessionsContexts } from "./sessions-context.ts";
+import {
+  adminOf,
+  type Management,
+  managementOf,
+  storedWaitingOf,
+} from "../management/uses-outside-step.ts";
+import { type SessionsContext, sessionsContexts } from "../sessions/sessions-context.ts";
 import { checkSessionId, leastIdleMs } from "../records/slot-record.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import type { ToolFace } from "../run/tool-face.ts";

@@ -17,7 +17,7 @@ import {
   type ListedCall,
 } from "../waiting/waiting-records.ts";
 import { type AuthorizeSession, authorizeRecord } from "./selected-records.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 
 /** Which sessions a sweep ends. */
 export interface SweepOptions {

@@ -22,7 +22,7 @@ import type {
 import type { SlotName } from "../records/step-slot.ts";
 import { deleteCalls } from "../waiting/waiting-records.ts";
 import { endChat } from "./end-chat.ts";
-import { listSchema, operatorSchema, sweepSchema } from "./outside-schemas.ts";
+import { listSchema, operatorSchema, sweepSchema } from "../sessions/outside-schemas.ts";
 import {
   askRecord,
   type AuthorizeSession,
@@ -34,7 +34,7 @@ import {
 } from "./selected-records.ts";
 import { createDueCalls, type DueCalls } from "./due-calls.ts";
 import { createOperatedCalls, type OperatedCalls } from "./operated-calls.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 import { sweepSessions, type SweepOptions } from "./sweep-sessions.ts";
 
 /** Selects sessions of an operator's agent, of all principals or of one. */

@@ -2,7 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 import { waitingOutsideStep } from "../http/answer-outside-step.ts";
 import type { Tell } from "../events/step-events.ts";
 import { recordOwner } from "../records/slot-record.ts";
-import { type SessionsContext, waitingSource } from "./sessions-context.ts";
+import { type SessionsContext, waitingSource } from "../sessions/sessions-context.ts";
 
 /**
  * The waiting calls of an agent session and principal, outside of a step.

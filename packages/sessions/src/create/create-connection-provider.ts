@@ -7,29 +7,33 @@ import type { ConnectionRun } from "../run/connection-run.ts";
 import type { ToolFace } from "../run/tool-face.ts";
 import { runInternalsOf } from "../run/use-connections.ts";
 import { createRunOnSlots } from "./open-session.ts";
-import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
+import { createOpenedSlots, type OpenedSlots } from "../sessions/opened-slots.ts";
 import { ownSlot } from "../records/step-slot.ts";
-import { readStoredSlot, type StoredSlot } from "./stored-slot.ts";
+import { readStoredSlot, type StoredSlot } from "../sessions/stored-slot.ts";
 import { refusePausing } from "../waiting/waiting-source.ts";
 import { startAutoSession } from "../run/auto-session.ts";
 import type { AutoSessionOptions } from "../run/run-options.ts";
-import { leaveBefore, type StepContext } from "./sessions-context.ts";
-import { createStateContext } from "./state-context.ts";
+import { leaveBefore, type StepContext } from "../sessions/sessions-context.ts";
+import { createStateContext } from "../sessions/state-context.ts";
 import { ofState, type StateStore } from "../records/state-store.ts";
-import { carriedWaitingOf, managementOf } from "./uses-outside-step.ts";
+import { carriedWaitingOf, managementOf } from "../management/uses-outside-step.ts";
 import type {
   ConnectionProvider,
   ConnectionProviderOptions,
   StateRunResult,
-} from "./connection-provider.ts";
+} from "../sessions/connection-provider.ts";
 import {
   createSchema,
   providerSchema,
   runOnStateSchema,
   shutdownSchema,
-} from "./option-schemas.ts";
-import { selectionSchema } from "./outside-schemas.ts";
-import { allInternals, createInternals, type ProviderInternals } from "./provider-internals.ts";
+} from "../sessions/option-schemas.ts";
+import { selectionSchema } from "../sessions/outside-schemas.ts";
+import {
+  allInternals,
+  createInternals,
+  type ProviderInternals,
+} from "../sessions/provider-internals.ts";
 
 /**
  * Creates the provider of an application's connections. Call it once, at start.

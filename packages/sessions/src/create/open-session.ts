@@ -10,18 +10,18 @@ import { runInternalsOf } from "../run/use-connections.ts";
 import { ownSlot } from "../records/step-slot.ts";
 import type { Successor } from "../run/auto-session.ts";
 import { runToEndOfStream } from "../run/read-to-end.ts";
-import type { SessionUse } from "./durable-sessions.ts";
-import { createNamesInStep } from "./names-in-step.ts";
-import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
-import { createOpenRun, type OpenRun } from "./open-run.ts";
+import type { SessionUse } from "../management/durable-sessions.ts";
+import { createNamesInStep } from "../sessions/names-in-step.ts";
+import { createOpenedSlots, type OpenedSlots } from "../sessions/opened-slots.ts";
+import { createOpenRun, type OpenRun } from "../sessions/open-run.ts";
 import {
   leaveBefore,
   type SessionsContext,
   type StepContext,
   waitingSource,
-} from "./sessions-context.ts";
+} from "../sessions/sessions-context.ts";
 import { checkSessionId, recordOwner } from "../records/slot-record.ts";
-import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
+import { loadStoredSlot, type StoredSlot } from "../sessions/stored-slot.ts";
 
 /** Loads an agent session's MCP sessions and connects their tools. */
 export async function openSession(

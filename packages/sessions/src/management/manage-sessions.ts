@@ -26,10 +26,10 @@ import {
   principalSchema,
   selectionInTimeSchema,
   selectionSchema,
-} from "./outside-schemas.ts";
+} from "../sessions/outside-schemas.ts";
 import { askRecord, findSelected, listSelected, recordUses } from "./selected-records.ts";
 import { endChat } from "./end-chat.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 import { openWaiting } from "./open-waiting.ts";
 import { deleteCalls, type ListedCall, type OpenCall } from "../waiting/waiting-records.ts";
 

@@ -6,12 +6,12 @@ import type {
   ConnectionProvider,
   ConnectionProviderOptions,
   UnavailableOptions,
-} from "./connection-provider.ts";
+} from "../sessions/connection-provider.ts";
 import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import type { AnswerOptions } from "../waiting/run-waiting.ts";
 import type { DurableSessionsAdmin } from "./sessions-admin.ts";
-import type { OpenRun } from "./open-run.ts";
+import type { OpenRun } from "../sessions/open-run.ts";
 import type {
   EndedSession,
   SelectionInTime,

@@ -3,7 +3,7 @@ import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { checkOptions } from "../base/check-options.ts";
 import { checkSessionId } from "../records/slot-record.ts";
 import { ofState } from "../records/state-store.ts";
-import type { ConnectionProvider } from "./connection-provider.ts";
+import type { ConnectionProvider } from "../sessions/connection-provider.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
 import {
   answerUseSchema,
@@ -11,11 +11,11 @@ import {
   carriedCheckSchema,
   checkSchema,
   principalSchema,
-} from "./outside-schemas.ts";
-import type { ProviderInternals } from "./provider-internals.ts";
+} from "../sessions/outside-schemas.ts";
+import type { ProviderInternals } from "../sessions/provider-internals.ts";
 import { openWaiting } from "./open-waiting.ts";
-import type { SessionsContext } from "./sessions-context.ts";
-import { createStateContext } from "./state-context.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
+import { createStateContext } from "../sessions/state-context.ts";
 
 type WaitingUses = "waiting" | "answer" | "check" | "withdraw";
 

@@ -24,7 +24,7 @@ import type {
   SharedId,
 } from "../records/session-reports.ts";
 import type { SlotName } from "../records/step-slot.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 
 /**
  * A page of the records that a query selects.

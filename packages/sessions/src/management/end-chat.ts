@@ -1,6 +1,6 @@
 import { chatPrefix, deleteChats } from "../records/chat-records.ts";
 import type { SessionSelection, SharedId } from "../records/session-reports.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 
 /**
  * Deletes the messages of a chat, unless only a part of its sessions ends.

@@ -6,8 +6,12 @@ import { recordOwner } from "../records/slot-record.ts";
 import type { AnswerOptions } from "../waiting/run-waiting.ts";
 import { loadWaiting } from "../waiting/stored-calls.ts";
 import { openWaiting } from "./open-waiting.ts";
-import { operatedAnswerSchema, operatedSchema, openCallsSchema } from "./outside-schemas.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import {
+  operatedAnswerSchema,
+  operatedSchema,
+  openCallsSchema,
+} from "../sessions/outside-schemas.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 
 /** An open call, and whose it is. */
 export interface OpenCall {

@@ -2,8 +2,8 @@ import type { Principal } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { checkOptions } from "../base/check-options.ts";
 import { loadWaiting } from "../waiting/stored-calls.ts";
-import { dueSchema, lookSchema } from "./outside-schemas.ts";
-import type { SessionsContext } from "./sessions-context.ts";
+import { dueSchema, lookSchema } from "../sessions/outside-schemas.ts";
+import type { SessionsContext } from "../sessions/sessions-context.ts";
 import { openWaiting } from "./open-waiting.ts";
 
 /** Names a call that can be looked at. */
