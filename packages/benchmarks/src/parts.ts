@@ -30,6 +30,11 @@ export const parts: readonly KnownPart[] = [
     load: async () => (await import("./calls/measure-calls.ts")).measureCalls,
   },
   {
+    id: "gateway",
+    isCounted: false,
+    load: async () => (await import("./gateway/measure-gateway.ts")).measureGateway,
+  },
+  {
     id: "size",
     // Of which CI has a check of its own.
     isCounted: false,

@@ -51,6 +51,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const serving = serve(request).catch((error: unknown) => {
         if (error instanceof BodyNotRead) return refusal(400, error.message);
         // A store, or a function of the application, has failed.
+        console.error("The gateway could not answer a request.", error);
         return refusal(503, "The gateway cannot serve this now.", -32_603);
       });
       underWay.add(serving);

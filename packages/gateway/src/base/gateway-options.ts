@@ -27,7 +27,7 @@ export interface GatewayOptions {
   readonly allowedOrigins?: readonly string[] | "any" | undefined;
   /** The longest body of a request, in bytes. @default 4194304 (4 MiB) */
   readonly maxBodyBytes?: number | undefined;
-  /** How many sessions a principal may have. @default 1000 */
+  /** How many sessions a principal may have, 1 to 1000. @default 1000 */
   readonly maxSessions?: number | undefined;
   /** A session that nobody uses leaves this process after this time, in milliseconds. It stays in the store. @default 300000 (5 minutes) */
   readonly idleMs?: number | undefined;
@@ -44,7 +44,7 @@ const checks: OptionChecks<GatewayOptions> = {
   allowedHosts: checkNames,
   allowedOrigins: checkNames,
   maxBodyBytes: (value, field) => checkWhole(value, field, 1),
-  maxSessions: (value, field) => checkWhole(value, field, 1),
+  maxSessions: (value, field) => checkWhole(value, field, 1, 1_000),
   idleMs: checkMs,
   onEvent: () => undefined,
   now: checkFunction,

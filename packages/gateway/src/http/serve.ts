@@ -8,6 +8,7 @@ import {
 import { refusal, sessionNotFound } from "../base/answers.ts";
 import type { GatewayOptions } from "../base/gateway-options.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
+import { createSessionLimit } from "../session/session-limit.ts";
 import type { Centre } from "../session/upstreams.ts";
 import { beginSession } from "./begin-session.ts";
 import { passThrough } from "./pass-through.ts";
@@ -27,6 +28,7 @@ interface Admitted {
 export function createServe(centre: Centre, sessions: ClientSessions, options: GatewayOptions) {
   const { allowedHosts, allowedOrigins, principal: principalOf } = options;
   const { maxBodyBytes = 4_194_304, maxSessions = 1_000 } = options;
+  const hasRoom = createSessionLimit(centre, maxSessions);
   const checkHost = createHostCheck({ allowedHosts, allowedOrigins });
 
   const admit = async (request: Request): Promise<Admitted | Response> => {
@@ -60,8 +62,7 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     }
     if (message === undefined || !isRequest(message) || message.method !== "initialize")
       return await passThrough(centre, { request, connection, principal }, message, body);
-    const { sessions: own } = await centre.sessions.list({ principal, limit: maxSessions });
-    if (own.length >= maxSessions)
+    if (!(await hasRoom(principal)))
       return refusal(429, `There are ${maxSessions} sessions of this principal. End some.`);
     return await beginSession(sessions, message, { connection, principal });
   };
