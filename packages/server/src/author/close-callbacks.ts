@@ -3,15 +3,7 @@ import type { EmitServerEvent } from "../base/server-event.ts";
 type Callback = () => void | Promise<void>;
 
 /** What an author's code wants done when a server has closed in this process. */
-export interface CloseCallbacks {
-  readonly add: (callback: Callback) => void;
-  /** Runs each once, in their order. One that throws is an event, and stops no other. */
-  run(): Promise<void>;
-  /** Runs them if `build` fails: then there will be no server to close. */
-  unlessItFails<T>(build: () => Promise<T>): Promise<T>;
-}
-
-export function createCloseCallbacks(emit: EmitServerEvent): CloseCallbacks {
+export function createCloseCallbacks(emit: EmitServerEvent) {
   const callbacks: Callback[] = [];
   let hasRun = false;
 
@@ -23,19 +15,21 @@ export function createCloseCallbacks(emit: EmitServerEvent): CloseCallbacks {
     }
   }
 
+  /** Runs each once, in their order. One that throws is an event, and stops no other. */
   async function run(): Promise<void> {
     hasRun = true;
     for (const callback of callbacks.splice(0)) await runOne(callback);
   }
 
   return {
-    add: (callback) => {
+    add: (callback: Callback): void => {
       // It came too late: what it would release is released at once.
       if (hasRun) void runOne(callback);
       else callbacks.push(callback);
     },
     run,
-    unlessItFails: async (build) => {
+    /** Runs them if `build` fails: then there will be no server to close. */
+    unlessItFails: async <T>(build: () => Promise<T>): Promise<T> => {
       try {
         return await build();
       } catch (error) {

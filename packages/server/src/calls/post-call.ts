@@ -5,7 +5,8 @@ import { streamHeaders } from "../streams/event-stream-answer.ts";
 import { jsonCall } from "./json-call.ts";
 import type { PostCall, PostCallOptions } from "./posted-call.ts";
 import { forgottenAnswer, repeatedAnswer } from "./repeated-posts.ts";
-import { answer, ask, beginCall, forgetQuestion, related, release } from "./streamed-call.ts";
+import { ask } from "./stored-asking.ts";
+import { answer, beginCall, forgetQuestion, related, release } from "./streamed-call.ts";
 
 /** Answers a POST with one JSON body, or with an SSE stream whose messages are stored. */
 export function createPostCall(context: LiveContext, options: PostCallOptions): PostCall {

@@ -1,26 +1,53 @@
 import type { StoreBatchWrite } from "@durable-mcp/core";
-import type { JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.ts";
+import type { Answer, JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.ts";
 import { type SessionRecord, waitingCalls } from "../records/session-record.ts";
-import {
-  type ClaimedCall,
-  newQuestionRow,
-  questionKey,
-  type QuestionRecord,
-} from "../records/stored-question.ts";
-import type { CallLog, LoggedEvent } from "../streams/call-log.ts";
+import { newQuestionRow, questionKey, type QuestionRecord } from "../records/stored-question.ts";
+import type { LoggedEvent } from "../streams/call-log.ts";
 import type { LiveContext } from "../context/handler-context.ts";
 import type { RaisedQuestions } from "../asked/legacy-shim.ts";
-import { questionId } from "../asked/question-ids.ts";
+import { failedQuestion, questionId } from "../asked/question-ids.ts";
+import { followAnswers } from "./follow-answers.ts";
+import { type CallEffects, settleCall } from "./settle-call.ts";
+import { answer, forgetQuestion, release, type StreamedCall } from "./streamed-call.ts";
 
-export interface AskingCall {
-  readonly call: string;
-  /** The call has asked before. */
-  readonly claimed: ClaimedCall | undefined;
-  readonly request: JSONRPCRequest;
-  readonly raised: RaisedQuestions;
-  /** The last place of its stream so far. */
-  readonly place: number;
-  readonly log: CallLog;
+/** Stores the effects of a request, and its questions, then sends them. */
+export async function ask(
+  call: StreamedCall,
+  request: JSONRPCRequest,
+  raised: RaisedQuestions,
+  effects: () => CallEffects,
+): Promise<void> {
+  const { context, name, log, stream, open } = call;
+  const { claimed } = call.options;
+  if (!open.has(request.id)) return;
+  await log.settled();
+  const asking = prepareAsking(call, request, raised);
+  const { events, until, refusal } = asking;
+  if (refusal !== undefined)
+    return await answer(call, request, failedQuestion(request, refusal), effects);
+  call.last += events.length;
+  const asked: Answer = { jsonrpc: "2.0", id: request.id, result: {} };
+  const noted = () => {
+    const { edit, state } = effects();
+    return { edit: (record: SessionRecord) => asking.edit(edit?.(record) ?? record), state };
+  };
+  const { message, text } = await settleCall(context, request.id, asked, noted, (given) => {
+    if (given.message === asked) return { rows: asking.rows() };
+    return {
+      rows: [...log.finish({ place: call.last + 1, ...given }, []), ...forgetQuestion(call)],
+    };
+  });
+  open.delete(request.id);
+  log.release();
+  if (message !== asked) {
+    stream.write(call.last + 1, text, true);
+    return release(call);
+  }
+  for (const event of events) stream.write(event.place, event.text, false);
+  // The store has emitted its failure. What precedes the questions is lost then, as any old message.
+  void log.prolong(until).catch(() => {});
+  release(call);
+  if (!claimed) void followAnswers(context, stream, { call: name.get(), place: call.last });
 }
 
 /** Questions on their way into the store, and to the client. */
@@ -36,9 +63,13 @@ interface StoredAsking {
 }
 
 /** The questions of a call, as they are stored for whichever replica gets the answers. */
-export function prepareAsking(context: LiveContext, asking: AskingCall): StoredAsking {
+function prepareAsking(
+  { context, options: { claimed }, name, log, last: place }: StreamedCall,
+  request: JSONRPCRequest,
+  raised: RaisedQuestions,
+): StoredAsking {
   const { settings, stored } = context;
-  const { call, claimed, request, raised, place, log } = asking;
+  const call = name.key;
   const { createdAt, owner } = stored.record;
   const { questionMs, absoluteMs } = settings.timeouts;
   const until = Math.min(settings.now() + questionMs, createdAt + absoluteMs);

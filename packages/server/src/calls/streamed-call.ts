@@ -1,19 +1,14 @@
 import type { StoreBatchWrite } from "@durable-mcp/core";
 import { maxBatch } from "@durable-mcp/core/internal";
-import type { RaisedQuestions } from "../asked/legacy-shim.ts";
-import { failedQuestion } from "../asked/question-ids.ts";
 import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
 import type { LiveContext } from "../context/handler-context.ts";
-import type { SessionRecord } from "../records/session-record.ts";
 import { questionKey } from "../records/stored-question.ts";
 import { type AnswerStream, createAnswerStream } from "../streams/answer-stream.ts";
 import { answerKey, type CallLog, createCallLog, type LoggedEvent } from "../streams/call-log.ts";
 import { canPrime } from "../streams/priming.ts";
 import { type CallNaming, createCallName } from "./call-name.ts";
-import { followAnswers } from "./follow-answers.ts";
 import type { PostCallOptions } from "./posted-call.ts";
 import { type CallEffects, settleCall } from "./settle-call.ts";
-import { prepareAsking } from "./stored-asking.ts";
 
 /** A call whose messages are stored, while it runs here. */
 export interface StreamedCall {
@@ -107,48 +102,6 @@ export async function answer(
   if (!isOver) return waiting.forEach((each) => related(call, each));
   log.release();
   release(call);
-}
-
-/** Stores the effects of a request, and its questions, then sends them. */
-export async function ask(
-  call: StreamedCall,
-  request: JSONRPCRequest,
-  raised: RaisedQuestions,
-  effects: () => CallEffects,
-): Promise<void> {
-  const { context, name, log, stream, open } = call;
-  const { claimed } = call.options;
-  if (!open.has(request.id)) return;
-  await log.settled();
-  const asking = prepareAsking(context, {
-    ...{ call: name.key, claimed, request, raised, place: call.last, log },
-  });
-  const { events, until, refusal } = asking;
-  if (refusal !== undefined)
-    return await answer(call, request, failedQuestion(request, refusal), effects);
-  call.last += events.length;
-  const asked: Answer = { jsonrpc: "2.0", id: request.id, result: {} };
-  const noted = () => {
-    const { edit, state } = effects();
-    return { edit: (record: SessionRecord) => asking.edit(edit?.(record) ?? record), state };
-  };
-  const { message, text } = await settleCall(context, request.id, asked, noted, (given) => {
-    if (given.message === asked) return { rows: asking.rows() };
-    return {
-      rows: [...log.finish({ place: call.last + 1, ...given }, []), ...forgetQuestion(call)],
-    };
-  });
-  open.delete(request.id);
-  log.release();
-  if (message !== asked) {
-    stream.write(call.last + 1, text, true);
-    return release(call);
-  }
-  for (const event of events) stream.write(event.place, event.text, false);
-  // The store has emitted its failure. What precedes the questions is lost then, as any old message.
-  void log.prolong(until).catch(() => {});
-  release(call);
-  if (!claimed) void followAnswers(context, stream, { call: name.get(), place: call.last });
 }
 
 /** The process has nothing to do with the call any more, and its stored stream has changed. */

@@ -12,7 +12,7 @@ import type { SessionCalls } from "../calls/session-calls.ts";
 import type { LiveContext } from "../context/handler-context.ts";
 import { runningCall } from "../context/running-call.ts";
 import { createSessionStates } from "../context/session-state.ts";
-import { scopeOf } from "../context/task-scope.ts";
+import { hashOwner } from "../context/state-handle.ts";
 import { createSessionTasks } from "../session-tasks/session-tasks.ts";
 
 interface AuthorSideOptions {
@@ -34,12 +34,14 @@ export async function createAuthorSide<State extends object>(
   const { serverMs } = settings.timeouts;
   const callbacks = createCloseCallbacks(emit);
   const states = await createSessionStates(context, options, principal);
-  const scope = await scopeOf(stored, principal);
+  const { hash, record } = stored;
+  // Anonymous clients are not told apart, so that the tasks of theirs are the session's.
+  const scope = principal.type === "anonymous" ? hash : await hashOwner(record.owner);
   let tasks: ReturnType<typeof createSessionTasks> | undefined; // Most servers have none.
   const createTasks = () =>
     createSessionTasks({
       ...context,
-      ...{ hash: stored.hash, owner: stored.record.owner, scope, onBusy },
+      ...{ hash, owner: record.owner, scope, onBusy },
       callOf: () => runningCall.getStore()?.state,
       holdCall: calls.holdRunning,
       answer: calls.answer,

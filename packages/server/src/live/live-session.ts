@@ -1,50 +1,19 @@
 import type { Principal } from "@durable-mcp/core";
-import { chooseFormat, type ResponseFormat } from "../author/session-handler-options.ts";
-import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
-import type { RequestId } from "../base/mcp-types.ts";
-import type { Reply } from "../base/reply.ts";
+import { chooseFormat, type SessionHandlerOptions } from "../author/session-handler-options.ts";
+import type { Answer, MessageExtra, RequestId } from "../base/mcp-types.ts";
 import { randomName } from "../base/session-id.ts";
-import { type Admission, createRoom } from "../calls/admission.ts";
+import { createRoom } from "../calls/admission.ts";
 import { cancelElsewhere, createBusy, createCallWatch } from "../calls/call-watch.ts";
-import type { ClientPost } from "../calls/posted-call.ts";
 import { createSessionCalls } from "../calls/session-calls.ts";
-import { createTakeAnswer, type TakeAnswer } from "../calls/take-answer.ts";
+import { createTakeAnswer } from "../calls/take-answer.ts";
 import type { HandlerContext, LiveContext } from "../context/handler-context.ts";
-import type { FoundRow, StoredSession } from "../records/stored-session.ts";
+import type { FoundRow } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
 import { createAuthorSide } from "./author-side.ts";
-import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
 import { createTakePost } from "./take-post.ts";
 import { createToldSettings } from "./told-settings.ts";
 
-/** A session that has a server in this process. */
-export interface LiveSession {
-  readonly instance: string;
-  readonly stored: StoredSession;
-  readonly format: ResponseFormat;
-  /** Ends the waits of the session's calls, and its listening streams in this process. */
-  readonly closed: AbortSignal;
-  /** Ends the listening streams that are open now. */
-  listening(): AbortSignal;
-  /** Requests until their answer, other messages until they are handed on. */
-  messagesInFlight(): number;
-  /** Tasks whose work runs in the server. */
-  runningTasks(): number;
-  /** `undefined` when so many more would be too many. */
-  admit(messages: number): Admission | undefined;
-  isServing(requestId: RequestId): boolean;
-  /** Cancels requests that may be in flight on another replica. */
-  cancelElsewhere(requestIds: readonly RequestId[]): Promise<void>;
-  readonly handshake: SessionHandshake;
-  /** Brings the server up to a row that was read. A promise only when there is something to do. */
-  follow(found: FoundRow): Promise<void> | undefined;
-  /** `undefined` when it is closed, or a request with one of the ids is in flight. */
-  post(post: ClientPost): Promise<Reply | undefined>;
-  readonly takeAnswer: TakeAnswer;
-  close(): Promise<void>;
-}
-
-export interface LiveSessionOptions {
+interface LiveSessionOptions {
   readonly sessionId: string;
   readonly found: FoundRow;
   readonly principal: Principal;
@@ -52,12 +21,12 @@ export interface LiveSessionOptions {
   readonly onGone: () => void;
 }
 
-/** Builds the author's server for a session and connects it. */
+/** A session that has a server in this process. Builds the author's server and connects it. */
 export async function createLiveSession<State extends object>(
   handler: HandlerContext,
   options: SessionHandlerOptions<State>,
   { sessionId, found, principal, onGone }: LiveSessionOptions,
-): Promise<LiveSession> {
+) {
   const closing = new AbortController();
   const stored = handler.sessions.bind(found);
   const context: LiveContext = {
@@ -92,24 +61,37 @@ export async function createLiveSession<State extends object>(
   });
   await author.open();
   const room = createRoom(context.settings.limits.requestsPerSession, calls.count);
-  const takeAnswer = createTakeAnswer(context, {
-    ...{ calls, receive: link.receive, check: author.check },
-    begin: (requests) => states.begin(requests),
-  });
+  const initialize = (params: object, extra: MessageExtra) =>
+    link.inject({ method: "initialize", params, id: "answered", extra });
 
   return {
-    ...{ instance: context.instance, stored, format: context.format, closed: closing.signal },
+    ...{ instance: context.instance, stored, format: context.format },
+    /** Ends the waits of the session's calls, and its listening streams in this process. */
+    closed: closing.signal,
+    /** Ends the listening streams that are open now. */
     listening: () => listening.signal,
+    /** Requests until their answer, other messages until they are handed on. */
     messagesInFlight: room.taken,
+    /** Tasks whose work runs in the server. */
     runningTasks: () => author.tasks()?.count() ?? 0,
     admit: room.admit,
     isServing: calls.has,
-    cancelElsewhere: (requestIds) => cancelElsewhere(context, requestIds),
-    handshake: createSessionHandshake(stored, link.inject),
+    cancelElsewhere: (requestIds: readonly RequestId[]) => cancelElsewhere(context, requestIds),
+    /** Initializes a new session's server. `undefined` when it was closed meanwhile. */
+    start: (extra: MessageExtra) => initialize(stored.record.initialize, extra),
+    /** Initializes the server again. @returns the revision that the server negotiated */
+    replay: async (): Promise<string | undefined> => {
+      const { protocolVersion } = stored.record;
+      const params = { ...stored.record.initialize, protocolVersion };
+      return negotiatedVersion(await initialize(params, {}));
+    },
     follow: told.follow,
     post: createTakePost(context, { calls, told, states, link, hangUpListening }),
-    takeAnswer,
-    close: async () => {
+    takeAnswer: createTakeAnswer(context, {
+      ...{ calls, receive: link.receive, check: author.check },
+      begin: (requests) => states.begin(requests),
+    }),
+    close: async (): Promise<void> => {
       closing.abort();
       watch(false);
       context.mailbox.forget(found.hash, context.instance);
@@ -117,4 +99,12 @@ export async function createLiveSession<State extends object>(
       await author.close();
     },
   };
+}
+
+export type LiveSession = Awaited<ReturnType<typeof createLiveSession>>;
+
+/** `undefined` when the server refused. */
+export function negotiatedVersion(answer: Answer | undefined): string | undefined {
+  const version = answer && "result" in answer ? answer.result["protocolVersion"] : undefined;
+  return typeof version === "string" ? version : undefined;
 }

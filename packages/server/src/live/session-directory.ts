@@ -7,9 +7,8 @@ import type { FoundRow } from "../records/stored-session.ts";
 import { removeTasks } from "../session-tasks/stored-tasks.ts";
 import type { HandlerContext } from "../context/handler-context.ts";
 import { createLivePool, type LivePool, type UsedSession } from "./live-pool.ts";
-import { createLiveSession, type LiveSession } from "./live-session.ts";
+import { createLiveSession, type LiveSession, negotiatedVersion } from "./live-session.ts";
 import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
-import { negotiatedVersion } from "./session-handshake.ts";
 import { createSweeper } from "./sweeper.ts";
 
 /** The sender of a request. */
@@ -100,7 +99,7 @@ async function restore(
   const session = fingerprint(hash);
   try {
     const live = await building;
-    const negotiated = await live.handshake.replay().catch(async (error: unknown) => {
+    const negotiated = await live.replay().catch(async (error: unknown) => {
       await live.close().catch(() => {});
       throw error;
     });
@@ -149,7 +148,7 @@ function createSessionStart<State extends object>(
       try {
         const { live, release } = await pool.use(hash, () => build(session, principal));
         try {
-          const answer = await live.handshake.start(extra);
+          const answer = await live.start(extra);
           const protocolVersion = negotiatedVersion(answer);
           if (protocolVersion !== undefined) {
             await live.stored.write({ edit: (record) => ({ ...record, protocolVersion }) });

@@ -3,19 +3,13 @@ import { expiryOf, renewAfter } from "../records/session-record.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import type { LivePool } from "./live-pool.ts";
 
-/** Closes the servers in this process whose session is over. */
-export interface Sweeper {
-  /** Looks at all of them. @returns how many it closed */
-  readonly sweep: () => Promise<number>;
-  /** Looks again and again while there are any: only at those that have expired as far as this process knows. */
-  readonly run: (isUsed: boolean) => void;
-}
-
 /**
+ * Closes the servers in this process whose session is over.
+ *
  * A session that was ended elsewhere is noticed by its next request, by its running calls and streams,
  * and at the latest when it would have expired. So an idle session costs one read in its idle time.
  */
-export function createSweeper({ sessions, settings }: StoreContext, pool: LivePool): Sweeper {
+export function createSweeper({ sessions, settings }: StoreContext, pool: LivePool) {
   const { now, timeouts } = settings;
   let timer: ReturnType<typeof setInterval> | undefined;
   let sweeping: Promise<number> | undefined;
@@ -50,8 +44,10 @@ export function createSweeper({ sessions, settings }: StoreContext, pool: LivePo
   }
 
   return {
+    /** Looks at all of them. @returns how many it closed */
     sweep: () => closeAll(pool.hashes),
-    run: (isUsed) => {
+    /** Looks again and again while there are any: only at those that have expired as far as this process knows. */
+    run: (isUsed: boolean): void => {
       clearInterval(timer);
       timer = undefined;
       if (!isUsed) return;

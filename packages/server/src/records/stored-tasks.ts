@@ -9,21 +9,7 @@ import { parseTaskRecord, type TaskRecord } from "./task-record.ts";
 type TaskChange = (record: TaskRecord) => TaskRecord | undefined;
 
 /** The tasks of one handler in its store. The store has only hashes of their ids. */
-export interface StoredTasks {
-  /** Names the task in the store; also the topic of its signals. `undefined` for a text that is no id. */
-  keyOf(taskId: string): Promise<string | undefined>;
-  /** @throws {McpSessionError} `STORE_FAILED` */
-  create(key: string, record: TaskRecord): Promise<void>;
-  /** `undefined` when it is gone. */
-  find(key: string): Promise<TaskRecord | undefined>;
-  /**
-   * @returns the task after the change; `undefined` when it is gone or the change left it as it is
-   * @throws {McpSessionError} `STORE_FAILED`, after which it may have been changed
-   */
-  change(key: string, change: TaskChange): Promise<TaskRecord | undefined>;
-}
-
-export function createStoredTasks({ store, settings, signals }: StoreContext): StoredTasks {
+export function createStoredTasks({ store, settings, signals }: StoreContext) {
   const { name, now } = settings;
   const read = (value: unknown) => {
     const record = parseTaskRecord(value);
@@ -31,14 +17,22 @@ export function createStoredTasks({ store, settings, signals }: StoreContext): S
     return record && record.createdAt + record.ttlMs > now() ? record : undefined;
   };
   return {
-    keyOf: async (taskId) => {
+    /** Names the task in the store; also the topic of its signals. `undefined` for a text that is no id. */
+    keyOf: async (taskId: string): Promise<string | undefined> => {
       const hash = await hashSessionId(taskId);
       return hash === undefined ? undefined : storeKey(name, "task", hash);
     },
-    create: (key, record) =>
+    /** @throws {McpSessionError} `STORE_FAILED` */
+    create: (key: string, record: TaskRecord): Promise<void> =>
       putNew(store, key, record, { ...putOf(record), leaveFree: freeForOthers }),
-    find: async (key) => read((await store.get(key))?.value),
-    change: async (key, change) => {
+    /** `undefined` when it is gone. */
+    find: async (key: string): Promise<TaskRecord | undefined> =>
+      read((await store.get(key))?.value),
+    /**
+     * @returns the task after the change; `undefined` when it is gone or the change left it as it is
+     * @throws {McpSessionError} `STORE_FAILED`, after which it may have been changed
+     */
+    change: async (key: string, change: TaskChange): Promise<TaskRecord | undefined> => {
       // A task that was ended meanwhile is not brought back.
       const { value, outcome } = await editValue(store, key, { read, change, put: putOf });
       if (outcome === "unchanged") return undefined;
@@ -47,6 +41,8 @@ export function createStoredTasks({ store, settings, signals }: StoreContext): S
     },
   };
 }
+
+export type StoredTasks = ReturnType<typeof createStoredTasks>;
 
 const putOf = ({ owner, createdAt, ttlMs }: TaskRecord) => ({
   owner,

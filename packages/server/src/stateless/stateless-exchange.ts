@@ -14,24 +14,15 @@ import type { AnswerInstead } from "../tasks/task-host.ts";
 import type { ClientSide, ConnectableServer } from "../author/server-session.ts";
 import { failure, printAnswer } from "../calls/settle-call.ts";
 
-/** One request without a session, between its client and the author's server. */
-export interface StatelessExchange {
-  /** In whose handler code runs; `undefined` before the server has got it. */
-  readonly running: RequestState | undefined;
-  /** Stores what the request changed before its answer goes out, from when the server connects. */
-  attach(server: ConnectableServer): void;
-  /** Answers the request, with an unknown outcome, unless its server has. */
-  giveUp(): Promise<void>;
-  /** What the client gets when the server answers. */
-  answerInstead(answer: AnswerInstead): void;
-}
-
-/** @param onAnswer gets the answer as it is sent */
+/**
+ * One request without a session, between its client and the author's server.
+ * @param onAnswer gets the answer as it is sent
+ */
 export function createStatelessExchange(
   state: RequestState,
   emit: EmitServerEvent,
   onAnswer: (answer: Answer) => void = () => {},
-): StatelessExchange {
+) {
   let instead: AnswerInstead | undefined;
   let running: RequestState | undefined;
   /** The answer, on its way. */
@@ -67,18 +58,22 @@ export function createStatelessExchange(
   }
 
   return {
-    get running() {
+    /** In whose handler code runs; `undefined` before the server has got it. */
+    get running(): RequestState | undefined {
       return running;
     },
-    attach: (server) => {
+    /** Stores what the request changed before its answer goes out, from when the server connects. */
+    attach: (server: ConnectableServer): void => {
       const connect = server.connect.bind(server);
       server.connect = async (transport) => {
         await connect(transport);
         watch(transport);
       };
     },
-    giveUp: async () => await giveUp?.(),
-    answerInstead: (answer) => {
+    /** Answers the request, with an unknown outcome, unless its server has. */
+    giveUp: async (): Promise<void> => await giveUp?.(),
+    /** What the client gets when the server answers. */
+    answerInstead: (answer: AnswerInstead): void => {
       instead = answer;
     },
   };
