@@ -177,20 +177,14 @@ async function note(
     case "kept":
       return { call: (await readCall(context, call.id)).call };
     default: {
-      const { held } = call;
+      const { held, unsure } = call;
       const isUnknown = outcome.type === "unknown" && (held || !mayRunTwice(context, call));
       if (isUnknown) return await end(over(call, "outcome-unknown"));
-      const { error } = outcome;
-      if (isHeld(call)) {
-        const { unsure } = call;
-        const later = goesOn(
-          call,
-          { held: call.held, unsure, pollMs: pauseAfterFailureMs },
-          context.now(),
-        );
-        return { ...(await end(unlessTooOld(context, later))), failure: { error } };
-      }
-      return { ...(await end(unclaims(call))), failure: { error: outcome.error } };
+      const later = { unsure, pollMs: pauseAfterFailureMs };
+      const next = isHeld(call)
+        ? unlessTooOld(context, goesOn(call, { held: call.held, ...later }, context.now()))
+        : unclaims(call);
+      return { ...(await end(next)), failure: { error: outcome.error } };
     }
   }
 }

@@ -153,7 +153,7 @@ test.each<[object, string]>([
   [{ maxAgeMs: Number.NaN }, "maxAgeMs"],
   [{ maxRounds: 0 }, "maxRounds"],
   [{ for: [] }, "for"],
-  [{ for: ["tasks"] }, "for"],
+  [{ for: ["tasks"] }, "for[0]"],
   [{ afterMs: -1 }, "afterMs"],
   [{ record: "early" }, "record"],
   [{ onSettled: 1 }, "onSettled"],

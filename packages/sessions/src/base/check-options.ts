@@ -47,7 +47,7 @@ export function checkedBy(check: OptionCheck) {
       if (!McpSessionError.isInstance(error)) throw error;
       const { field = "" } = error.data;
       const message = error.message.slice(field.length, -1).trim();
-      const path = field.split(".").filter((name) => name !== "");
+      const path = field.split(/[.[\]]+/).filter((name) => name !== "");
       issues.push({ code: "custom", input: value, path, message });
     }
   });
