@@ -134,7 +134,8 @@ function openCall(
     },
     onOver() {
       session.dropOldCalls();
-      if (priming === undefined && calls.get(key) === call) calls.delete(key);
+      // Nobody comes back to it.
+      if (priming === undefined && calls.get(key) === call) session.forgetRequest(id);
     },
   });
   calls.delete(key);

@@ -27,6 +27,7 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     for (const [key, opening] of open) {
       const session = await opening.catch(() => undefined);
       if (session === undefined) continue;
+      session.dropOldCalls();
       const isIdle = centre.now() - session.usedAt >= idleMs && session.stopListening === undefined;
       if (isIdle && session.calls.size === 0) await close(key, session).catch(() => undefined);
     }

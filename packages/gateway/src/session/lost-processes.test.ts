@@ -1,3 +1,4 @@
+import { createMemoryStore } from "@durable-mcp/core";
 import { createFaultyServer } from "@durable-mcp/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { begin, messagesOf, post, toolCall } from "../../test/raw-client.ts";
@@ -83,4 +84,29 @@ test("after a restart of the server its clients make one session each, over all 
   ]);
   const sent = server.requests.slice(before);
   expect(sent.filter(({ rpcMethod }) => rpcMethod === "initialize")).toHaveLength(1);
+});
+
+test("a session that nobody uses leaves the process, with its answers, and goes on from the store", async () => {
+  const server = await startCounter();
+  const store = createMemoryStore();
+  let [reads, shift] = [0, 0];
+  const counted = {
+    ...store,
+    get: async (key: string) => {
+      reads += 1;
+      return await store.get(key);
+    },
+  };
+  const now = () => Date.now() + shift;
+  const { url } = await serveGateway(server.url, { store: counted, now, idleMs: 50 });
+  const session = await begin(url);
+  await messagesOf(await post(url, toolCall(1, "count"), { session }));
+  shift = 60_000;
+  await new Promise((resolve) => {
+    setTimeout(resolve, 300);
+  });
+  reads = 0;
+  const [answer] = await messagesOf(await post(url, toolCall(2, "count"), { session }));
+  expect(answer.result.content[0].text).toBe("count 2");
+  expect(reads).toBeGreaterThan(0);
 });
