@@ -7,8 +7,6 @@ const rooms =
 
 /** Packages that bring sessions to a framework, to its pages, or to other programs. */
 const leaves = "ai-sdk langchain workflow gateway react".split(" ");
-/** A step of a workflow makes its calls with the tools of AI SDK, until the centre has them whole. */
-const mayImport = { workflow: ["ai-sdk"] };
 
 /** What a room of sessions may not import: the rooms above it. */
 const roomsLookDown = rooms.slice(0, -1).map((room, place) => ({
@@ -25,8 +23,7 @@ const leavesAreApart = leaves.map((leaf) => ({
   severity: "error",
   from: { path: `^packages/${leaf}/src/` },
   to: {
-    path: `^packages/(${leaves.join("|")})/`,
-    pathNot: `^packages/(${[leaf, ...(mayImport[leaf] ?? [])].join("|")})/`,
+    path: `^packages/(${leaves.filter((other) => other !== leaf).join("|")})/`,
   },
 }));
 

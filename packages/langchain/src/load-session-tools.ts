@@ -1,14 +1,9 @@
-import { type ConnectionRun, currentConnections } from "@durable-mcp/sessions";
+import { type ConnectionRun, currentConnections, type OfferedTool } from "@durable-mcp/sessions";
 import {
   checkOwnOptions,
-  describeStandIn,
-  type LiveConnection,
-  names as someNames,
-  onUnavailable as unavailable,
+  type ListTools,
   optionalOptions,
   runInternalsOf,
-  toolName,
-  withoutCollisions,
 } from "@durable-mcp/sessions/internal";
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
@@ -16,11 +11,9 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { type ToolOutput, withLossNotice } from "./loss-notice-in-output.ts";
 import { noteGraphCall } from "./graph-call.ts";
-import { offeredTools } from "./offered-tools.ts";
-import { type LendConnection, sessionToolClient } from "./session-tool-client.ts";
+import { sessionToolClient } from "./session-tool-client.ts";
 import { withoutMetadata } from "./output-for-model.ts";
 
 /** The adapter's options, except the options for names. */
@@ -62,81 +55,54 @@ export async function loadSessionTools(
   given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   checkSessionToolsOptions(given);
-  const listed = await loadTools(run, given, listNow);
+  const listed = await loadTools(run, given);
   const names = new Set(listed.map(({ name }) => name));
-  const waiting = await loadTools(run, given, (of) => listWaiting(of, isOpen));
+  const waiting = await loadTools(run, given, listWaiting(isOpen));
   return [...listed, ...waiting.filter(({ name }) => !names.has(name))];
-}
-
-/** Tools of a connection. */
-interface Listing {
-  /** The connection at the time of the listing. */
-  readonly listed: LiveConnection;
-  readonly offered: readonly Tool[];
-  /** The name of the one tool, if that is the stand-in for the connection's tools. */
-  readonly standIn?: string | undefined;
-}
-
-/** The tools that a server lists. */
-export async function listNow(listed: LiveConnection): Promise<Listing[]> {
-  return [{ listed, offered: await offeredTools(listed) }];
 }
 
 /**
  * The tools of calls that have met a locked door, which a graph runs again. While the door is locked the server may
  * not list them, and after it there is no stand-in.
  */
-export async function listWaiting(
-  listed: LiveConnection,
-  isNeeded: (call: WaitingRecord) => boolean = () => true,
-): Promise<Listing[]> {
-  const { name: connection, signIn } = listed;
-  const stored = (await (await signIn?.contextOf?.({ connection }))?.calls.list()) ?? [];
-  const calls = stored.map(({ call }) => call).filter(isNeeded);
-  const own = calls.filter((call) => call.connection === connection);
-  const offered = new Map(own.filter(({ isStandIn }) => !isStandIn).map(toolOf));
-  const standIns = own.some(({ isStandIn }) => isStandIn) ? await listStandIn(listed) : [];
-  return [{ listed, offered: [...offered.values()] }, ...standIns];
-}
+export const listWaiting =
+  (isNeeded: (call: WaitingRecord) => boolean = () => true): ListTools =>
+  async ({ name: connection, signIn }, make) => {
+    const stored = (await (await signIn?.contextOf?.({ connection }))?.calls.list()) ?? [];
+    const own = stored
+      .map(({ call }) => call)
+      .filter((call) => call.connection === connection && isNeeded(call));
+    const called = own.filter(({ isStandIn }) => !isStandIn).map(toolOf);
+    const listed = [...new Map(called.map((tool) => [tool.name, tool])).values()];
+    return await Promise.all([
+      ...listed.map((tool) => make.tool(tool)),
+      ...(called.length < own.length ? [make.standIn()] : []),
+    ]);
+  };
 
 function isOpen({ state }: WaitingRecord): boolean {
   return state === "waiting" || state === "answering";
 }
 
-function toolOf({ request, annotations }: WaitingRecord): [string, Tool] {
-  const name = String(request.params["name"]);
-  return [name, { name, inputSchema: { type: "object" }, ...(annotations && { annotations }) }];
-}
+const toolOf = ({ request, annotations }: WaitingRecord) => ({
+  name: String(request.params["name"]),
+  inputSchema: { type: "object" },
+  ...(annotations && { annotations }),
+});
 
-async function listStandIn(listed: LiveConnection): Promise<Listing[]> {
-  const { tool, toolName: standIn } = await describeStandIn(listed);
-  return [{ listed, offered: [tool], standIn }];
-}
-
-/** Makes tools of what `list` gives for each connection. */
+/** Makes tools of those of a run. @param list gives them. @default all that the servers list */
 export async function loadTools(
   run: ConnectionRun<any>,
-  { onUnavailable = "omit", connections: only, ...options }: SessionToolsOptions,
-  list: (listed: LiveConnection) => Promise<Listing[]>,
+  { onUnavailable, connections, ...options }: SessionToolsOptions,
+  list?: ListTools,
 ): Promise<DynamicStructuredTool[]> {
-  const lend = runInternalsOf(run);
-  const names = [...new Set(only ?? run.connections.map(({ name }) => name))];
-  const listings = await lend(({ collect }) => collect(names, list, onUnavailable, listStandIn));
-  const loadings = listings.flat().map((listing) => {
-    const { listed } = listing;
-    const lendListed: LendConnection = (use) =>
-      lend(async ({ find }) => await use(find(listed.name))).catch((error: unknown) => {
-        listed.tell(error);
-        throw error;
-      });
-    return toolsIn(listing, lendListed, options);
-  });
-  const all = (await Promise.all(loadings)).flat();
-  const own = await lend(async ({ emit }) => withoutCollisions(all, { onUnavailable, emit }));
-  return own.map(({ loaded }) => loaded);
+  const offered = await runInternalsOf(run)(({ offer }) =>
+    offer({ connections, onUnavailable }, list),
+  );
+  return (await Promise.all(offered.map((tool) => dressTool(tool, options)))).flat();
 }
 
-const optionsSchema = optionalOptions({ onUnavailable: unavailable, connections: someNames });
+const optionsSchema = optionalOptions({ onUnavailable: "onUnavailable", connections: "names" });
 /** The adapter has these options, but the names of tools belong to their connections. */
 const fixedOptions = ["prefixToolNameWithServerName", "additionalToolNamePrefix"];
 
@@ -161,30 +127,18 @@ async function passingInterrupts(run: () => unknown): Promise<unknown> {
   }
 }
 
-async function toolsIn(
-  { listed, offered, standIn }: Listing,
-  lend: LendConnection,
+/** The tool that the adapter makes; none for one that it leaves out. */
+async function dressTool(
+  offered: OfferedTool,
   options: LoadMcpToolsOptions,
-) {
-  const { name: connection, definition } = listed;
-  /** The connection that was called last. Its notices are for the next result. */
-  let current = listed;
-  const client = sessionToolClient(
-    (use) =>
-      lend(async (called) => {
-        const result = await use(called);
-        current = called;
-        return result;
-      }),
-    { offered, isStandIn: standIn !== undefined },
-  );
-  const tools = await loadMcpTools(connection, client as unknown as Client, {
+): Promise<DynamicStructuredTool[]> {
+  const client = sessionToolClient(offered) as unknown as Client;
+  const tools = await loadMcpTools(offered.connection, client, {
     ...options,
     prefixToolNameWithServerName: false,
   });
-  const named = tools.map(async (loaded) => {
-    const tool = loaded.name;
-    loaded.name = standIn ?? (await toolName(connection, tool, definition.options));
+  for (const loaded of tools) {
+    loaded.name = offered.name;
     const { func } = loaded;
     loaded.func = async (...call) => {
       const [input, , config] = call;
@@ -192,11 +146,10 @@ async function toolsIn(
       const output = await passingInterrupts(() => func(...call));
       // A hook may have replaced the output by a command.
       if (!Array.isArray(output)) return output;
-      const notice = current.lossNotices?.take();
+      const notice = offered.takeNotice();
       const own = withoutMetadata(output as ToolOutput);
       return notice === undefined ? own : withLossNotice(own, notice, options);
     };
-    return { name: loaded.name, connection, tool, loaded };
-  });
-  return await Promise.all(named);
+  }
+  return tools;
 }

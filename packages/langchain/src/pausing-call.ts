@@ -1,18 +1,9 @@
-import { McpSessionError } from "@durable-mcp/sessions";
-import {
-  boundedCall,
-  isParked,
-  type LiveConnection,
-  refuseUnapproved,
-  resumeParked,
-  signInWords,
-  whileAllowed,
-} from "@durable-mcp/sessions/internal";
+import { McpSessionError, type OfferedTool } from "@durable-mcp/sessions";
+import type { ObserveProgress } from "@durable-mcp/sessions/internal";
 import { wait, waitingResult } from "@durable-mcp/core/internal";
 import { type InputResponses, type WaitingCall } from "@durable-mcp/core/waiting";
 import {
   describeWaiting,
-  findParked,
   goneCall,
   isHeld,
   showCall,
@@ -45,16 +36,17 @@ interface NotSent {
 }
 
 interface PausingCall {
-  readonly connection: LiveConnection;
-  readonly tool: { readonly name: string; readonly annotations?: unknown };
+  readonly tool: OfferedTool;
   readonly input: Record<string, unknown> | undefined;
   readonly graph: GraphCall;
   readonly signal: AbortSignal | undefined;
-  /** Makes the call once on a client; `undefined` for a stand-in, whose calls are never sent. */
-  readonly attempt:
-    | ((signal: AbortSignal | undefined, args: unknown) => Promise<CallToolResult>)
-    | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly onProgress: ObserveProgress | undefined;
 }
+
+/** Whether a call waits for a sign-in. */
+const isParked = ({ type, state }: WaitingRecord) =>
+  type === "call-waits-for-sign-in" && state === "waiting";
 
 /** The pause before another look at a call that another process answers, in milliseconds. */
 const lookMs = 500;
@@ -65,48 +57,25 @@ const lookMs = 500;
  * placeholder, and a call that needs a sign-in fails.
  */
 export async function pausingCall(call: PausingCall): Promise<CallToolResult> {
-  const { pausing, signIn, name } = call.connection;
+  const { input, graph, signal: abortSignal, timeoutMs, onProgress } = call;
+  const { pausing, signIn, name } = call.tool.on;
+  const { input: modelInput, toolCallId, scope, task } = graph;
+  const begin = async () =>
+    await call.tool.begin({
+      ...{ input, modelInput, toolCallId, scope, abortSignal, timeoutMs, onProgress },
+      mayPark: task.canInterrupt,
+    });
   const contextOf = pausing?.contextOf ?? signIn?.contextOf;
-  if (contextOf === undefined) return (await firstLook(call)).result!;
-  const leave = call.graph.task.enter();
+  if (contextOf === undefined) return CallToolResultSchema.parse((await begin()).result);
+  const leave = task.enter();
   try {
-    const { record, result } = await firstLook(call);
+    const { record, result } = await begin();
     const context = await contextOf({ connection: name });
-    return record === undefined ? result : await goOn(call, context, record, leave);
+    return record === undefined
+      ? CallToolResultSchema.parse(result)
+      : await goOn(call, context, record, leave);
   } finally {
     leave();
-  }
-}
-
-/** Sends the first leg, or finds out that it was sent before. */
-async function firstLook({ connection, tool, input, graph, signal, attempt }: PausingCall) {
-  const { toolCallId, scope, task } = graph;
-  const { name, signIn } = connection;
-  const isStandIn = attempt === undefined;
-  const called = { input, modelInput: graph.input, toolCallId, scope };
-  const own = { ...called, connection: name, tool: tool.name, isStandIn };
-  let record = signIn?.contextOf && (await findParked(await signIn.contextOf(own), own));
-  if (record !== undefined) return { record };
-  const onCall = (found: WaitingRecord) => void (record = found);
-  const park = async () =>
-    task.canInterrupt
-      ? await signIn?.park?.({ ...own, annotations: tool.annotations, onCall })
-      : undefined;
-  try {
-    if (isStandIn) {
-      const text = async () => signInWords(name, (await signIn?.pending())?.startUrl);
-      const result = (await park()) ?? { content: [{ type: "text", text: await text() }] };
-      return { result: result as CallToolResult, record };
-    }
-    const refusal = await refuseUnapproved(connection, tool, input);
-    if (refusal !== undefined) return { result: refusal as CallToolResult };
-    const allowed = whileAllowed(connection, tool, { input });
-    const use = { ...called, tool, onCall, park, allowed };
-    return { result: await boundedCall(connection, use, attempt, { abortSignal: signal }), record };
-  } catch (error) {
-    if (record === undefined) throw error;
-    // The error says why the call is over, and the record says it too.
-    return { record };
   }
 }
 
@@ -117,7 +86,8 @@ async function goOn(
   found: WaitingRecord,
   leave: () => void,
 ): Promise<CallToolResult> {
-  const { connection, graph, signal } = call;
+  const { tool, graph, signal } = call;
+  const { pausing } = tool.on;
   let record = found;
   let failed: { readonly round: number; readonly error: unknown } | undefined;
   for (;;) {
@@ -138,7 +108,7 @@ async function goOn(
       return await ask(call, context, record, looked);
     } else if (isHeld(record)) {
       // Whatever the graph was told: the server says how the call is.
-      ({ call: record } = await connection.pausing!.look(await readCall(context, id), signal));
+      ({ call: record } = await pausing!.look(await readCall(context, id), signal));
       if (!isHeld(record)) continue;
       leave();
       return await ask(call, context, record, {});
@@ -151,7 +121,7 @@ async function goOn(
         const answer = answers.at(-1)!;
         await refuseUnclear(context, graph.task, record, answer);
         const responses = answer.value as InputResponses;
-        record = await connection.pausing!.answer(record, responses, { round, signal });
+        record = await pausing!.answer(record, responses, { round, signal });
         continue;
       } catch (error) {
         if (signal?.aborted || !McpSessionError.isInstance(error)) throw error;
@@ -170,16 +140,15 @@ async function readCall(context: WaitingContext, id: string) {
 
 /** Makes a call if its user has signed in. @returns the call as it is then, and where the sign-in starts */
 async function lookForSignIn(
-  { connection, tool }: PausingCall,
+  { tool }: PausingCall,
   context: WaitingContext,
   parked: WaitingRecord,
 ): Promise<{ readonly record: WaitingRecord; readonly startUrl?: string | undefined }> {
-  const { signIn } = connection;
+  const { signIn } = tool.on;
   const pending = await signIn?.pending();
   if (pending !== undefined) return { record: parked, startUrl: pending.startUrl };
-  const parts = { contextOf: async () => context };
   const found = await readCall(context, parked.id);
-  const { call } = await resumeParked(parts, connection, found, tool);
+  const { call } = await signIn!.resume!(found, tool.listed);
   // The server may have refused it again.
   const again = isParked(call) ? await signIn?.pending() : undefined;
   return { record: call, startUrl: again?.startUrl };

@@ -1,76 +1,92 @@
-import { abortable, maxTimerMs, scrubJson } from "@durable-mcp/core/internal";
-import { McpSessionError } from "@durable-mcp/sessions";
-import type { LiveConnection } from "@durable-mcp/sessions/internal";
+import { scrubJson, waitingCallOf } from "@durable-mcp/core/internal";
+import { McpSessionError, type OfferedTool } from "@durable-mcp/sessions";
 import { isGraphBubbleUp } from "@langchain/langgraph";
-import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
-import { connectionClient } from "./connection-client.ts";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import {
+  type CallToolResult,
+  ErrorCode,
+  McpError,
+  ReadResourceResultSchema,
+  type Tool,
+} from "@modelcontextprotocol/sdk/types.js";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
+import type { JsonSchemaValidator } from "@modelcontextprotocol/sdk/validation";
 import { graphCallOf } from "./graph-call.ts";
 import { pausingCall } from "./pausing-call.ts";
-import type { ToolClient } from "./tool-client.ts";
 import { ToolException } from "./tool-exception.ts";
 
-/** The SDK always sets a timer, so this is the longest one. */
-const noTimeoutMs = maxTimerMs;
+/** The part of a client that the adapter uses. */
+type ToolClient = Pick<Client, "listTools" | "callTool" | "readResource">;
+type CallOptions = Parameters<ToolClient["callTool"]>[2];
 
-/** Calls `use` with a connection. Throws if it can no longer be used. */
-export type LendConnection = <T>(use: (connection: LiveConnection) => Promise<T>) => Promise<T>;
-
-/** Tools of one connection. */
-export interface OfferedTools {
-  readonly offered: readonly Tool[];
-  /** Whether it is the stand-in for the connection's tools. */
-  readonly isStandIn: boolean;
-}
-
-/** The adapter's client for one connection. It has the connection's tools and its errors. */
-export function sessionToolClient(lend: LendConnection, tools: OfferedTools): ToolClient {
+/** The adapter's client for one tool. It has the errors of the tool's connection. */
+export function sessionToolClient(tool: OfferedTool): ToolClient {
+  const checkOutput = createOutputCheck(tool);
   return {
-    listTools: async () => ({ tools: [...tools.offered] }),
-    async callTool(...call) {
+    async listTools() {
+      // The adapter adds to the schema.
+      const inputSchema = { ...tool.inputSchema };
+      return { tools: [{ ...tool.listed, inputSchema } as Tool] };
+    },
+    async callTool(params, _schema, options) {
       try {
-        return await lend((current) => callTool(current, call, tools));
-      } catch (error) {
+        const result = await tool.lend((now) => callTool(now, params.arguments, options));
+        checkOutput(result);
+        return result;
+      } catch (failure) {
+        tool.on.tell(failure);
+        const error = asAborted(failure, options?.signal);
         const isPassed = McpSessionError.isInstance(error) || isGraphBubbleUp(error);
-        throw isPassed ? new ToolException(call[0].name, error) : error;
+        throw isPassed ? new ToolException(tool.tool, error) : error;
       }
     },
-    readResource: (params, options) =>
-      lend(async (current) => {
+    readResource: async ({ uri }, { signal } = {}) =>
+      await tool.lend(async ({ on }) => {
         const read = async () => {
-          const client = await connectionClient(current);
-          return await client.readResource(params, { timeout: noTimeoutMs, ...options });
+          const client = await on.client();
+          return await client.readResource({ uri, ...(signal && { options: { signal } }) });
         };
-        return await current.withRecovery(undefined, read);
+        return ReadResourceResultSchema.parse(await on.withRecovery(undefined, read));
       }),
   };
 }
 
-type CallParameters = Parameters<ToolClient["callTool"]>;
+/** The error of an aborted call, as a client of the SDK has it. */
+function asAborted(error: unknown, signal: AbortSignal | undefined): unknown {
+  const isAborted = signal?.aborted && !McpSessionError.isInstance(error);
+  return isAborted ? new McpError(ErrorCode.RequestTimeout, String(signal.reason)) : error;
+}
+
+/** Checks structured content, as a client of the SDK does. @throws {McpError} */
+function createOutputCheck({ tool, listed: { outputSchema } }: OfferedTool) {
+  let validate: JsonSchemaValidator<unknown> | undefined;
+  return (result: CallToolResult) => {
+    const { structuredContent, isError } = result;
+    if (!outputSchema || isError || waitingCallOf(result)) return;
+    if (structuredContent === undefined) {
+      const message = `Tool ${tool} has an output schema but did not return structured content`;
+      throw new McpError(ErrorCode.InvalidRequest, message);
+    }
+    validate ??= new AjvJsonSchemaValidator().getValidator(outputSchema);
+    const { valid, errorMessage } = validate(structuredContent);
+    if (valid) return;
+    const message = `Structured content does not match the tool's output schema: ${errorMessage}`;
+    throw new McpError(ErrorCode.InvalidParams, message);
+  };
+}
 
 async function callTool(
-  connection: LiveConnection,
-  [params, resultSchema, options]: CallParameters,
-  { offered, isStandIn }: OfferedTools,
-): ReturnType<ToolClient["callTool"]> {
-  const attempt = async (signal: AbortSignal | undefined, args: unknown) => {
-    const client = await abortable(connectionClient(connection), signal);
-    const call = { ...params, arguments: args as typeof params.arguments };
-    // The SDK would end every call after a minute. The connection has its own time limit.
-    const use = { timeout: noTimeoutMs, ...options, ...(signal && { signal }) };
-    const { onprogress: tell } = use;
-    const onprogress: typeof tell = (said) =>
-      tell?.(scrubJson(said, connection.secrets.scrub) as typeof said);
-    const heard = { ...use, ...(tell && { onprogress }) };
-    return (await client.callTool(call, resultSchema, heard)) as CallToolResult;
-  };
-  const { arguments: input } = params;
+  tool: OfferedTool,
+  input: Record<string, unknown> | undefined,
+  { signal, timeout, onprogress: tell }: NonNullable<CallOptions> = {},
+): Promise<CallToolResult> {
+  const { lossNotices, secrets } = tool.on;
   const result = await pausingCall({
-    ...{ connection, input, graph: graphCallOf(input), signal: options?.signal },
-    tool: offered.find(({ name }) => name === params.name) ?? { name: params.name },
-    attempt: isStandIn ? undefined : attempt,
+    ...{ tool, input, graph: graphCallOf(input), signal, timeoutMs: timeout },
+    onProgress: tell && ((said) => tell(scrubJson(said, secrets.scrub) as typeof said)),
   });
   // The adapter turns the result into an error, and the error only has the text.
-  const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;
+  const notice = result.isError ? lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;
   return { ...result, content: [{ type: "text", text: notice }, ...result.content] };
 }

@@ -6,7 +6,6 @@ import { isGraphBubbleUp } from "@langchain/langgraph";
 import { createMiddleware, MiddlewareError, ToolInvocationError } from "langchain";
 import {
   checkSessionToolsOptions,
-  listNow,
   listWaiting,
   loadTools,
   type SessionToolsOptions,
@@ -42,7 +41,7 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
     return await runInternalsOf(run)(async (borrowed) => {
       const found = loaded.get(borrowed);
       if (found !== undefined) return await found;
-      const loading = loadTools(run, options, listNow).then(byName);
+      const loading = loadTools(run, options).then(byName);
       loaded.set(borrowed, loading);
       try {
         return await loading;
@@ -65,7 +64,7 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
       const { toolCall, tool: known, runtime } = request;
       const { name } = toolCall;
       const findWaiting = async () =>
-        byName(await loadTools(currentConnections(), options, listWaiting)).get(name);
+        byName(await loadTools(currentConnections(), options, listWaiting())).get(name);
       const tool = known ?? (await currentTools()).get(name) ?? (await findWaiting());
       if (known !== undefined || tool === undefined) return await handler(request);
       try {

@@ -76,7 +76,8 @@ export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/run-opt
 // A run: what a step gets, and what a framework's package makes of it.
 export type { ConnectionRun, NamedSession, NamedSessions } from "./run/connection-run.ts";
 export type { RunHold } from "./sessions/open-run.ts";
-export type { LendTool, ToolFace } from "./run/tool-face.ts";
+export type { ToolFace } from "./run/tool-face.ts";
+export type { OfferedTool, ToolUse } from "./tools/offered-tool.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions, RunOptions } from "./run/run-options.ts";
 export type { Streamed } from "./run/read-to-end.ts";

@@ -9,7 +9,7 @@ export type Messages = readonly Readonly<Record<string, unknown>>[];
  */
 export function goingOn<PARAMETERS extends { prompt?: unknown; messages?: unknown }>(
   parameters: PARAMETERS,
-  inTool: AgentInTool,
+  inTool: AgentInTool | undefined,
 ): { readonly parameters: PARAMETERS; readonly messages: Messages } {
   const { prompt, messages: given, ...others } = parameters;
   const own = inTool?.history ?? given ?? prompt;

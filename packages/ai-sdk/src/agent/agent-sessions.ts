@@ -2,17 +2,10 @@ import { invalidOption } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
 import * as z from "zod/mini";
 import {
-  abortSignal,
-  anything,
   checkOwnOptions,
-  endsAt,
-  onUnavailable,
+  durableSessionsFields,
   optionalOptions,
-  someObject,
   type StoredSessionsOptions,
-  ownProviderFields,
-  someStore,
-  storedSessionsFields,
 } from "@durable-mcp/sessions/internal";
 import type {
   Connections,
@@ -54,11 +47,11 @@ export type AgentSessions<CONNECTIONS extends Connections> =
 
 /** The options of `open` of an agent. */
 export const openSchema = optionalOptions({
-  sessionId: anything,
-  principal: anything,
-  abortSignal,
-  onUnavailable,
-  endsAt,
+  sessionId: "anything",
+  principal: "anything",
+  abortSignal: "abortSignal",
+  onUnavailable: "onUnavailable",
+  endsAt: "endsAt",
 });
 
 /** The part of a call's options that is for its session, and the agent's own. */
@@ -71,11 +64,11 @@ export function splitCallOptions<CALL_OPTIONS>(options: DurableAgentCallOptions<
 }
 
 // `telemetry` is the loop agent's.
-const { telemetry: _, ...providerFields } = ownProviderFields;
+const { telemetry: _, ...sessionsFields } = durableSessionsFields;
 /** The settings that are not the loop agent's, and those that it would drop in silence. */
 const settingsSchema = optionalOptions({
-  ...{ ...storedSessionsFields, ...providerFields, store: someStore },
-  ...{ sessions: someObject, onUnavailable, whileWaiting },
+  ...sessionsFields,
+  ...{ sessions: "object", onUnavailable: "onUnavailable", whileWaiting },
   system: refused("is not a setting of an agent: give instructions"),
   maxSteps: refused("is not a setting of an agent: give stopWhen: stepCountIs(n)"),
   abortSignal: refused("is for one call: give it to generate or stream"),

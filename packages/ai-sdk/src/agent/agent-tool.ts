@@ -2,26 +2,17 @@ import type { FlexibleSchema, ModelMessage, Tool, UIMessage } from "ai";
 import { invalidOption } from "@durable-mcp/core/internal";
 import * as z from "zod/mini";
 import {
-  anything,
-  checkOptions,
-  flag,
-  optionalOptions,
-  someFunction,
-  someObject,
-  resultsInContext,
-  currentScope,
-  enterScope,
-  runNested,
-  type RunScope,
   beginAgent,
-  currentToolCall,
-  pathOf,
-  loadWaiting,
-  keepAgents,
+  checkOptions,
+  currentScope,
+  executeInRun,
+  optionalOptions,
+  resultsInContext,
+  type RunScope,
   withAgentName,
 } from "@durable-mcp/sessions/internal";
 import type { ConnectionRun } from "../face/connection-run.ts";
-import type { ConnectionMode } from "@durable-mcp/sessions";
+import { type ConnectionMode, withConnections } from "@durable-mcp/sessions";
 import {
   answerIn,
   type Messages,
@@ -29,7 +20,8 @@ import {
   responseMessagesOf,
   withoutComment,
 } from "./agent-messages.ts";
-import { inRun, withPlaceholders } from "../messages/bind-tools.ts";
+import { withPlaceholders } from "../messages/bind-tools.ts";
+import { idsIn } from "../messages/placeholders.ts";
 
 /** An agent of AI SDK 6 or 7, or of this package, with any tools and options. */
 interface AnyAgent {
@@ -81,14 +73,17 @@ export interface AgentHistory {
   save(key: string, messages: ModelMessage[]): Promise<void>;
 }
 
-const schema = z.extend(
-  optionalOptions({
-    ...{ inputSchema: anything, prompt: someFunction, options: someFunction },
-    ...{ connections: someObject, stream: flag, history: someObject },
-  }),
+const schema = optionalOptions(
+  {
+    ...{ inputSchema: "anything", prompt: "function", options: "function" },
+    ...{ connections: "object", stream: "flag", history: "object" },
+  },
   {
     description: z.string("must be a text"),
-    agent: z.union([someFunction, someObject], "must be an agent, or a function that makes one"),
+    agent: z.custom(
+      (value) => typeof value === "function" || (typeof value === "object" && value !== null),
+      "must be an agent, or a function that makes one",
+    ),
   },
 );
 
@@ -118,8 +113,8 @@ export function agentTool(given: AgentToolOptions<any>): Tool {
   const execute = (input: unknown, use: AgentUse): unknown => {
     const scope = currentScope();
     const { toolCallId } = use;
-    const call = { toolName, toolCallId, input, ...inRun(scope) };
-    return keepAgents(call, () =>
+    const call = { toolName, toolCallId, input, waitingIn: idsIn };
+    return executeInRun(scope, call, () =>
       stream ? streamed(options, input, use, scope) : generated(options, input, use, scope),
     );
   };
@@ -148,14 +143,14 @@ async function generated(options: Options, input: unknown, use: AgentUse, scope:
   };
   const { connections: modes } = options;
   if (modes === undefined || scope === undefined) return await work();
-  return await runNested(scope, { modes, abortSignal: use.abortSignal }, work);
+  return await withConnections(modes, work, { abortSignal: use.abortSignal });
 }
 
 async function* streamed(options: Options, input: unknown, use: AgentUse, scope: Scope) {
   const { connections: modes } = options;
   const { abortSignal } = use;
   const nested = modes && scope && (await scope.nest({ modes, abortSignal }));
-  const inNested = <T>(work: () => T) => (nested ? enterScope(nested, work) : work());
+  const inNested = <T>(work: () => T) => (nested ? nested.enter(work) : work());
   try {
     const { readUIMessageStream } = await import("ai");
     const call = await inNested(() => prepare(options, input, use));
@@ -196,7 +191,9 @@ async function prepare(options: Options, input: any, { abortSignal, toolCallId }
     return { agent, parameters: { ...own, messages: first }, keep: async () => undefined };
   }
   const inTool = beginAgent();
-  const load = async () => (await history!.load(await keyOf(input))) as unknown as Messages;
+  /** Names the tool call among those of all agent sessions and principals. */
+  const key = async () => await inTool!.key(input, currentScope()?.stored?.owner);
+  const load = async () => (await history!.load(await key())) as unknown as Messages;
   const before = inTool?.history ?? (inTool?.goesOn && history ? await load() : first);
   const run = currentScope()?.run as ConnectionRun<any> | undefined;
   const resumed = await run?.waiting.resume(before, {
@@ -205,10 +202,9 @@ async function prepare(options: Options, input: any, { abortSignal, toolCallId }
   const messages = resumed?.messages ?? before;
   const keep = async (response: Messages) => {
     const all = [...messages, ...response];
-    const waits = currentToolCall()?.agents?.waiting.length;
-    const kept = waits ? withoutComment(all) : all;
+    const kept = inTool?.waits ? withoutComment(all) : all;
     inTool?.keep(kept, history !== undefined);
-    if (waits || inTool?.goesOn) await history?.save(await keyOf(input), kept as never);
+    if (inTool?.waits || inTool?.goesOn) await history?.save(await key(), kept as never);
   };
   if (resumed?.goesOn === false) {
     await keep([]);
@@ -218,14 +214,4 @@ async function prepare(options: Options, input: any, { abortSignal, toolCallId }
   const answer = inTool?.goesOn ? answerIn(messages) : undefined;
   if (answer !== undefined) return { answer };
   return { agent, parameters: { ...own, messages }, keep };
-}
-
-/** Names the tool call among those of all agent sessions and principals. Models give their ids again. */
-async function keyOf(input: unknown): Promise<string> {
-  const { agentCall, callId } = await loadWaiting();
-  const { withStored } = inRun(currentScope());
-  const owner = await withStored(async (stored) => stored?.owner);
-  const call = currentToolCall()!;
-  const identity = { ...agentCall, input, toolCallId: call.toolCallId, path: pathOf(call) };
-  return await callId({ ...identity, scope: owner }, 0);
 }

@@ -1,5 +1,5 @@
 import type { ToolSet } from "ai";
-import { connectionOf } from "@durable-mcp/sessions/internal";
+import { offeredToolOf } from "@durable-mcp/sessions/internal";
 
 /** A call of the model, as its tool gets it. */
 export interface AgentCall {
@@ -37,7 +37,7 @@ export function tellBeforeCalls<TOOLS extends ToolSet>(
   const entries = Object.entries(tools).map(([toolName, tool]) => {
     const { execute } = tool as { execute?: Execute };
     if (execute === undefined) return [toolName, tool] as const;
-    const isOfConnection = connectionOf(tool) !== undefined;
+    const isOfConnection = offeredToolOf(tool) !== undefined;
     const told: Execute = (input, options) => {
       const noted = beforeCall({ toolCallId: options.toolCallId, toolName, input });
       const run = () => execute.call(tool, input, options);

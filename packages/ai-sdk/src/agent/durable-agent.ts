@@ -1,10 +1,10 @@
 import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, ToolSet } from "ai";
 import {
-  checkOptions,
-  currentScope,
   type AgentInTool,
   beginAgent,
+  checkOptions,
   currentToolCall,
+  runInternalsOf,
 } from "@durable-mcp/sessions/internal";
 import type { ConnectionToolSet } from "../tool-set/connection-tool-set.ts";
 import type { Connections, SessionUse } from "@durable-mcp/sessions";
@@ -18,7 +18,6 @@ import {
   splitCallOptions,
   splitSessions,
 } from "./agent-sessions.ts";
-import { tellUnmatched } from "./active-tools.ts";
 import { chatKey, type ChatUse, tellBeforeCalls } from "./before-call.ts";
 import { bindTools } from "../messages/bind-tools.ts";
 import {
@@ -149,9 +148,9 @@ export function createDurableAgent<
       onUnavailable: how.onUnavailable ?? onUnavailable,
     });
     const offered = await run.tools();
-    await tellUnmatched(run, { ...offered, ...ownTools }, settings.activeTools);
     const session: DurableAgentSession = { sessionId, principal: how.principal };
-    const scope = await run.enter(() => currentScope());
+    const { scope, tellUnmatched } = await runInternalsOf(run)(async (of) => of);
+    tellUnmatched(settings.activeTools, { ...offered, ...ownTools });
     const bound = ownTools && bindTools(scope, ownTools);
     const tools = tellBeforeCalls({ ...offered, ...bound }, inChat);
     // The loop agent only knows the agent's own options, but the application gets all of them.
@@ -172,7 +171,7 @@ export function createDurableAgent<
     parameters: object,
     run: (
       agent: Awaited<ReturnType<typeof open>>,
-      ...call: [parameters: never, inTool: AgentInTool]
+      ...call: [parameters: never, inTool: AgentInTool | undefined]
     ) => Promise<T>,
   ): Promise<T> => {
     const { options, ...others } = parameters as {

@@ -12,7 +12,7 @@ import type { chatKey, ChatUse } from "./before-call.ts";
 import type { OpenRun } from "../face/connection-run.ts";
 import type { RunWaiting } from "../messages/run-waiting.ts";
 import type { WhileWaiting } from "../messages/stop-when-waiting.ts";
-import { type AgentInTool, beginAgent } from "@durable-mcp/sessions/internal";
+import { beginAgent, type AgentInTool } from "@durable-mcp/sessions/internal";
 
 export type RuntimeContext = Record<string, unknown>;
 
@@ -81,7 +81,7 @@ export class OpenDurableAgent<
     parameters: Parameters<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["generate"]
     >[0],
-    inTool: AgentInTool = beginAgent(),
+    inTool: AgentInTool | undefined = beginAgent(),
   ): Promise<GenerateTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
     const call = goingOn(parameters, inTool);
     const result = await this.#holding(() => super.generate(call.parameters));
@@ -94,7 +94,7 @@ export class OpenDurableAgent<
     parameters: Parameters<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["stream"]
     >[0],
-    inTool: AgentInTool = beginAgent(),
+    inTool: AgentInTool | undefined = beginAgent(),
   ): Promise<StreamTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
     const call = goingOn(parameters, inTool);
     const result = await this.#holding(async () =>

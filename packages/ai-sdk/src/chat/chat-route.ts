@@ -1,23 +1,19 @@
 import type { UIMessage } from "ai";
-import * as z from "zod/mini";
 import {
   checkOptions,
-  optionalOptions,
-  someFunction,
-  someObject,
-  timeout,
   loadedLater,
-  sessionsContextOf,
+  optionalOptions,
+  chatsContextOf,
 } from "@durable-mcp/sessions/internal";
 import type { ChatRoute, ChatRouteOptions } from "./chat-options.ts";
 
-const schema = z.extend(
-  optionalOptions({
-    ...{ chat: someFunction, messages: someObject, acceptParts: someFunction, more: someFunction },
-    ...{ options: someFunction, stream: someObject, onError: someFunction },
-    ...{ waitUntil: someFunction, aliveMs: timeout },
-  }),
-  { agent: someObject, principal: someFunction },
+const schema = optionalOptions(
+  {
+    ...{ chat: "function", messages: "object", acceptParts: "function", more: "function" },
+    ...{ options: "function", stream: "object", onError: "function" },
+    ...{ waitUntil: "function", aliveMs: "timeout" },
+  },
+  { agent: "object", principal: "function" },
 );
 
 /**
@@ -36,7 +32,7 @@ export function createChatRoute<
   MORE extends object = object,
 >(options: ChatRouteOptions<MESSAGE, MORE>): ChatRoute<MESSAGE, MORE> {
   const checked = checkOptions(schema, options);
-  const context = sessionsContextOf(checked.agent.sessions, "agent", "createDurableAgent");
+  const context = chatsContextOf(checked.agent.sessions, "agent", "createDurableAgent");
   return loadedLater<ChatRoute<any, any>>(["GET", "POST", "DELETE", "read"], async () =>
     (await import("./handle-chat.ts")).createChatHandlers(checked, context),
   );

@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { chatPrefix, chatRecordsOwner, type SessionsContext } from "@durable-mcp/sessions/internal";
+import type { ChatsContext } from "@durable-mcp/sessions/internal";
 import { answerChat } from "./answer-chat.ts";
 import { createAnswers, type FoundAnswer } from "./answer-record.ts";
 import type { Chat, ChatRouteOptions, ChatState } from "./chat-options.ts";
@@ -36,7 +36,7 @@ const maxTries = 10;
 /** The chats of an agent, in its store. */
 export function createChats(
   options: Omit<ChatRouteOptions, "principal" | "chat">,
-  context: SessionsContext,
+  context: ChatsContext,
 ) {
   const { agent, onError = warn, aliveMs = 10_000 } = options;
   /** By the start of the chats' keys. */
@@ -118,11 +118,10 @@ export function createChats(
 /** Where a chat is kept. */
 async function openChat(
   chat: Chat,
-  { agent, store, now }: SessionsContext,
+  { store, now, chatOf }: ChatsContext,
   { messages: own, aliveMs }: Pick<ChatRouteOptions, "messages"> & { readonly aliveMs: number },
 ) {
-  const prefix = await chatPrefix({ agent, sessionId: chat.id, principal: chat.principal });
-  const owner = chatRecordsOwner(chat.principal);
+  const { prefix, owner } = await chatOf(chat.id, chat.principal);
   const stored = own
     ? {
         load: async () => await own.load(chat),

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import type { SessionsContext } from "@durable-mcp/sessions/internal";
+import type { ChatsContext } from "@durable-mcp/sessions/internal";
 import type { Chat, ChatRoute, ChatRouteOptions } from "./chat-options.ts";
 import {
   ChatProblem,
@@ -13,7 +13,7 @@ import {
 import { createChats } from "./chats.ts";
 import type { LiveStream } from "./live-stream.ts";
 
-export function createChatHandlers(options: ChatRouteOptions, context: SessionsContext): ChatRoute {
+export function createChatHandlers(options: ChatRouteOptions, context: ChatsContext): ChatRoute {
   const { sessions } = options.agent;
   const chats = createChats(options, context);
   /** A handler of requests of a signed-in user. */

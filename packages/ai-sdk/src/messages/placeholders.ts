@@ -1,5 +1,5 @@
 import { isRecord, sameJson, waitingCallOf } from "@durable-mcp/core/internal";
-import { ownField } from "@durable-mcp/sessions/internal";
+import { ownField, type WaitingPlace } from "@durable-mcp/sessions/internal";
 import {
   type ModelOutput,
   waitingIn,
@@ -8,18 +8,9 @@ import {
 } from "../tool-set/model-output.ts";
 
 /** A place in the messages where a call's result is missing, because the call waits. */
-export interface Placeholder {
-  /** The id of the waiting call. Messages come from browsers: it may be anybody's, or nobody's. */
-  readonly id: string;
-  /** Whether its call repeats one that waits. */
-  readonly repeats?: true | undefined;
+export interface Placeholder extends WaitingPlace {
   /** Whether its call waits for its server alone. */
   readonly isOfServer?: true | undefined;
-  readonly toolCallId: string;
-  /** The tool's name for the model. */
-  readonly toolName: string;
-  /** The arguments as the model gave them; `undefined` where the call is not among the messages. */
-  readonly input: unknown;
 }
 
 /**

@@ -1,98 +1,118 @@
-import { sameJson } from "@durable-mcp/core/internal";
-import type { ToolSet } from "ai";
+import { invalid } from "@durable-mcp/core/internal";
 import {
   checkOptions,
   optionalOptions,
-  someObject,
-  inParallel,
   ownField,
-  currentToolCall,
+  type PlaceEnd,
+  type Resumption,
   type RunScope,
-  type ResumeParts,
-  resultsIn,
-  joinRepeats,
-  landingText,
-  isParked,
-  resumeParked,
-  isOpen,
-  unlessOver,
-  isAgentCall,
-  resumeAgentCall,
 } from "@durable-mcp/sessions/internal";
-import { replayOf } from "../tool-set/connection-tools.ts";
-import { findResults, placesIn } from "./find-results.ts";
-import { fillIn, findPlaceholders, idsIn, lastSpeaker } from "./placeholders.ts";
+import type { ToolSet } from "ai";
+import {
+  contentModelOutput,
+  plainModelOutput,
+  waitingModelOutput,
+} from "../tool-set/model-output.ts";
 import { bindTools } from "./bind-tools.ts";
+import {
+  type FilledIn,
+  fillIn,
+  findPlaceholders,
+  idsIn,
+  lastSpeaker,
+  type Placeholder,
+} from "./placeholders.ts";
 import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
 
-const resumeSchema = optionalOptions({ tools: someObject, whileWaiting });
+const resumeSchema = optionalOptions({ tools: "object", whileWaiting });
 
 /** `resume` of a run's waiting calls. */
 export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
-  { stored, connections, repeats, findOpen, onSession, signal }: ResumeParts,
+  of: Resumption,
   scope: RunScope,
   messages: readonly MESSAGE[],
   options: { readonly tools: TOOLS; readonly whileWaiting?: WhileWaiting | undefined },
 ): Promise<ResumedMessages<MESSAGE, TOOLS>> {
-  /** Fills in what is over. */
-  const fill = async <EACH>(given: readonly EACH[]) => {
-    const places = placesIn(given);
-    const { calls, filled } = await findResults(
-      stored,
-      tools,
-      places,
-      async (call, place, tool) => {
-        const again = { ...place, abortSignal: signal, waitingIn: idsIn };
-        if (isAgentCall(call)) return await resumeAgentCall(stored!, call, again, tool);
-        if (!isParked(call.call)) return await stored!.look(call, signal);
-        const { connection: name, session } = call.call;
-        const own = findOpen(name);
-        const go = async (connection = own) =>
-          await resumeParked(stored!, connection, call, replayOf(tool)?.tool);
-        const isElsewhere =
-          session && own && own.session !== "stateless" && !sameJson(session, own.keptAs);
-        return isElsewhere ? await onSession(name, session, go) : await go();
-      },
-    );
-    const inOrder = filled.values();
-    const isOver = (at: number) => filled[at] !== undefined && !filled[at].isOpen;
-    return {
-      messages: fillIn(given, () => inOrder.next().value),
-      over: places.filter((_, at) => isOver(at)).map(({ toolName }) => toolName),
-      stillWaiting: calls.filter((call) => isOpen({ call })),
-      resumed: calls.filter((call) => !isOpen({ call })),
-    };
-  };
   const { tools, whileWaiting: mode = "reply" } = checkOptions(resumeSchema, options);
-  const inTool = currentToolCall();
-  // The messages of a sub-agent say nothing of the root agent's calls.
-  const joins =
-    stored && inTool === undefined
-      ? joinRepeats(stored, connections, repeats, () => ({
-          results: resultsIn(messages),
-          waiting: new Set(findPlaceholders(messages).map(({ toolCallId }) => toolCallId)),
-        }))
-      : undefined;
-  let { over, ...resumed } = await fill(messages);
+  const places = placesIn(messages);
   const hasWritten = lastSpeaker(messages) === "user";
-  if (mode === "withdraw" && hasWritten && resumed.stillWaiting.length > 0) {
-    await inParallel(resumed.stillWaiting, ({ id }) => stored!.withdraw(id).catch(unlessOver));
-    ({ over, ...resumed } = await fill(messages));
-  }
-  const { stillWaiting } = resumed;
-  if (joins && mode === "reply") joins.waiting = stillWaiting;
-  for (const call of stillWaiting)
-    inTool?.agents?.waiting.push({ call, withdraw: () => stored!.withdraw(call.id) });
-  const isLanding = over.length > 0 && lastSpeaker(resumed.messages) === "model";
-  const note = { role: "user", content: landingText(over) } as const;
-  const landing: UserMessage[] = isLanding ? [note] : [];
-  const isOfPage = Array.isArray(ownField(resumed.messages.at(-1), "parts"));
+  const fate = { reply: "join", withdraw: hasWritten ? "withdraw" : undefined, hold: undefined };
+  const {
+    ends,
+    landing: text,
+    ...calls
+  } = await of.resume({
+    ...{ places, tools, messages, waitingIn: idsIn },
+    stillWaiting: fate[mode] as "join" | "withdraw" | undefined,
+  });
+  const filled = await Promise.all(ends.map((end, at) => filledIn(end, places[at]!, tools)));
+  const inOrder = filled.values();
+  const own = fillIn(messages, () => inOrder.next().value);
+  const isLanding = text !== "" && lastSpeaker(own) === "model";
+  const landing: UserMessage[] = isLanding ? [{ role: "user", content: text }] : [];
+  const isOfPage = Array.isArray(ownField(own.at(-1), "parts"));
+  const waits = calls.stillWaiting.length > 0;
   return {
-    ...resumed,
+    ...calls,
     tools: bindTools(scope, tools),
-    messages: isOfPage ? resumed.messages : [...resumed.messages, ...(landing as never[])],
+    messages: isOfPage ? own : [...own, ...(landing as never[])],
     landing,
-    goesOn: stillWaiting.length === 0 || (mode !== "hold" && (hasWritten || isLanding)),
+    goesOn: !waits || (mode !== "hold" && (hasWritten || isLanding)),
+  };
+}
+
+/** The most calls that may have placeholders in messages. Each costs a read of the store. */
+const maxCalls = 1_000;
+
+/**
+ * The placeholders in messages, which come from browsers.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls than a step looks up
+ */
+function placesIn(messages: readonly unknown[]): Placeholder[] {
+  if (!Array.isArray(messages))
+    throw invalid("messages", "messages must be a list of model messages or UI messages.");
+  const places = findPlaceholders(messages);
+  if (new Set(places.map(({ id }) => id)).size <= maxCalls) return places;
+  throw invalid(
+    "messages",
+    `messages have placeholders of more than ${maxCalls} calls. Nothing was looked up; keep the messages that resume gives, or leave out older ones.`,
+  );
+}
+
+/** What takes a place, in the forms of both kinds of messages; `undefined` as long as its call waits. */
+async function filledIn(
+  end: PlaceEnd,
+  { toolCallId, toolName, input }: Placeholder,
+  tools: ToolSet,
+): Promise<FilledIn | undefined> {
+  if (end.state === "failed") return failedWith(end.error);
+  if (end.state === "waits") {
+    const output = end.placeholder;
+    return (
+      output && { modelOutput: waitingModelOutput(output), ui: availableAs(output), isOpen: true }
+    );
+  }
+  const { output, isOfServer } = end;
+  const ui = availableAs(output);
+  if (isOfServer) return { modelOutput: contentModelOutput(output), ui };
+  const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+  try {
+    const modelOutput = await tool?.toModelOutput?.({ toolCallId, input, output });
+    return { modelOutput: modelOutput ?? plainModelOutput(output), ui };
+  } catch (error) {
+    return failedWith(error);
+  }
+}
+
+const availableAs = (output: unknown) => ({ state: "output-available", output }) as const;
+
+function failedWith(error: unknown): FilledIn {
+  const text = String(error);
+  const message = error instanceof Error ? error.message : text;
+  return {
+    modelOutput: { type: "error-text", value: text },
+    ui: { state: "output-error", errorText: message },
   };
 }

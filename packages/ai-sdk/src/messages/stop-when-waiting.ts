@@ -3,11 +3,9 @@ import type { LanguageModel, PrepareStepFunction, PrepareStepResult } from "ai";
 import * as z from "zod/mini";
 import {
   checkOptions,
-  isFunction,
-  optionalOptions,
-  someFunction,
-  ownField,
   currentToolCall,
+  optionalOptions,
+  ownField,
 } from "@durable-mcp/sessions/internal";
 import { findPlaceholders, lastSpeaker, type Placeholder } from "./placeholders.ts";
 
@@ -60,10 +58,10 @@ export interface StoppedWhenWaiting {
   prepareStep: (options: any) => Promise<any>;
 }
 
-const isConditions = (value: unknown) => [value].flat().every(isFunction);
+const isConditions = (value: unknown) => [value].flat().every((one) => typeof one === "function");
 const schema = optionalOptions({
   stopWhen: z.custom(isConditions, "must be a stop condition, or a list of stop conditions"),
-  prepareStep: someFunction,
+  prepareStep: "function",
   whileWaiting,
   for: z.literal(["any", "person"], 'must be "any" or "person"'),
 });

@@ -1,7 +1,8 @@
 import { waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { FlexibleSchema, Tool, ToolResultPart } from "ai";
-import { ownField, type LiveConnection } from "@durable-mcp/sessions/internal";
+import type { OfferedTool } from "@durable-mcp/sessions";
+import { ownField } from "@durable-mcp/sessions/internal";
 
 /** A tool's result as the model gets it. */
 export type ModelOutput = ToolResultPart["output"];
@@ -116,16 +117,15 @@ function contentPart(block: unknown): ContentPart {
 
 /** What the model is told of a connection's result, if it is not what the client's tool says. */
 export function toldOutput(
-  { lossNotices }: Pick<LiveConnection, "lossNotices">,
+  { noticeFor, mayWait }: Pick<OfferedTool, "noticeFor" | "mayWait">,
   { toModelOutput }: Tool,
-  mayWait: boolean,
 ): Tool["toModelOutput"] {
   const told: Tool["toModelOutput"] =
-    lossNotices &&
+    noticeFor &&
     (async (result) => {
       const { output, toolCallId } = result;
       const own = (await toModelOutput?.(result)) ?? ({ type: "json", value: output } as const);
-      const text = lossNotices.textFor(output, toolCallId);
+      const text = noticeFor(output, toolCallId);
       return text === undefined ? own : withNote(text, own);
     });
   if (!mayWait) return told;

@@ -10,6 +10,7 @@ import {
   createDurableSessions as createForAiSdk,
   defineMcpClientConnection as defineForAiSdk,
 } from "@durable-mcp/ai-sdk";
+import { asSchema, type Tool } from "ai";
 import { createAgent } from "langchain";
 import {
   type ConnectionRun,
@@ -189,14 +190,21 @@ describe("a connection declared here", () => {
   });
 });
 
-test("tools of AI SDK cannot be made of it, which is said", async () => {
+test("tools of AI SDK are made of it, too", async () => {
   const server = await startNotebookServer();
   const connections = { notes: define(server.url) };
   const sessions = createForAiSdk({ connections, store: createMemoryStore() });
   await sessions.run("chat", { principal }, async (run) => {
-    await expect(run.tools({ onUnavailable: "throw" })).rejects.toMatchObject({
-      code: "CONNECTION_INVALID",
-      message: expect.stringContaining("Declare it with @durable-mcp/ai-sdk") as unknown,
+    const tools = await run.tools({ onUnavailable: "throw" });
+    const { execute, inputSchema, toModelOutput } = tools["notes__add_note"] as Tool;
+    expect(await asSchema(inputSchema).jsonSchema).toMatchObject({
+      ...{ properties: { text: { type: "string" } }, additionalProperties: false },
+    });
+    const given = { text: "a" };
+    const output = await execute!(given, { toolCallId: "1", messages: [] } as never);
+    expect(await toModelOutput!({ toolCallId: "1", input: given, output })).toEqual({
+      type: "content",
+      value: [{ type: "text", text: "1 notes" }],
     });
     expect(await loadSessionTools(run)).not.toEqual([]);
   });

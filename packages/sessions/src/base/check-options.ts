@@ -37,6 +37,20 @@ export const abortSignal = z.custom(
   (value) => isFunction((value as { addEventListener?: unknown } | null)?.addEventListener),
   "must be an AbortSignal",
 );
+/** When a function is stopped. */
+export const endsAt = z.custom(
+  (value) => Number(value instanceof Date || typeof value === "number" ? value : Number.NaN) > 0,
+  "must be a date, or milliseconds since 1970-01-01 UTC",
+);
+
+/** Kinds of options by name, for packages that have options of these kinds. */
+const kinds = {
+  ...{ abortSignal, anything, endsAt, eventObserver, flag, names, onUnavailable, text, timeout },
+  ...{ function: someFunction, object: someObject },
+};
+/** A kind of option by its name, or its schema. */
+type Kind = keyof typeof kinds | z.core.$ZodType;
+type Shape = Readonly<Record<string, Kind>>;
 
 /** The schema of an option that a check of core is for. */
 export function checkedBy(check: OptionCheck) {
@@ -74,9 +88,18 @@ export function wholeNumber(min: number, max: number, unit?: string) {
   );
 }
 
-/** The schema of an options object in which every option may be left out. */
-export function optionalOptions(shape: z.core.$ZodShape) {
-  const entries = Object.entries(shape).map(([name, schema]) => [name, z.optional(schema)]);
+const kindOf = (kind: Kind) => (typeof kind === "string" ? kinds[kind] : kind);
+
+/**
+ * The schema of an options object in which every option may be left out.
+ *
+ * @param required those that may not
+ */
+export function optionalOptions(shape: Shape, required: Shape = {}) {
+  const entries = [
+    ...Object.entries(shape).map(([name, kind]) => [name, z.optional(kindOf(kind))]),
+    ...Object.entries(required).map(([name, kind]) => [name, kindOf(kind)]),
+  ];
   return z.strictObject(Object.fromEntries(entries) as Record<string, z.ZodMiniType>);
 }
 
@@ -170,9 +193,3 @@ function knownAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): string[] 
   const inner = shape[String(next)];
   return inner === undefined ? [] : knownAt(inner, rest);
 }
-
-/** When a function is stopped. */
-export const endsAt = z.custom(
-  (value) => Number(value instanceof Date || typeof value === "number" ? value : Number.NaN) > 0,
-  "must be a date, or milliseconds since 1970-01-01 UTC",
-);

@@ -15,9 +15,14 @@ export interface CallToolResult extends Members {
 }
 
 /** A tool, as its server lists it. */
-interface ServerTool extends Members {
+export interface ServerTool extends Members {
   readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  /** JSON Schema. */
+  readonly inputSchema?: unknown;
   readonly annotations?: unknown;
+  readonly execution?: unknown;
 }
 
 /** Limits one request. */

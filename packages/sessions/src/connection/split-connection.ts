@@ -49,13 +49,16 @@ interface MakesTools extends McpClient {
   tools(options: unknown): Promise<ClientTools>;
 }
 
+export const makesTools = (client: McpClient): client is MakesTools =>
+  "toolsFromDefinitions" in client;
+
 /** The client with the calls of these tools on the client of another connection. */
 function splitClient(
   client: McpClient,
   aside: LiveConnection,
   names: readonly string[],
 ): McpClient {
-  const makesTools = client as MakesTools;
+  const main = client as MakesTools;
   const own: Pick<MakesTools, "callTool" | "toolsFromDefinitions" | "tools"> = {
     async callTool(options) {
       if (!names.includes(options.name)) return await client.callTool(options);
@@ -63,7 +66,7 @@ function splitClient(
       return await other.callTool(options);
     },
     toolsFromDefinitions(...given) {
-      const tools = makesTools.toolsFromDefinitions(...given);
+      const tools = main.toolsFromDefinitions(...given);
       const entries = Object.entries(tools).map(([name, tool]) => {
         if (!names.includes(name)) return [name, tool] as const;
         const execute = async (...call: unknown[]) => {
@@ -78,5 +81,5 @@ function splitClient(
       return own.toolsFromDefinitions(await client.listTools(), options);
     },
   };
-  return withOwnMethods(makesTools, own);
+  return withOwnMethods(main, own);
 }

@@ -4,6 +4,7 @@ import type {
   WaitingCall,
   WaitingResult,
 } from "@durable-mcp/core/waiting";
+import type { JudgedTool } from "../declare/tool-options.ts";
 import type {
   StoredCall,
   WaitingAnswer,
@@ -74,4 +75,13 @@ export interface SignIn {
    * long to be kept. There with `contextOf`.
    */
   readonly park?: ((call: LockedCall) => Promise<WaitingResult | undefined>) | undefined;
+  /**
+   * Carries out a call that has waited, at most once, if the user has signed in. There with `contextOf`.
+   *
+   * @param tool as it is listed now
+   * @returns the call as it is then
+   */
+  readonly resume?:
+    | ((parked: StoredCall, tool: JudgedTool | undefined) => Promise<StoredCall>)
+    | undefined;
 }

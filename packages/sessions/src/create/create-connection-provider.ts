@@ -5,7 +5,7 @@ import { createStepEvents } from "../events/step-events.ts";
 import { isStreamed } from "../run/read-to-end.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import type { ToolFace } from "../run/tool-face.ts";
-import { runInternalsOf } from "../run/use-connections.ts";
+import { runInternalsOf } from "../run/run-internals.ts";
 import { createRunOnSlots } from "./open-session.ts";
 import { createOpenedSlots, type OpenedSlots } from "../sessions/opened-slots.ts";
 import { ownSlot } from "../records/step-slot.ts";

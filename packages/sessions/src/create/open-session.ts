@@ -6,7 +6,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import type { StepRunOptions } from "../run/step-run.ts";
-import { runInternalsOf } from "../run/use-connections.ts";
+import { runInternalsOf } from "../run/run-internals.ts";
 import { ownSlot } from "../records/step-slot.ts";
 import type { Successor } from "../run/auto-session.ts";
 import { runToEndOfStream } from "../run/read-to-end.ts";

@@ -50,6 +50,12 @@ export function defineMcpClientConnection<
   return Object.freeze({ type: "mcp-client", ...declareServer(options), [clientOpener]: opener });
 }
 
+/** The same connection with other options. @throws as `defineMcpClientConnection` */
+export const redefine = (
+  definition: McpClientConnection,
+  options: McpClientConnection["options"],
+): McpClientConnection => defineMcpClientConnection(options, definition[clientOpener]);
+
 /** Declares a server without clients. @throws as `defineMcpClientConnection` */
 export function declareServer<OPTIONS extends McpClientConnectionOptions<any, any, any, any>>(
   options: OPTIONS,

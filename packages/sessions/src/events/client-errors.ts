@@ -17,7 +17,7 @@ type AnswerRefusal = (error: unknown) => Promise<boolean>;
 
 /** Tools that a client makes of those of its server, by name. */
 export type ClientTools = Readonly<
-  Record<string, { execute?: (...args: unknown[]) => PromiseLike<unknown> }>
+  Record<string, { execute?: (...args: any[]) => PromiseLike<unknown> }>
 >;
 
 /**

@@ -10,12 +10,13 @@ import { createRunWaiting } from "../waiting/create-run-waiting.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
-import { createToolListing } from "./list-tools.ts";
+import { createOffers, createTools } from "./offer-in-run.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
 import { type RunOptions, runSchema, statusSchema, timeSchema } from "./run-options.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
+import { onSessionIn, withInternals } from "./run-internals.ts";
 import type { ToolFace } from "./tool-face.ts";
-import { onSessionIn, useConnections, withInternals } from "./use-connections.ts";
+import { useConnections } from "./use-connections.ts";
 
 /** The connections of a run, and its lifetime. */
 export interface RunParts {
@@ -37,15 +38,15 @@ export interface RunParts {
 export function createRun(
   parts: RunParts,
   { named, nest }: Pick<ConnectionRun, "named"> & Pick<RunScope, "nest">,
-): ConnectionRun {
+): RunScope {
   const { connections, declared, lifetime, face } = parts;
   const { signal, dispose } = lifetime;
   const { lookUp, connect, ...uses } = useConnections(connections, lifetime);
   const { find, collect } = uses;
   const names = connections.map(({ name }) => name);
-  const listing = face && createToolListing(face, { ...uses, names, lifetime });
+  const { begin, forgetFirst, ...offers } = createOffers(connections, uses, lifetime);
   const entered = createOverlappingRuns(parts);
-  const { waiting, stored, repeats } = createRunWaiting(parts, {
+  const { waiting, stored, repeats, resumption } = createRunWaiting(parts, {
     find,
     onSession: onSessionIn({ nest }),
     resume: face && ((of, messages, options) => face.resume(of, scope, messages, options)),
@@ -54,7 +55,8 @@ export function createRun(
 
   const run: ConnectionRun = {
     connections: describeDeclared(declared),
-    ...(listing && { tools: listing.tools }),
+    // Its declaration has to be one for AI SDK 6, too.
+    ...(face && { tools: createTools(face, async (use) => await use(offers)) }),
     async client(name) {
       const connection = find(name);
       // An own connection ends by itself. A shared one continues for the others.
@@ -86,7 +88,7 @@ export function createRun(
       const { onClose } = checkOptions(runSchema, options);
       lifetime.throwIfOver();
       return await runToEndOfStream(
-        (inRun) => entered.run(() => enterScope(scope, inRun), onClose),
+        (inRun) => entered.run(() => scope.enter(inRun), onClose),
         () => use(run),
         signal,
         entered.reportNotCommitted,
@@ -94,11 +96,11 @@ export function createRun(
     },
     ...management,
     async restart(...restart) {
-      listing?.forgetFirst();
+      forgetFirst();
       return await management.restart(...restart);
     },
     async clearTools(name) {
-      listing?.forgetFirst();
+      forgetFirst();
       await management.clearTools(name);
     },
     named,
@@ -106,9 +108,11 @@ export function createRun(
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
-  const scope: RunScope = { run, nest, repeats };
-  const lent = { ...uses, begin: listing?.begin ?? connect, stored };
-  return withInternals(run, async (use) => await use(lent));
+  const enter = <T>(use: () => T) => enterScope(scope, use);
+  const scope: RunScope = { run, nest, enter, stored, repeats };
+  const lent = { ...offers, find, scope, resumption, begin: face ? begin : connect };
+  withInternals(run, async (use) => await use(lent));
+  return scope;
 }
 
 async function instructionsOf(connection: LiveConnection) {

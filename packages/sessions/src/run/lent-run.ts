@@ -1,11 +1,12 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { type Connections, describeDeclared } from "../declare/mcp-connection.ts";
-import { connectionOf, type ToolsByName } from "../tools/same-names.ts";
+import type { OfferedTool } from "../tools/offered-tool.ts";
 import { checkOptions } from "../base/check-options.ts";
 import type { ConnectionRun } from "./connection-run.ts";
+import { createTools } from "./offer-in-run.ts";
+import { type RunInternals, runInternalsOf, withInternals } from "./run-internals.ts";
 import { type RunOptions, runSchema } from "./run-options.ts";
 import type { FacedRun, ToolFace } from "./tool-face.ts";
-import { runInternalsOf, withInternals } from "./use-connections.ts";
 
 /** Calls `use` with the run of the time, which lasts until `use` is done. */
 type Lend = <T>(use: (run: ConnectionRun) => Promise<T>) => Promise<T>;
@@ -35,7 +36,8 @@ export function createLentRun(
     });
     return Object.fromEntries(entries) as Pick<PART, NAME>;
   };
-  const faced = face && lendFace(lend, face);
+  const lendInternals = createLentInternals(lend);
+  const faced = face && lendFace(lend, lendInternals, face);
   const enter: ConnectionRun["enter"] = (use, options) => lendForRun(lend, use, options);
   const run: ConnectionRun = {
     ...own,
@@ -55,7 +57,7 @@ export function createLentRun(
     enter,
     [Symbol.asyncDispose]: own.dispose,
   };
-  return withInternals(run, (use) => lend((current) => runInternalsOf(current)(use)));
+  return withInternals(run, lendInternals);
 }
 
 type Method = (...args: unknown[]) => unknown;
@@ -69,62 +71,112 @@ const ownMethods = [
 /** What a face has made of the run of the time. */
 function lendFace(
   lend: Lend,
+  lendInternals: ReturnType<typeof runInternalsOf>,
   face: ToolFace,
 ): Pick<FacedRun, "tools"> & Pick<FacedRun["waiting"], "resume"> {
-  const listings = createListings();
-  const lendFaced = <T>(use: (run: FacedRun) => Promise<T>) =>
-    lend((current) => use(current as FacedRun));
   return {
-    tools: async (options) =>
-      await lendFaced(async (current) => {
-        const tools = await current.tools(options);
-        listings.note(current, tools);
-        const entries = Object.entries(tools).map(([name, tool]) => {
-          const connection = connectionOf(tool);
-          // A stand-in needs no connection.
-          if (connection === undefined) return [name, tool] as const;
-          const borrowed = face.borrow(tool, (use) =>
-            lendFaced(async (of) => await use(() => listings.find(of, connection, name))),
-          );
-          return [name, borrowed] as const;
-        });
-        return Object.fromEntries(entries);
-      }),
+    tools: createTools(face, lendInternals),
     async resume(messages, options) {
-      const resumed = await lendFaced(({ waiting }) => waiting.resume(messages, options));
+      const resumed = await lend((run) => (run as FacedRun).waiting.resume(messages, options));
       // They outlive the run of the time.
       return { ...resumed, tools: options.tools };
     },
   };
 }
 
+type LendTool = OfferedTool["lend"];
+
+/** The internals of a run of the time, whose tools can be called even after its end. */
+function createLentInternals(lend: Lend) {
+  const known = new WeakMap<RunInternals, RunInternals>();
+  const listings = createListings();
+  const lendOwn = <T>(use: (of: RunInternals) => Promise<T>) =>
+    lend((current) => runInternalsOf(current)(use));
+  const lent = (of: RunInternals): RunInternals => ({
+    ...of,
+    async offer(options, list) {
+      const offered = await of.offer(options, list);
+      if (list === undefined) listings.note(of, offered);
+      return offered.map((tool) =>
+        lendTool(tool, (use) =>
+          lendOwn(async (now) => {
+            // A server need not list a stand-in, or what waits.
+            const isListed = list === undefined && !tool.isStandIn;
+            return await use(isListed ? await listings.find(now, tool) : now.again(tool));
+          }),
+        ),
+      );
+    },
+  });
+  return <T>(use: (of: RunInternals) => Promise<T>): Promise<T> =>
+    lendOwn(async (of) => {
+      const own = known.get(of) ?? lent(of);
+      known.set(of, own);
+      return await use(own);
+    });
+}
+
+/** A tool whose calls go to the same tool of the run of the time. */
+function lendTool(tool: OfferedTool, lend: LendTool): OfferedTool {
+  /** The one that was called last. It knows what the model is to be told with the result. */
+  let called = tool;
+  const lendCalled: LendTool = (use) => lend(async (now) => await use((called = now)));
+  const { needsApproval, noticeFor, own } = tool;
+  return {
+    ...tool,
+    own,
+    inputSchema: tool.inputSchema,
+    mayRunTwice: tool.mayRunTwice,
+    call: (...call) => lendCalled((now) => now.call(...call)),
+    begin: (begun) => lendCalled((now) => now.begin(begun)),
+    unapproved: (input) => lend((now) => now.unapproved(input)),
+    noticeFor: noticeFor && ((...result) => (called.noticeFor ?? noticeFor)(...result)),
+    needsApproval:
+      typeof needsApproval === "function"
+        ? async (...call) => {
+            let isAsked = false;
+            const ask = async (now: OfferedTool) => {
+              isAsked = true;
+              const asked = now.needsApproval;
+              return await (typeof asked === "function" ? asked : needsApproval)(...call);
+            };
+            return await lend(ask).catch((error: unknown) => {
+              if (isAsked) throw error;
+              // A server that is down is the call's affair.
+              return needsApproval(...call);
+            });
+          }
+        : needsApproval,
+    takeNotice: () => called.takeNotice(),
+    lend: lendCalled,
+  };
+}
+
 /** The tools that each run listed, by connection. All calls of one run have one listing. */
 function createListings() {
-  const listed = new WeakMap<FacedRun, Map<string, Promise<ToolsByName>>>();
-  const of = (run: FacedRun) => {
-    const known = listed.get(run) ?? new Map<string, Promise<ToolsByName>>();
+  const listed = new WeakMap<RunInternals, Map<string, Promise<readonly OfferedTool[]>>>();
+  const of = (run: RunInternals) => {
+    const known = listed.get(run) ?? new Map<string, Promise<readonly OfferedTool[]>>();
     listed.set(run, known);
     return known;
   };
   return {
-    note(run: FacedRun, tools: ToolsByName) {
-      const byConnection = Map.groupBy(Object.entries(tools), ([, tool]) => connectionOf(tool));
-      for (const [connection, entries] of byConnection) {
-        if (connection === undefined) continue;
-        of(run).set(connection, Promise.resolve(Object.fromEntries(entries)));
-      }
+    note(run: RunInternals, tools: readonly OfferedTool[]) {
+      for (const [name, own] of Map.groupBy(tools, ({ connection }) => connection))
+        if (!own[0]!.isStandIn) of(run).set(name, Promise.resolve(own));
     },
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` for a tool that is not there any more */
-    async find(run: FacedRun, connection: string, name: string): Promise<object> {
+    async find(run: RunInternals, { connection, name }: OfferedTool): Promise<OfferedTool> {
       const known = of(run);
       const only = { connections: [connection] };
-      const listing = known.get(connection) ?? run.tools({ ...only, onUnavailable: "throw" });
+      const listing = known.get(connection) ?? run.offer({ ...only, onUnavailable: "throw" });
       known.set(connection, listing);
       const tools = await listing.catch((error: unknown) => {
         if (known.get(connection) === listing) known.delete(connection);
         throw error;
       });
-      if (Object.hasOwn(tools, name)) return tools[name]!;
+      const found = tools.find((tool) => tool.name === name);
+      if (found) return found;
       throw new McpSessionError(
         "CONNECTION_UNAVAILABLE",
         `Connection ${connection}: its server does not offer ${name} any more. List the tools again.`,

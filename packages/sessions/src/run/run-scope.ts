@@ -1,6 +1,9 @@
 import type { Principal } from "@durable-mcp/core";
 import { createAsyncContext } from "../base/async-context.ts";
+import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import type { RepeatedCalls } from "../waiting/repeats.ts";
+import type { StoredCalls } from "../waiting/stored-calls.ts";
+import { keepAgents, type OwnToolCall } from "../waiting/sub-agents.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 
@@ -34,7 +37,11 @@ export interface RunScope {
   readonly run: ConnectionRun<any>;
   /** Makes a run inside this one. The caller disposes of it. */
   readonly nest: (options: NestOptions) => Promise<RunScope>;
-  readonly repeats?: RepeatedCalls | undefined;
+  /** Calls `use` so that it, and all it starts, finds this scope. */
+  readonly enter: <T>(use: () => T) => T;
+  /** The waiting calls of the run; `undefined` where no call can wait. */
+  readonly stored: StoredCalls | undefined;
+  readonly repeats: RepeatedCalls;
 }
 
 const scopes = createAsyncContext<RunScope>("runScopes");
@@ -47,6 +54,23 @@ export const enterScope = scopes.enter;
 
 /** Whether the runtime can tell to which run code belongs. */
 export const hasScopes = () => scopes.storage() !== undefined;
+
+/**
+ * Executes a tool of the application so that its code, and agents in it, find the run, wherever their loop calls it:
+ * the reader of a stream need not have begun in the run. While a call of an agent waits, the result is a placeholder.
+ *
+ * @throws as `keepAgents`
+ */
+export function executeInRun(
+  scope: RunScope | undefined,
+  call: Omit<OwnToolCall, "stored" | "repeats">,
+  execute: () => unknown,
+): unknown {
+  if (scope === undefined) return keepAgents(call, execute);
+  const { stored, repeats, enter } = scope;
+  const result = enter(() => keepAgents({ ...call, stored, repeats }, execute));
+  return isAsyncIterable(result) ? resultsInContext(enter, result) : result;
+}
 
 /** Runs `use` in a run inside another, and closes what is its own afterwards, or after its stream. */
 export async function runNested<T>(
@@ -61,7 +85,7 @@ export async function runNested<T>(
   const run = async (inRun: () => Promise<void>) => {
     abortSignal?.addEventListener("abort", closeEarly, { once: true });
     try {
-      await enterScope(nested, inRun);
+      await nested.enter(inRun);
     } finally {
       abortSignal?.removeEventListener("abort", closeEarly);
       await nested.run.dispose();

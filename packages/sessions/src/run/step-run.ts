@@ -1,4 +1,5 @@
 import { type Principal, principalParts, type SessionSlot } from "@durable-mcp/core";
+import { loadedLater } from "../base/loaded-later.ts";
 import { once } from "../base/once.ts";
 import type { Track } from "../base/open-work.ts";
 import {
@@ -16,7 +17,9 @@ import type { NamedSlots } from "../records/named-slots.ts";
 import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../records/step-slot.ts";
 import type { Successor } from "./auto-session.ts";
 import type { ConnectionRun } from "./connection-run.ts";
-import { createRunScope } from "./create-run-scope.ts";
+import { createRun, type RunParts } from "./create-run.ts";
+import type { StepParts } from "./nested-run.ts";
+import type { RunScope } from "./run-scope.ts";
 import { connect, isolate } from "./open-connections.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
 import type { ToolFace } from "./tool-face.ts";
@@ -123,6 +126,20 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
     },
     { ...factory, declared, principal, step, connections, lifetime, hasOwner, waiting },
   ).run;
+}
+
+/** Makes a run, in which other runs can be nested. Few steps nest or name: that code is loaded then. */
+function createRunScope(parts: StepParts, run: RunParts): RunScope {
+  const nest: RunScope["nest"] = async (options) => {
+    const { createNestedRun } = await import("./nested-run.ts");
+    return createRunScope(parts, await createNestedRun(parts, run, options));
+  };
+  const { namedSlots: slots, namedConnections } = parts;
+  const named = loadedLater(["create", "find", "list", "run", "end"], async () => {
+    const { createNamedSessions } = await import("./named-sessions.ts");
+    return createNamedSessions({ ...run, slots, live: await namedConnections(), nest });
+  });
+  return createRun(run, { named, nest });
 }
 
 /** Only the uses of one principal share what is known of a server. */

@@ -1,29 +1,24 @@
-import type { LiveConnection } from "../connection/live-connection.ts";
-import type { ToolsByName } from "../tools/same-names.ts";
-import type { ResumeParts } from "../waiting/create-run-waiting.ts";
+import type { OfferedTool } from "../tools/offered-tool.ts";
+import type { Resumption } from "../waiting/resumption.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import type { RunScope } from "./run-scope.ts";
 
+/** Tools as a framework has them, by their names for the model. */
+export type ToolsByName = Record<string, any>;
+
 /** What a framework's package makes of a run: tools in its form, and its messages with the results of calls. */
 export interface ToolFace {
-  /** The tools of a connection, under their names for the model. */
-  list(connection: LiveConnection): Promise<ToolsByName>;
-  /** The one tool of a connection whose user has to sign in before its server lists the others. */
-  standIn(connection: LiveConnection, startUrl: string | undefined): Promise<ToolsByName>;
-  /** A listed tool whose calls go to the same tool of the run of the time. */
-  borrow<TOOL extends object>(listed: TOOL, lend: LendTool<TOOL>): TOOL;
+  /** Makes a tool of the framework; `undefined` leaves it out. */
+  dress(tool: OfferedTool): object | Promise<object> | undefined;
   /** `resume` of a run's waiting calls. */
   resume(
-    of: ResumeParts,
+    of: Resumption,
     scope: RunScope,
     messages: readonly unknown[],
     options: ResumeOptions,
   ): Promise<object>;
 }
-
-/** Calls `use` with what finds a tool in the run of the time. */
-export type LendTool<TOOL> = <T>(use: (find: () => Promise<TOOL>) => Promise<T>) => Promise<T>;
 
 interface ResumeOptions {
   readonly tools: object;

@@ -4,14 +4,10 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../declare/mcp-connection.ts";
 import { connectionUnavailable, emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { OnSession } from "../waiting/create-run-waiting.ts";
-import type { StoredCalls } from "../waiting/stored-calls.ts";
-import type { ConnectionRun } from "./connection-run.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
-import { runNested, type RunScope } from "./run-scope.ts";
 
-/** The parts of a run that this project needs beyond its interface. */
-export interface RunInternals {
+/** How a run uses its connections. */
+export interface ConnectionUses {
   /**
    * Finds a connection for a use.
    *
@@ -22,7 +18,7 @@ export interface RunInternals {
   /**
    * Runs `use` on connections all at once, and collects the results. With `"omit"` a connection that is
    * down has no result, and the event `unavailable` reports it. With `"throw"` it throws, and so does a
-   * required connection always, whose server is asked first.
+   * required connection always, whose server is asked first. With `"stand-in"` it throws but for `standIn`.
    *
    * @param standIn gives the result of a connection whose user has to sign in, if such a call can wait
    * @throws {McpSessionError} as `find`
@@ -30,47 +26,11 @@ export interface RunInternals {
   readonly collect: <T>(
     names: readonly string[],
     use: (connection: LiveConnection) => Promise<T>,
-    onUnavailable: "omit" | "throw",
+    onUnavailable: "omit" | "stand-in" | "throw",
     standIn?: (connection: LiveConnection, startUrl: string | undefined) => Promise<T>,
   ) => Promise<T[]>;
   /** For events of the run's connections. */
   readonly emit: (event: ConnectionEvent) => void;
-  /** The run's waiting calls; `undefined` where no call can wait. */
-  readonly stored: StoredCalls | undefined;
-  /** Lists all tools, for the first `tools()` of the step. Without a face it connects what the step needs. */
-  readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
-}
-
-/**
- * Calls `use` with the internals of a run. A run that borrows others lends those of the one that is current,
- * which lasts until `use` is done.
- */
-type LendInternals = <T>(use: (internals: RunInternals) => Promise<T>) => Promise<T>;
-
-/** The member of a run with its internals. A copy of the run has it too. */
-const internalsKey = Symbol("durable-mcp.run");
-
-export function withInternals<RUN extends object>(run: RUN, lend: LendInternals): RUN {
-  return Object.assign(run, { [internalsKey]: lend });
-}
-
-/** @throws {TypeError} for a run of another copy of this package */
-export function runInternalsOf(run: ConnectionRun<any>): LendInternals {
-  const found = (run as { [internalsKey]?: LendInternals })[internalsKey];
-  if (found !== undefined) return found;
-  throw new TypeError(
-    "The run was not made by this copy of @durable-mcp/sessions. Install that package once.",
-  );
-}
-
-/** Finds a connection on a named or shared session, in a run inside this one. */
-export function onSessionIn(around: Pick<RunScope, "nest">): OnSession {
-  return async (connection, { name = "", shared }, use) => {
-    const modes = { [connection]: shared === undefined ? { named: name } : { shared } };
-    return await runNested(around, { modes }, async (run) =>
-      runInternalsOf(run)(async ({ find }) => await use(find(connection))),
-    );
-  };
 }
 
 /** Finds the connections of a run, and notes their uses. */
@@ -92,8 +52,8 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
     connection.noteRun();
     return connection;
   };
-  const emit: RunInternals["emit"] = (event) => lookUp(event.connection).emit(event);
-  const collect: RunInternals["collect"] = async (names, use, onUnavailable, useStandIn) => {
+  const emit: ConnectionUses["emit"] = (event) => lookUp(event.connection).emit(event);
+  const collect: ConnectionUses["collect"] = async (names, use, onUnavailable, useStandIn) => {
     const results = names.map(find).map(async (connection) => {
       const { name, origin } = connection;
       const attempt = async () => {
@@ -112,14 +72,16 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
         if (isRequired(connection)) throw requiredUnavailable(error, name);
         if (onUnavailable === "throw") throw error;
         const isLocked = connection.signIn !== undefined && error.code === "AUTHORIZATION_REQUIRED";
-        return isLocked && useStandIn ? [await useStandIn(connection, error.data.startUrl)] : [];
+        if (isLocked && useStandIn) return [await useStandIn(connection, error.data.startUrl)];
+        if (onUnavailable === "stand-in") throw error;
+        return [];
       }
     });
     return (await Promise.all(results)).flat();
   };
 
   /** Connects those that a step needs. */
-  const connect: RunInternals["begin"] = async (onUnavailable = "omit") => {
+  const connect = async (onUnavailable: "omit" | "throw" = "omit") => {
     const isNeeded = (each: LiveConnection) => onUnavailable === "throw" || isRequired(each);
     const needed = connections.filter(isNeeded).map(({ name }) => name);
     await collect(needed, async (connection) => await connection.client(), onUnavailable);

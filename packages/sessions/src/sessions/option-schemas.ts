@@ -39,10 +39,10 @@ export const providerSchema = optionalOptions({
 
 const stepFields = { principal: anything, sessionId: text, abortSignal, endsAt };
 export const createSchema = optionalOptions({ ...stepFields, state: anything });
-export const runOnStateSchema = z.strictObject({
-  ...optionalOptions({ ...stepFields, onUnavailable, onSession: someFunction }).shape,
-  session: someObject,
-});
+export const runOnStateSchema = optionalOptions(
+  { ...stepFields, onUnavailable, onSession: someFunction },
+  { session: someObject },
+);
 
 export const shutdownSchema = optionalOptions({ timeoutMs: timeout });
 
@@ -55,18 +55,22 @@ export const someStore = z.custom(
 );
 
 /** Options of `createDurableSessions` that a durable agent takes, too. */
-export const storedSessionsFields = {
+export const durableSessionsFields = {
+  ...ownProviderFields,
+  store: someStore,
   agent: text,
   share: flag,
   touchIntervalMs: timeout,
   clockSkewMs: wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
   storeTimeoutMs: timeout,
 };
-export const durableSessionsSchema = z.strictObject({
-  ...optionalOptions({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }).shape,
-  store: someStore,
-  autoSession: z.optional(z.strictObject({ ...autoSessionFields, sessionId: text })),
-});
+export const durableSessionsSchema = optionalOptions(
+  {
+    ...{ ...durableSessionsFields, provider: someObject },
+    autoSession: z.strictObject({ ...autoSessionFields, sessionId: text }),
+  },
+  { store: someStore },
+);
 
 export const useSchema = optionalOptions({
   principal: anything,

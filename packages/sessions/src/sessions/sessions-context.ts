@@ -1,8 +1,9 @@
-import type { SessionStore } from "@durable-mcp/core";
+import type { Principal, SessionStore } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
+import { chatPrefix, chatRecordsOwner } from "../records/chat-records.ts";
 import type { StateStore } from "../records/state-store.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
@@ -29,22 +30,34 @@ export interface SessionsContext {
 /** By durable sessions. */
 export const sessionsContexts = new WeakMap<object, SessionsContext>();
 
+/** The chats of an agent, in the store of its sessions. */
+export interface ChatsContext extends Pick<SessionsContext, "store" | "now"> {
+  /** The start of a chat's keys, and the owner of its records. */
+  readonly chatOf: (
+    sessionId: string,
+    principal: Principal,
+  ) => Promise<{ readonly prefix: string; readonly owner: string }>;
+}
+
 /**
- * The context of durable sessions.
+ * The chats of durable sessions.
  *
  * @param option what has them
  * @param maker what makes that
  * @throws {McpSessionError} `CONNECTION_INVALID` for what are no durable sessions
  */
-export function sessionsContextOf(
-  sessions: object,
-  option: string,
-  maker: string,
-): SessionsContext {
+export function chatsContextOf(sessions: object, option: string, maker: string): ChatsContext {
   const found = sessionsContexts.get(sessions);
-  if (found !== undefined) return found;
   const fix = `must come from ${maker}, and of this copy of @durable-mcp/sessions`;
-  throw invalidOption(option, fix);
+  if (found === undefined) throw invalidOption(option, fix);
+  const { store, now, agent } = found;
+  return {
+    ...{ store, now },
+    chatOf: async (sessionId, principal) => ({
+      prefix: await chatPrefix({ agent, sessionId, principal }),
+      owner: chatRecordsOwner(principal),
+    }),
+  };
 }
 
 /** The context of one step of an agent session. */

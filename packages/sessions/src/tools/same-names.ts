@@ -1,5 +1,4 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { ownField } from "../base/own-field.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { collisionInWords } from "../events/application-event.ts";
 
@@ -47,36 +46,4 @@ export function sameName(
   const { connection } = tools.at(-1)!;
   const data = { field, connection };
   return new McpSessionError("CONNECTION_INVALID", collisionInWords(name, tools), { data });
-}
-
-/** By tool of a run, the connection that it belongs to. */
-const connections = new WeakMap<object, string>();
-
-/** The connection of a tool that a run made; `undefined` for a stand-in, and for any other tool. */
-export function connectionOf(tool: object): string | undefined {
-  return connections.get(tool);
-}
-
-/** Tools as a framework has them, by their names for the model. */
-export type ToolsByName<TOOL extends object = any> = Record<string, TOOL>;
-
-/** The tools of a connection. */
-export interface ConnectionSet {
-  readonly connection: string;
-  readonly tools: ToolsByName;
-  /** Whether there is only a stand-in for the connection's tools. @default false */
-  readonly isDown?: boolean | undefined;
-}
-
-/** The tools of several connections as one set. @throws as `withoutCollisions` */
-export function mergeTools(sets: readonly ConnectionSet[], options: CollisionOptions): ToolsByName {
-  const listed = sets.flatMap(({ connection, tools, isDown }) =>
-    Object.entries(tools).map(([name, value]) => {
-      const { toolName = name } = (ownField(value, "metadata") ?? {}) as { toolName?: string };
-      if (!isDown) connections.set(value, connection);
-      return { name, connection, tool: toolName, value };
-    }),
-  );
-  const own = withoutCollisions(listed, options);
-  return Object.fromEntries(own.map(({ name, value }) => [name, value]));
 }

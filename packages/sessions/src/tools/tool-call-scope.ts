@@ -108,39 +108,46 @@ export function notWrapped(
   );
 }
 
-export type AgentInTool = ReturnType<typeof beginAgent>;
+/** An agent that runs in a tool call whose result can come in a later step. */
+export interface AgentInTool {
+  /** Whether it was asked with the empty text of one that waits. It begins when that one has gone on. */
+  readonly isLate: boolean;
+  /** Whether it has begun in an earlier step. */
+  readonly goesOn: boolean;
+  /** Its messages of an earlier step, with which it goes on; `undefined` if the application keeps them. */
+  readonly history: Messages | undefined;
+  /** Whether calls in the tool wait. */
+  readonly waits: boolean;
+  /** @param isKept whether the application keeps them */
+  keep(messages: AgentsInTool["begun"][number]["messages"], isKept?: boolean): void;
+  /** Names the tool call among those of all owners. Models give their ids again. */
+  key(input: unknown, owner: string | undefined): Promise<string>;
+}
 
-/** An agent that begins in a tool call whose result can come in a later step; `undefined` for any other agent. */
-export function beginAgent() {
-  const agents = toolCalls.current()?.agents;
+/** An agent that begins in a tool call; `undefined` for any other agent. */
+export function beginAgent(): AgentInTool | undefined {
+  const call = toolCalls.current();
+  const agents = call?.agents;
   if (agents === undefined) return undefined;
-  // It was perhaps asked with the empty text of one that waits. It begins when that one has gone on.
-  if (agents.waiting.length > 0 && agents.begun.length >= agents.histories.length)
-    return { isLate: true, goesOn: false, history: undefined, keep: () => undefined };
   const own: AgentsInTool["begun"][number] = {};
-  const history = agents.histories[agents.begun.length];
-  agents.begun.push(own);
+  const isLate = agents.waiting.length > 0 && agents.begun.length >= agents.histories.length;
+  const history = isLate ? undefined : agents.histories[agents.begun.length];
+  if (!isLate) agents.begun.push(own);
   return {
-    isLate: false,
-    /** Whether it has begun in an earlier step. */
+    isLate,
     goesOn: history !== undefined,
-    /** Its messages of an earlier step, with which it goes on; `undefined` if the application keeps them. */
     history: history && history.length > 0 ? history : undefined,
-    /** @param isKept whether the application keeps them */
-    keep(messages: AgentsInTool["begun"][number]["messages"], isKept = false) {
-      Object.assign(own, { messages, isKept });
+    get waits() {
+      return agents.waiting.length > 0;
+    },
+    keep: (messages, isKept = false) => void Object.assign(own, { messages, isKept }),
+    async key(input, owner) {
+      const { agentCall, callId } = await import("@durable-mcp/core/waiting/internal");
+      const { toolCallId } = call!;
+      return await callId({ ...agentCall, input, toolCallId, path: pathOf(call), scope: owner }, 0);
     },
   };
 }
-
-/** The member of a connection's own tool, whose calls say themselves that they wait. */
-const waitsKey = Symbol("durable-mcp.waits");
-
-export const markWaiting = <TOOL extends object>(tool: TOOL): TOOL => ({
-  ...tool,
-  [waitsKey]: true,
-});
-export const sayThatTheyWait = (tool: object): boolean => waitsKey in tool;
 
 /** The part of Node's `diagnostics_channel` that is used. */
 interface DiagnosticsChannel {

@@ -1,27 +1,10 @@
-import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { RepeatedCalls } from "./repeats.ts";
+import type { OnSession, Resumption } from "./resumption.ts";
 import { createWaitingUses, type RunWaiting, type WaitingParts } from "./run-waiting.ts";
-import { loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { loadWaiting } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
-
-/** What a resumption of messages needs of its run. */
-export interface ResumeParts {
-  readonly stored: StoredCalls | undefined;
-  readonly connections: readonly LiveConnection[];
-  readonly repeats: RepeatedCalls;
-  /** A connection for a use; `undefined` for one that is not the run's. */
-  readonly findOpen: (name: string) => LiveConnection | undefined;
-  readonly onSession: OnSession;
-  readonly signal: AbortSignal;
-}
-
-/** Calls `use` with a connection on its named or shared session. */
-export type OnSession = <T>(
-  connection: string,
-  session: KeptAs,
-  use: (found: LiveConnection) => Promise<T>,
-) => Promise<T>;
 
 interface RunUses {
   /** Finds a connection for a use. */
@@ -29,7 +12,7 @@ interface RunUses {
   readonly onSession: OnSession;
   /** Has messages go on with the results of calls. @default nobody can */
   readonly resume?:
-    | ((of: ResumeParts, messages: readonly unknown[], options: any) => Promise<object>)
+    | ((of: Resumption, messages: readonly unknown[], options: any) => Promise<object>)
     | undefined;
 }
 
@@ -55,11 +38,16 @@ export function createRunWaiting(
   });
   const repeats: RepeatedCalls = {};
   const of = { stored, connections, repeats, findOpen, onSession, signal: step.signal };
+  const resumption: Resumption = {
+    // Few steps begin with calls that wait: the code is loaded then.
+    resume: async (conversation) =>
+      await (await import("./resume-places.ts")).resumePlaces(of, conversation),
+  };
   const waiting: RunWaiting = {
     ...uses,
     ...(resume && {
       resume: async (messages: readonly unknown[], options: object) =>
-        await resume(of, messages, options),
+        await resume(resumption, messages, options),
     }),
     async find(id) {
       const { answered } = await loadWaiting();
@@ -67,5 +55,5 @@ export function createRunWaiting(
       return found && answered(found.call);
     },
   };
-  return { waiting, stored, repeats };
+  return { waiting, stored, repeats, resumption };
 }

@@ -99,7 +99,7 @@ export function withSignIn(
   if (!isAsked || principal === undefined) return connection;
   const { name, emit, sessionId, keptAs } = connection;
   const url = endpointOf(definition);
-  const keeping = (source: WaitingSource): Pick<SignIn, "contextOf" | "park"> => {
+  const keeping = (source: WaitingSource): Pick<SignIn, "contextOf" | "park" | "resume"> => {
     const { contextOf } = createStoredCalls({
       ...{ source, principal, now },
       limitsOf: () => waitingLimits(definition.options),
@@ -118,7 +118,11 @@ export function withSignIn(
       if (isOver) throw waitingFailure(parked);
       return waitingResult(describeWaiting(parked));
     };
-    return { contextOf, park };
+    const resume: SignIn["resume"] = async (parked, tool) => {
+      const { resumeParked } = await import("./resume-parked.ts");
+      return await resumeParked({ contextOf }, connection, parked, tool);
+    };
+    return { contextOf, park, resume };
   };
   const signIn: SignIn = {
     url,

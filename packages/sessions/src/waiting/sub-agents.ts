@@ -18,11 +18,11 @@ import type { RepeatedCalls } from "./repeats.ts";
 import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 
 /** A call of one of the application's tools, in a run. */
-interface OwnToolCall extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
+export interface OwnToolCall extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
   /** As the model gave it. */
   readonly input: unknown;
-  /** Calls `use` with the waiting calls of the run; `undefined` where no call can wait. */
-  readonly withStored: <T>(use: (stored: StoredCalls | undefined) => Promise<T>) => Promise<T>;
+  /** The waiting calls of the run; `undefined` where no call can wait. */
+  readonly stored?: StoredCalls | undefined;
   readonly repeats?: RepeatedCalls | undefined;
 }
 
@@ -33,7 +33,7 @@ interface OwnToolCall extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
  * @throws {McpSessionError} `CONNECTION_INVALID` if a call waits in an agent whose messages are not kept
  */
 export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
-  const { toolCallId, input, withStored, repeats, waitingIn } = call;
+  const { toolCallId, input, stored, repeats, waitingIn } = call;
   const outer = currentToolCall();
   // It is executed again, or it is a tool of `agentTool` among a durable agent's own.
   if (outer?.isStarting) return execute();
@@ -46,7 +46,7 @@ export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
   const scope = { toolName, toolCallId, around: above, agents };
   const end: End = async () => {
     const waits = await whatWaits(scope);
-    return waits && (await withStored((stored) => keep(stored, scope, { ...waits, input })));
+    return waits && (await keep(stored, scope, { ...waits, input }));
   };
   const result = startIn(scope, execute);
   return isAsyncIterable(result) ? endLate(scope, result, end) : endSoon(scope, result, end);

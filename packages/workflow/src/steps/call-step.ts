@@ -1,6 +1,5 @@
-import type { ConnectionRun } from "@durable-mcp/ai-sdk";
-import { McpSessionError } from "@durable-mcp/sessions";
-import { refuseUnapproved, runInternalsOf, unapproved } from "@durable-mcp/sessions/internal";
+import { McpSessionError, type OfferedTool } from "@durable-mcp/sessions";
+import { runInternalsOf } from "@durable-mcp/sessions/internal";
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";
@@ -64,51 +63,43 @@ type Outcome =
   | { readonly output: ToolResult; readonly call: WaitingCall | undefined }
   | { readonly error: unknown; readonly isLost: boolean };
 
-/** The part of a run's tool that is used here. */
-interface CallableTool {
-  readonly metadata?: { readonly toolName?: unknown } | undefined;
-  readonly execute: (input: unknown, options: object) => Promise<unknown>;
-  readonly needsApproval?: boolean | ((input: unknown, options: object) => Promise<boolean>);
-  readonly toModelOutput: (result: object) => Promise<{ type: string; value?: unknown }>;
-}
+const outcomeOf = (output: unknown, notice?: string): Outcome => ({
+  output: modelOutput(output, notice),
+  call: waitingCallOf(output),
+});
 
 function callTool({ connection, tool, input, ...request }: CallRequest): UseRun<Outcome> {
   // Logs of earlier releases have no id.
   const { toolCallId = crypto.randomUUID(), isStandIn = false } = request;
   const notOffered = () => new Error(`Connection ${connection} no longer offers the tool ${tool}.`);
-  /** Has the call wait for the sign-in, where the tools cannot be listed. @throws the cause, if it cannot wait */
-  const park = async (run: ConnectionRun, cause: unknown): Promise<Outcome> =>
-    await runInternalsOf(run)(async ({ find }) => {
-      const own = find(connection);
-      if (own.signIn?.park === undefined) throw cause;
-      const refused = isStandIn ? undefined : await refuseUnapproved(own, { name: tool }, input);
-      const output = refused ?? (await own.signIn.park({ tool, input, toolCallId, isStandIn }));
-      if (output === undefined) throw cause;
-      const forModel = modelOutput({ type: "content", value: output.content });
-      return { output: forModel, call: waitingCallOf(output) };
-    });
 
   return async (run, seen) => {
     try {
-      if (isStandIn) return await park(run, notOffered());
-      let tools: object;
-      try {
-        tools = await run.tools({ onUnavailable: "throw" });
-      } catch (error) {
-        const { code } = error as Partial<McpSessionError>;
-        if (code !== "AUTHORIZATION_REQUIRED") throw error;
-        return await park(run, error);
-      }
-      const offered = Object.values(tools) as unknown as CallableTool[];
-      const found = offered.find(({ metadata }) => metadata?.toolName === tool);
-      if (found === undefined) throw notOffered();
-      const use = { toolCallId, messages: [] };
-      const { needsApproval = false } = found;
-      const isAsked =
-        typeof needsApproval === "function" ? await needsApproval(input, use) : needsApproval;
-      const output = isAsked ? unapproved : await found.execute(input, use);
-      const forModel = await found.toModelOutput({ toolCallId, input, output });
-      return { output: modelOutput(forModel), call: waitingCallOf(output) };
+      return await runInternalsOf(run)(async ({ offer, again }) => {
+        /** Has the call wait for the sign-in, where the tools cannot be listed. @throws the cause, if it cannot wait */
+        const park = async (cause: unknown): Promise<Outcome> => {
+          const own = again({ connection, name: tool, listed: { name: tool }, isStandIn });
+          if (!own.mayPark) throw cause;
+          const refused = isStandIn ? undefined : await own.unapproved(input);
+          const output = refused ?? (await own.park({ input, toolCallId }));
+          if (output === undefined) throw cause;
+          return outcomeOf(output);
+        };
+        if (isStandIn) return await park(notOffered());
+        let offered: readonly OfferedTool[];
+        try {
+          offered = await offer({ onUnavailable: "throw" });
+        } catch (error) {
+          const { code } = error as Partial<McpSessionError>;
+          if (code !== "AUTHORIZATION_REQUIRED") throw error;
+          return await park(error);
+        }
+        const found = offered.find((each) => each.tool === tool);
+        if (found === undefined) throw notOffered();
+        const unapproved = await found.unapproved(input);
+        const output = unapproved ?? (await found.call(input, { toolCallId, messages: [] }));
+        return outcomeOf(output, found.noticeFor?.(output, toolCallId));
+      });
     } catch (error) {
       return { error, isLost: seen.has("lost") };
     }

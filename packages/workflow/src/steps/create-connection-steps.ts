@@ -5,7 +5,6 @@ import {
   McpSessionError,
 } from "@durable-mcp/sessions";
 import {
-  anything,
   checkConnections,
   checkOptions,
   emitUnavailable,
@@ -13,11 +12,7 @@ import {
   mayWait,
   optionalOptions,
   pendingSignIns,
-  eventObserver,
-  someFunction,
-  someObject,
   someStore,
-  text,
   createTeller,
   wholeNumber,
 } from "@durable-mcp/sessions/internal";
@@ -84,8 +79,8 @@ export interface ConnectionStepsOptions {
 export interface ConnectionSteps extends ConnectionStepFunctions, RunQuestions {}
 
 const optionsSchema = optionalOptions({
-  ...{ connections: anything, keys: someObject, store: someStore, agent: text },
-  ...{ onEvent: eventObserver, now: someFunction },
+  ...{ connections: "anything", keys: "object", store: someStore, agent: "text" },
+  ...{ onEvent: "eventObserver", now: "function" },
   expiresInMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });
 

@@ -2,10 +2,9 @@ import {
   checkConnections,
   findDeclared,
   notDeclared,
-  waitingLimits,
+  redefine,
 } from "@durable-mcp/sessions/internal";
 import { invalid } from "@durable-mcp/core/internal";
-import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import type {
   McpClientConnection,
   McpConnection,
@@ -49,11 +48,6 @@ export function sessionOptionsOf({
   return typeof session === "object" ? session : undefined;
 }
 
-/** What a definition says of calls that may run twice. */
-export function resendOf(definition: McpClientConnection): StatefulSessionOptions["resend"] {
-  return waitingLimits(definition.options)?.safeTools ?? sessionOptionsOf(definition)?.resend;
-}
-
 /**
  * The same connection for a step that only calls. It reports a loss. The workflow then opens one session
  * for all calls that met the loss. The server was asked when the run opened the connection.
@@ -61,7 +55,7 @@ export function resendOf(definition: McpClientConnection): StatefulSessionOption
 export function forCalls(definition: McpClientConnection): McpClientConnection {
   const session = sessionOptionsOf(definition);
   const { required: _, ...options } = definition.options;
-  return defineMcpClientConnection({
+  return redefine(definition, {
     ...options,
     ...(session && {
       session: {

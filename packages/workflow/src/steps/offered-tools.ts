@@ -1,37 +1,34 @@
-import type { StatefulSessionOptions } from "@durable-mcp/sessions";
-import { mayRunTwice, standInName } from "@durable-mcp/sessions/internal";
-import type { FlexibleSchema } from "ai";
+import type { OfferedTool as ToolOfRun } from "@durable-mcp/sessions";
 import type { OfferedTool } from "../step-protocol.ts";
 
-/** The part of a run's tool that is used here. */
-interface RunTool {
-  readonly title?: string | undefined;
-  readonly description?: unknown;
-  readonly inputSchema: unknown;
-  readonly metadata?: { readonly toolName?: unknown; readonly annotations?: unknown } | undefined;
+/** The tools of one connection as plain values. */
+export async function plainTools(offered: readonly ToolOfRun[]): Promise<OfferedTool[]> {
+  return await Promise.all(
+    offered.map(async (each) => {
+      const { name, tool, listed, mayRunTwice, isStandIn } = each;
+      const {
+        annotations,
+        description,
+        title = (annotations as { title?: string })?.title,
+      } = listed;
+      return {
+        ...{ name, tool },
+        ...(title !== undefined && { title }),
+        ...(description !== undefined && { description }),
+        ...{ inputSchema: await schemaOf(each), mayRunTwice },
+        ...(isStandIn && { isStandIn }),
+      };
+    }),
+  );
 }
 
-/** The tools of one connection as plain values. Only a stand-in is no tool of its server. */
-export async function offeredTools(
-  tools: Record<string, unknown>,
-  resend: StatefulSessionOptions["resend"],
-): Promise<OfferedTool[]> {
-  const { asSchema } = await import("ai");
-  const offered = Object.entries(tools).map(async ([name, value]) => {
-    const { title, description, inputSchema, metadata } = value as RunTool;
-    const isStandIn = metadata === undefined;
-    const tool = isStandIn ? standInName : String(metadata.toolName);
-    const schema = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
-    return {
-      name,
-      tool,
-      ...(title !== undefined && { title }),
-      ...(typeof description === "string" && { description }),
-      inputSchema: schema as Record<string, unknown>,
-      mayRunTwice:
-        isStandIn || mayRunTwice({ name: tool, annotations: metadata.annotations }, resend),
-      ...(isStandIn && { isStandIn }),
-    };
-  });
-  return await Promise.all(offered);
+/** JSON Schema. AI SDK's tools take no other arguments than those that it names. */
+async function schemaOf({ inputSchema, on, tool, isStandIn }: ToolOfRun) {
+  const { schemas } = on.definition.options;
+  if (schemas !== undefined && !isStandIn) {
+    const { asSchema } = await import("ai");
+    return (await asSchema(schemas[tool]!.inputSchema).jsonSchema) as Record<string, unknown>;
+  }
+  const { properties = {} } = inputSchema as { readonly properties?: object };
+  return { ...inputSchema, properties, additionalProperties: false };
 }

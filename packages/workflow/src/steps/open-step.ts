@@ -1,8 +1,6 @@
 import { mayWait, runInternalsOf } from "@durable-mcp/sessions/internal";
-import { standInFor } from "@durable-mcp/ai-sdk/internal";
 import type { OpenedConnection, SessionsRequest } from "../step-protocol.ts";
-import { resendOf } from "./declared-connections.ts";
-import { offeredTools } from "./offered-tools.ts";
+import { plainTools } from "./offered-tools.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
 
 /**
@@ -17,11 +15,10 @@ export async function openInStep(
 ): Promise<{ opened: OpenedConnection; isNew: boolean }> {
   const { connection, definition } = step;
   const { result, slot, isReplacement } = await sessions.open(step, async (run, seen) => {
-    const listed = await run.tools({ onUnavailable: "throw" }).catch(async (error: unknown) => {
-      if (onUnavailable === "throw") throw error;
-      return await runInternalsOf(run)(({ find }) => standInFor(find(connection), error));
+    const tools = await runInternalsOf(run)(async ({ offer }) => {
+      const orStandIn = onUnavailable === "throw" ? "throw" : "stand-in";
+      return await plainTools(await offer({ onUnavailable: orStandIn }));
     });
-    const tools = await offeredTools(listed, resendOf(definition));
     const isLocked = tools.some(({ isStandIn }) => isStandIn);
     const instructions = isLocked ? {} : await run.instructions();
     return {

@@ -1,10 +1,5 @@
 import type { Principal } from "@durable-mcp/sessions";
-import {
-  anything,
-  checkOptions,
-  optionalOptions,
-  wholeNumber,
-} from "@durable-mcp/sessions/internal";
+import { checkOptions, optionalOptions, wholeNumber } from "@durable-mcp/sessions/internal";
 import { principalParts } from "@durable-mcp/core";
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
 import {
@@ -55,8 +50,8 @@ export interface RunQuestions {
   withdraw(runId: string, id: string, use: { readonly principal: Principal }): Promise<WaitingCall>;
 }
 
-const useSchema = optionalOptions({ principal: anything });
-const answerSchema = optionalOptions({ principal: anything, round: wholeNumber(1, 1_000) });
+const useSchema = optionalOptions({ principal: "anything" });
+const answerSchema = optionalOptions({ principal: "anything", round: wholeNumber(1, 1_000) });
 
 /** @param signInsOf the sign-ins that the declared connections wait for */
 export function createRunQuestions(

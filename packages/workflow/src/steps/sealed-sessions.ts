@@ -10,7 +10,7 @@ import {
   type McpClientConnection,
   McpSessionError,
 } from "@durable-mcp/sessions";
-import { createConnectionProvider } from "@durable-mcp/ai-sdk";
+import { createConnectionProvider } from "@durable-mcp/sessions";
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { isLost } from "@durable-mcp/core/internal";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";

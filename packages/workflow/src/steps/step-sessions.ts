@@ -1,5 +1,5 @@
 import type { ConnectionEvent, McpClientConnection, Principal } from "@durable-mcp/sessions";
-import type { ConnectionRun } from "@durable-mcp/ai-sdk";
+import type { ConnectionRun } from "@durable-mcp/sessions";
 
 /** A slot belongs to an agent session. Without one it counts for any run of its principal. */
 export const anySession = "any run";

@@ -3,7 +3,7 @@ import {
   type McpClientConnection,
   McpSessionError,
 } from "@durable-mcp/sessions";
-import { createDurableSessions } from "@durable-mcp/ai-sdk";
+import { createDurableSessions } from "@durable-mcp/sessions";
 import type { SessionStore, StoredValue } from "@durable-mcp/core";
 import { parseWaitingKey } from "@durable-mcp/core/internal";
 import { forCalls } from "./declared-connections.ts";

@@ -23,8 +23,8 @@ test("a call that a person would have to approve does not run, and the model is 
     now: Date.now,
   });
   const step = { connection: "notes", definition: notes, principal, sessionId: undefined };
-  const { slot } = await sessions.open({ ...step, slot: undefined }, (registry) =>
-    registry.tools(),
+  const { slot } = await sessions.open({ ...step, slot: undefined }, async (run) =>
+    run.client("notes"),
   );
   const call = async (tool: string, input: object) =>
     await callInStep(

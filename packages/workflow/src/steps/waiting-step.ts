@@ -1,6 +1,15 @@
-import type { ConnectionRun } from "@durable-mcp/ai-sdk";
-import { type McpClientConnection, McpSessionError } from "@durable-mcp/sessions";
-import { mayWait, waitingLimits } from "@durable-mcp/sessions/internal";
+import {
+  type ConnectionRun,
+  type McpClientConnection,
+  McpSessionError,
+  type OfferedTool,
+} from "@durable-mcp/sessions";
+import {
+  mayWait,
+  type PlaceEnd,
+  runInternalsOf,
+  waitingLimits,
+} from "@durable-mcp/sessions/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { notPausing } from "@durable-mcp/core/waiting/internal";
 import type { CallRequest, CallResult, WaitingRequest, WaitingStep } from "../step-protocol.ts";
@@ -28,14 +37,12 @@ export async function waitingStep(
   };
 }
 
-type Tools = Parameters<ConnectionRun["waiting"]["resume"]>[1]["tools"];
-
 /** A call as it is at the end of a step. */
 interface Found {
   /** `undefined` if it is not kept any more, or is another call. */
   readonly call: WaitingCall | undefined;
-  /** For the model, when the call is over. */
-  readonly output: { readonly type: string; readonly value?: unknown };
+  /** When the call is over. */
+  readonly end?: PlaceEnd | undefined;
   /** Why nothing was done for it in this step. */
   readonly failure?: unknown;
 }
@@ -73,7 +80,7 @@ export async function goOnInStep(
     return waiting.kind === "find" ? failed(interrupted(connection, tool)) : noSession(connection);
   }
   const { result, slot, sealCalls } = used;
-  const { call, output, failure } = result;
+  const { call, end, failure } = result;
   const isOpen = call?.state === "waiting" || (call?.state === "answering" && mayRunTwice);
   let still: WaitingStep | undefined;
   try {
@@ -82,7 +89,8 @@ export async function goOnInStep(
     return notSent(error);
   }
   const waits = still && { waiting: still };
-  const why = String(output.value).replace(/^\w*Error: /, "");
+  const error = end?.state === "failed" ? end.error : undefined;
+  const why = String(error).replace(/^\w*Error: /, "");
   switch (call?.state) {
     case "waiting":
       if (failure !== undefined) {
@@ -94,7 +102,7 @@ export async function goOnInStep(
     case "answering":
       return { ...failed(interrupted(connection, tool)), ...waits };
     case "settled":
-      if (output.type !== "error-text") return { ok: true, output: modelOutput(output) };
+      if (end?.state === "over") return { ok: true, output: modelOutput(end.output, end.notice) };
       return failed(new Error(why));
     case "outcome-unknown":
       return failed(new McpSessionError("OUTCOME_UNKNOWN", why));
@@ -137,13 +145,13 @@ async function goOn(
   const goesOn = act?.kind !== "withdraw" && act?.kind !== "expire";
   const waitsForSignIn = isForSignIn(open) && goesOn;
   const isLook = open?.pollAfter !== undefined && goesOn;
-  if (waitsForSignIn && isLocked) return { call: open, output: { type: "text" } };
-  let tools: Tools = {};
+  if (waitsForSignIn && isLocked) return { call: open };
+  let tools: readonly OfferedTool[] = [];
   let failure: unknown;
   try {
     if (open === undefined || waitsForSignIn || isLook) {
       // If the server has answered already, they are only needed for the form of its answer.
-      tools = request.isStandIn === true ? {} : await run.tools({ onUnavailable: "omit" });
+      tools = request.isStandIn === true ? [] : await offer(run, "omit");
     } else if (open.round === round) {
       const isSaid = act !== undefined && act.kind !== "wake" && act.kind !== "look";
       if (!isSaid) throw notSaid();
@@ -152,7 +160,7 @@ async function goOn(
       else if (act.kind === "expire") await waiting.answer(id, {}, { round });
       else {
         // Before the answer is spent: what follows it needs no network.
-        tools = await run.tools({ onUnavailable: "throw" });
+        tools = await offer(run, "throw");
         await waiting.answer(id, act.responses, { round });
       }
     }
@@ -160,8 +168,7 @@ async function goOn(
     failure = error;
   }
   // It may be carried out by a look, even if a person has taken it back.
-  if (failure !== undefined && isForSignIn(open))
-    return { call: open, output: { type: "text" }, failure };
+  if (failure !== undefined && isForSignIn(open)) return { call: open, failure };
   const found = await look(run, tools, id, request);
   const isStill = found.call?.state === "waiting" && isForSignIn(found.call);
   if (isStill && !(await whatWaits(run)).isLocked) failure ??= notMade(request, seen.has("lost"));
@@ -182,32 +189,29 @@ async function find(run: ConnectionRun, request: CallRequest): Promise<Found> {
   const { tool, toolCallId } = request;
   const { calls } = await whatWaits(run);
   const call = calls.findLast((each) => each.tool === tool && each.toolCallId === toolCallId);
-  return { call, output: { type: "text" } };
+  return { call };
 }
 
-/** Has the run put the call's result into messages, as it does for agents. */
+const offer = async (run: ConnectionRun, onUnavailable: "omit" | "throw") =>
+  await runInternalsOf(run)(async (of) => await of.offer({ onUnavailable }));
+
+/** The call's end, as agents get it in its place. */
 async function look(
-  { waiting }: ConnectionRun,
-  tools: Tools,
+  run: ConnectionRun,
+  offered: readonly OfferedTool[],
   id: string,
   { tool, toolCallId = "", input }: CallRequest,
 ): Promise<Found> {
-  const names = Object.keys(tools).filter(
-    (name) => (tools[name] as { metadata?: { toolName?: unknown } }).metadata?.toolName === tool,
+  const tools = Object.fromEntries(offered.map((each) => [each.name, each]));
+  const toolName = offered.find((each) => each.tool === tool)?.name ?? tool;
+  const { ends, stillWaiting, resumed } = await runInternalsOf(run)(({ resumption }) =>
+    resumption.resume({
+      places: [{ id, toolCallId, toolName, input }],
+      tools,
+      waitingIn: () => [],
+    }),
   );
-  const call = { toolCallId, toolName: names[0] ?? tool };
-  const marker = { "durable-mcp": { waiting: id } };
-  const value = [{ type: "text", text: "", providerOptions: marker }];
-  const result = { type: "tool-result", ...call, output: { type: "content", value } };
-  const { messages, stillWaiting, resumed } = await waiting.resume(
-    [
-      { role: "assistant", content: [{ type: "tool-call", ...call, input }] },
-      { role: "tool", content: [result] },
-    ] as object[],
-    { tools },
-  );
-  const [filled] = (messages[1] as { content: [{ output: Found["output"] }] }).content;
-  return { call: stillWaiting[0] ?? resumed[0], output: filled.output };
+  return { call: stillWaiting[0] ?? resumed[0], end: ends[0] };
 }
 
 function notSaid(): McpSessionError {

@@ -1,0 +1,69 @@
+import { McpSessionError } from "@durable-mcp/core";
+import type { OfferedTool } from "@durable-mcp/sessions";
+import type { FlexibleSchema, JSONSchema7, Tool } from "ai";
+import { acceptWaiting, contentModelOutput, toldOutput } from "./model-output.ts";
+
+/** A connection's tool as one of AI SDK: the client's own, whose calls the connection makes. */
+export function dressTool(tool: OfferedTool): Tool | Promise<Tool> | undefined {
+  const own = tool.own as Tool | undefined;
+  if (tool.isStandIn || (own && !("inputSchema" in own))) return dressPlain(tool);
+  if (own === undefined || tool.on.definition.options.providedArguments === undefined)
+    return own && dress(tool, own);
+  return modelSchema(tool, own).then((inputSchema) => dress(tool, { ...own, inputSchema }));
+}
+
+function dress(tool: OfferedTool, own: Tool): Tool {
+  const { mayWait, needsApproval } = tool;
+  const toModelOutput = toldOutput(tool, own);
+  return {
+    ...own,
+    execute: (input: unknown, use: object) => tool.call(input, use),
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(toModelOutput && { toModelOutput }),
+    ...(mayWait && own.outputSchema && { outputSchema: acceptWaiting(own.outputSchema) }),
+  };
+}
+
+/** A stand-in, or a tool of a client that makes none of AI SDK. */
+async function dressPlain(tool: OfferedTool): Promise<Tool> {
+  // AI SDK is a third of what this package loads.
+  const { jsonSchema } = await import("ai");
+  const { title, description } = tool.listed;
+  return dress(tool, {
+    type: "dynamic",
+    ...{ title, description, inputSchema: jsonSchema(closedSchema(tool) as JSONSchema7) },
+    toModelOutput: ({ output }: { readonly output: unknown }) => contentModelOutput(output),
+  } as Tool);
+}
+
+/** As AI SDK's client has it. */
+function closedSchema({ inputSchema }: OfferedTool) {
+  const { properties = {} } = inputSchema as { readonly properties?: object };
+  return { ...inputSchema, properties, additionalProperties: false };
+}
+
+/**
+ * The schema of a tool's input for the model, without arguments that the application supplies. The client's own has
+ * them, because the client reads in it which arguments go into headers.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a schema of the application that has a provided argument
+ */
+async function modelSchema(tool: OfferedTool, own: Tool): Promise<Tool["inputSchema"]> {
+  const { inputSchema } = own;
+  const { connection, tool: name, on } = tool;
+  const { providedArguments = {}, schemas } = on.definition.options;
+  if (schemas === undefined)
+    return { ...(inputSchema as object), jsonSchema: closedSchema(tool) } as never;
+  const { asSchema } = await import("ai");
+  const { properties } = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
+  const shown = Object.keys(providedArguments).find((argument) =>
+    Object.hasOwn(properties ?? {}, argument),
+  );
+  if (shown === undefined) return inputSchema;
+  const field = `schemas.${name}.inputSchema`;
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `Connection ${connection}: ${field} has ${shown}, which providedArguments.${shown} supplies. Leave it out of the schema.`,
+    { data: { field, connection } },
+  );
+}

@@ -1,0 +1,181 @@
+import { abortable, waitingCallOf } from "@durable-mcp/core/internal";
+import type { CallToolResult, McpClient, ServerTool } from "../base/mcp-client.ts";
+import { notReplayed } from "../connection/call-envelope.ts";
+import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { makesTools } from "../connection/split-connection.ts";
+import {
+  type DeclaredServer,
+  mayRunTwice,
+  sessionOptions,
+  waitingLimits,
+} from "../declare/define-connection.ts";
+import { runOver } from "../events/connection-error.ts";
+import { beginCall } from "./begin-call.ts";
+import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
+import { withoutProvided } from "./provided-arguments.ts";
+import { signInWords } from "./stand-in-words.ts";
+import { createToolApproval, refuseUnapproved, whileAllowed } from "./tool-approval.ts";
+import { around, pathAround, waitBelow } from "./tool-call-scope.ts";
+import { asOffered, type ClientTool, type OfferedTool, type ToolUse } from "./offered-tool.ts";
+
+export interface OfferedParts {
+  readonly name: string;
+  readonly listed: ServerTool;
+  /** The client that has listed it. */
+  readonly client?: McpClient | undefined;
+  readonly isStandIn?: boolean | undefined;
+  /** Of a stand-in: where the sign-in starts. */
+  readonly startUrl?: string | undefined;
+}
+
+/** A tool that a connection offers. */
+export function createOfferedTool(connection: LiveConnection, parts: OfferedParts): OfferedTool {
+  const { name, listed, isStandIn = false } = parts;
+  const { lossNotices, signIn, definition } = connection;
+  const declared = definition as DeclaredServer;
+  const bound = bindTool(connection, parts);
+  const { fixed, denial } = createToolApproval(connection, listed);
+  const replay = createReplay(connection, bound);
+  const call = createCall(connection, listed, bound, replay);
+  const park: OfferedTool["park"] = async (own) =>
+    await signIn?.park?.({
+      ...own,
+      tool: listed.name,
+      annotations: listed.annotations,
+      ...(isStandIn && { isStandIn }),
+    });
+  const askForSignIn: OfferedTool["call"] = async (input, { toolCallId } = {}) => {
+    const path = pathAround(toolCallId);
+    const parked = toolCallId && (await park({ input, toolCallId, path }));
+    if (parked) return await waitBelow(parked, toolCallId, signIn);
+    return signInWords(connection.name, parts.startUrl ?? (await signIn?.pending())?.startUrl);
+  };
+  const noticeFor: OfferedTool["noticeFor"] =
+    lossNotices && ((...result) => lossNotices.textFor(...result));
+  const tool: OfferedTool = {
+    ...{ name, connection: connection.name, tool: listed.name, listed, isStandIn, park },
+    on: connection,
+    get own() {
+      return bound.first();
+    },
+    get inputSchema() {
+      return withoutProvided(definition.options, listed.inputSchema as object);
+    },
+    mayPark: signIn?.park !== undefined,
+    mayWait: isStandIn ? signIn?.park !== undefined : mayWait(connection),
+    get mayRunTwice() {
+      const { safeTools, resend } = {
+        ...sessionOptions(declared),
+        ...waitingLimits(declared.options),
+      };
+      return isStandIn || mayRunTwice(listed, safeTools ?? resend);
+    },
+    needsApproval: isStandIn ? undefined : fixed.needsApproval,
+    call: isStandIn
+      ? askForSignIn
+      : async (input, use) => (await denial(input, use)) ?? (await call(input, use)),
+    begin: async (begun) =>
+      await beginCall(connection, { tool: listed, isStandIn, execute: bound.call }, begun),
+    unapproved: async (input) => await refuseUnapproved(connection, listed, input),
+    replay: isStandIn ? undefined : replay,
+    noticeFor: isStandIn ? undefined : noticeFor,
+    takeNotice: () => lossNotices?.take(),
+    lend: async (use) => await use(tool),
+  };
+  // It may be used as it is.
+  return asOffered(tool, tool);
+}
+
+/** The client's own tool, made anew for each client. */
+function bindTool(connection: LiveConnection, { listed, client: first }: OfferedParts) {
+  const { name } = listed;
+  const { schemas } = connection.definition.options;
+  let bound: { readonly client: McpClient; readonly tool: ClientTool | undefined } | undefined;
+  const to = (client: McpClient) => {
+    if (bound?.client === client) return bound.tool;
+    const options = schemas === undefined ? {} : { schemas };
+    const tool = makesTools(client)
+      ? client.toolsFromDefinitions({ tools: [listed] }, options)[name]
+      : { execute: (input: unknown, use: ToolUse) => callOf(client, input, use) };
+    bound = { client, tool };
+    return tool;
+  };
+  const clientNow = async ({ abortSignal }: ToolUse) => {
+    if (connection.abortSignal.aborted) throw runOver(connection.name);
+    return await abortable(connection.client(), abortSignal);
+  };
+  const callOf = async (client: McpClient, input: any, { abortSignal: signal }: ToolUse) =>
+    await client.callTool({ name, arguments: input, ...(signal && { options: { signal } }) });
+  return {
+    first: () => bound?.tool ?? (first && to(first)),
+    /** Calls it on the client of the time. */
+    async execute(input: unknown, use: ToolUse): Promise<unknown> {
+      return await to(await clientNow(use))!.execute!(input, use);
+    },
+    /** The same, with the server's own result. */
+    call: async (input: unknown, use: ToolUse): Promise<CallToolResult> =>
+      await callOf(await clientNow(use), input, use),
+  };
+}
+
+type Bound = ReturnType<typeof bindTool>;
+
+function createCall(
+  connection: LiveConnection,
+  tool: ServerTool,
+  bound: Bound,
+  replay: OfferedTool["replay"],
+): OfferedTool["call"] {
+  const { lossNotices, pausing, signIn } = connection;
+  return async (input, use = {}) => {
+    const { toolCallId, abortSignal } = use;
+    const place = use.messages?.length;
+    const { name, annotations } = tool;
+    const path = pathAround(toolCallId);
+    // Nobody knows of which agent a call is in a tool that is not wrapped.
+    const isKnown = toolCallId && (path || around(toolCallId) === undefined);
+    const same =
+      isKnown && (await connection.repeatOf?.(name, input, { ...use, toolCallId, path }));
+    if (same && "answer" in same)
+      return (await replay?.(same.answer, { input, toolCallId })) ?? same.answer.result;
+    if (same) return await waitBelow(same, toolCallId, pausing ?? signIn);
+    const park = async () =>
+      toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId, path }));
+    const allowed = whileAllowed(connection, tool, { input, use });
+    const observers = [progressObserver(connection, name, toolCallId)];
+    const result = await reportProgress(observers, (observe: ObserveProgress | undefined) =>
+      boundedCall(
+        connection,
+        { tool, input, toolCallId, path, place, park, allowed, observe },
+        (signal, args) => bound.execute(args, { ...use, ...(signal && { abortSignal: signal }) }),
+        { abortSignal },
+      ),
+    );
+    // A notice is for the model's next result, which a placeholder is not.
+    if (waitingCallOf(result)) return await waitBelow(result, toolCallId, pausing ?? signIn);
+    return lossNotices?.mark(result, toolCallId ?? "") ?? result;
+  };
+}
+
+export function mayWait({ pausing, signIn }: LiveConnection): boolean {
+  return pausing !== undefined || signIn?.park !== undefined;
+}
+
+function createReplay(connection: LiveConnection, bound: Bound): OfferedTool["replay"] {
+  // The server would get the call.
+  if (!mayWait(connection) || !connection.takesEnvelopes) return undefined;
+  const { lossNotices, restoreError, abortSignal: over } = connection;
+  return async (answer, { input, toolCallId }) => {
+    try {
+      const result = await ownResult(connection, { answer }, input, (marked) =>
+        bound.execute(marked, { toolCallId }),
+      );
+      return lossNotices?.mark(result, toolCallId) ?? result;
+    } catch (error) {
+      // It is in the form of MCP already, and here although the run is over.
+      if ((error === notReplayed || over.aborted) && answer.result) return answer.result;
+      throw restoreError(error, { method: "tools/call" });
+    }
+  };
+}

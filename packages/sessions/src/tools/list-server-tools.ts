@@ -1,0 +1,107 @@
+import { inSlotKey, isRecord, listPages, uniqueTools } from "@durable-mcp/core/internal";
+import type { McpClient, ServerTool } from "../base/mcp-client.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+
+/** Connections of this step whose filters were compared with the server's tools. */
+const compared = new WeakSet<LiveConnection>();
+
+interface Listing {
+  /** The client that has listed them. */
+  readonly client: McpClient;
+  readonly listed: readonly ServerTool[];
+}
+
+/** Listings under way. Those who come meanwhile wait for the same one. */
+const listings = new WeakMap<LiveConnection, Promise<Listing>>();
+
+/**
+ * Lists the server's tools that a connection offers, by its filter and its schemas. Names in them that the
+ * server has no tool for are told once a step, because a tool of that name is missing, or not blocked. So are tools
+ * that only run as tasks, which are not offered.
+ */
+export async function listServerTools(connection: LiveConnection): Promise<Listing> {
+  const listing = listings.get(connection) ?? listOnce(connection);
+  listings.set(connection, listing);
+  const { client, listed } = await listing;
+  return { client, listed: withoutHidden(connection, listed) };
+}
+
+async function listOnce(connection: LiveConnection): Promise<Listing> {
+  const list = async () => {
+    const client = await connection.client();
+    if (client.initializeResult.capabilities["tools"] == null) return { client, listed: [] };
+    const listed = await connection.inConnectTime(connection.abortSignal, (signal) =>
+      listAll(client, connection, signal),
+    );
+    return { client, listed };
+  };
+  try {
+    return await connection.trace({ operation: "list" }, () =>
+      connection.withRecovery(undefined, list),
+    );
+  } finally {
+    listings.delete(connection);
+  }
+}
+
+/** All tools of the server: those in the connection's slot, if it has listed them, so that nobody parses them again. */
+async function listAll(
+  client: McpClient,
+  { name, listedTools, emit }: LiveConnection,
+  signal: AbortSignal,
+): Promise<readonly ServerTool[]> {
+  const list = async (mark?: { readonly _meta: Record<string, unknown> }) =>
+    await listPages(
+      (cursor) => {
+        const params = { ...mark, ...(cursor !== undefined && { cursor }) };
+        return client.listTools({
+          ...((mark ?? cursor) !== undefined && { params }),
+          options: { signal },
+        });
+      },
+      () => emit({ type: "list-cut", connection: name, method: "tools/list" }),
+    );
+  const pages = await list(listedTools?.() && { _meta: { [inSlotKey]: true } });
+  const left = pages.filter(({ _meta }) => _meta?.[inSlotKey] === true);
+  const inSlot = left.length === pages.length ? listedTools?.()?.tools : undefined;
+  if (inSlot) return inSlot;
+  // The session was lost while it listed.
+  const whole = left.length > 0 ? await list() : pages;
+  return uniqueTools(whole.flatMap(({ tools }) => tools));
+}
+
+function withoutHidden(connection: LiveConnection, listed: readonly ServerTool[]): ServerTool[] {
+  const { options } = connection.definition;
+  const { tools: filter = { block: [] }, schemas } = options;
+  const [option, named] =
+    "allow" in filter
+      ? (["tools.allow", filter.allow] as const)
+      : (["tools.block", filter.block] as const);
+  const type = "tools-need-tasks";
+  if (!compared.has(connection)) {
+    compared.add(connection);
+    tellUnmatched(connection, option, named, listed);
+    tellUnmatched(connection, "schemas", Object.keys(schemas ?? {}), listed);
+    const tools = listed.filter(needsTask).map(({ name }) => name);
+    if (tools.length > 0) connection.emit({ type, connection: connection.name, tools });
+  }
+  return listed.filter(({ name, execution }) => {
+    if (needsTask({ execution })) return false;
+    if (schemas !== undefined && !Object.hasOwn(schemas, name)) return false;
+    return named.includes(name) === (option === "tools.allow");
+  });
+}
+
+/** Whether each call of a tool has to become a task. Where calls may be tasks, the list says that they need not. */
+const needsTask = ({ execution }: Pick<ServerTool, "execution">) =>
+  isRecord(execution) && execution["taskSupport"] === "required";
+
+function tellUnmatched(
+  { name: connection, emit }: LiveConnection,
+  option: "tools.allow" | "tools.block" | "schemas",
+  named: readonly string[],
+  listed: readonly ServerTool[],
+): void {
+  const tools = named.filter((tool) => listed.every(({ name }) => name !== tool));
+  if (tools.length > 0) emit({ type: "tools-unmatched", connection, option, tools });
+}
