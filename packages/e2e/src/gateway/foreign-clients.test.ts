@@ -1,8 +1,11 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { toNodeHandler } from "@durable-mcp/server/node";
 import { createFaultyProxy, type FaultyProxy } from "@durable-mcp/testing";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -10,30 +13,59 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { toolOutcome } from "../clients/own-client.ts";
 import { packageBin } from "../processes/package-bin.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
-import { startGateway } from "./gateway-process.ts";
+import { balanced, type GatewayProcess, startGateway } from "./gateway-process.ts";
 
 type Call = (tool: string, args: object) => Promise<string>;
 
 let server: NotebookServer;
 let proxy: FaultyProxy;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
+let balancer: Awaited<ReturnType<typeof startBalancer>>;
 let home: string;
 beforeAll(async () => {
   server = await startNotebookServer();
   proxy = await createFaultyProxy({ target: server.url });
-  gateway = await startGateway({ notebook: proxy.url });
+  gateway = await startGateway({ notebook: proxy.url }, { processes: 2 });
+  balancer = await startBalancer(gateway.processes);
   home = mkdtempSync(join(tmpdir(), "durable-mcp-home-"));
 });
 afterAll(async () => {
+  await balancer?.stop();
   await gateway?.stop();
   await proxy?.close();
   await server?.stop();
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 });
 
+/** One address before all processes: these clients come back twice, a second apart, and then no more. */
+async function startBalancer(processes: readonly GatewayProcess[]) {
+  const send = balanced(processes);
+  const handle = async (request: Request) => {
+    const { url: target, method, headers } = request;
+    const body = method === "POST" ? { body: await request.text() } : {};
+    return await send(target, { method, headers, ...body });
+  };
+  const front = createServer(toNodeHandler(handle));
+  await new Promise<void>((resolve) => {
+    front.listen(0, "127.0.0.1", resolve);
+  });
+  return {
+    origin: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    stop: async () => {
+      front.closeAllConnections();
+      front.close();
+    },
+  };
+}
+
+/** Kills one process after the other. */
+async function killAll(): Promise<void> {
+  for (const each of gateway.processes) await each.restart();
+}
+
 /** What a foreign program sees of this machine. */
 const environment = () => ({ PATH: process.env["PATH"] ?? "", HOME: home });
-const url = () => gateway.processes[0]!.urlOf("notebook");
+const url = () => `${balancer.origin}/mcp/notebook`;
 
 /** A client on the far side of `mcp-remote`, which is a program with a session of its own. */
 async function startMcpRemote(): Promise<{ call: Call; stop: () => Promise<void> }> {
@@ -98,7 +130,7 @@ describe.each([
 
   test("goes on in its session when the gateway's process was killed between two calls", async () => {
     const before = await client.call("add_note", { text: "kept" });
-    await gateway.processes[0]!.restart();
+    await killAll();
     expect(await client.call("list_notes", {})).toContain("kept");
     expect(before).toMatch(/\d+ notes/);
   });
@@ -108,7 +140,7 @@ describe.each([
     const calling = client.call("slow_echo", { text, delayMs: 15_000 }).catch(String);
     await expect.poll(() => server.runs(text), { timeout: 20_000 }).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 200));
-    await gateway.processes[0]!.restart();
+    await killAll();
     expect(await calling).toContain("whether the call was carried out is unknown");
     expect(server.runs(text)).toBe(1);
     expect(await client.call("list_notes", {})).toContain("kept");
