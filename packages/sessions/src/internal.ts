@@ -15,20 +15,13 @@ export { loadedLater } from "./base/loaded-later.ts";
 export { ownField } from "./base/own-field.ts";
 export { resultsInContext } from "./base/results-in-context.ts";
 export type { ObserveProgress } from "./connection/call-progress.ts";
-export { clientInfo } from "./connection/client-capabilities.ts";
 export { createConnectionFetch } from "./connection/connection-fetch.ts";
 export { secretsOfUrl } from "./connection/connection-secrets.ts";
-export type { LiveConnection } from "./connection/live-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export { endpointOf, redefine, waitingLimits } from "./declare/define-connection.ts";
 export { findDeclared, hasSession, hasSlot, notDeclared } from "./declare/mcp-connection.ts";
 export { createTeller } from "./events/application-event.ts";
-export {
-  connectionUnavailable,
-  emitUnavailable,
-  isTold,
-  pathHint,
-} from "./events/connection-error.ts";
+export { emitUnavailable, isTold, pathHint } from "./events/connection-error.ts";
 export { secretScrubber } from "./events/scrub-secrets.ts";
 export { createBoundedStore } from "./records/bounded-store.ts";
 export { removeRecord } from "./records/end-record.ts";
@@ -49,10 +42,9 @@ export { durableSessionsFields, someStore } from "./sessions/option-schemas.ts";
 export { type ChatsContext, chatsContextOf } from "./sessions/sessions-context.ts";
 export { secretValues } from "./stdio/server-environment.ts";
 export type { ListTools } from "./tools/offer-tools.ts";
-export { type OfferedTool, offeredToolOf } from "./tools/offered-tool.ts";
+export { offeredToolOf } from "./tools/offered-tool.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { type AgentInTool, beginAgent, currentToolCall } from "./tools/tool-call-scope.ts";
-export { prefixOf, toolName } from "./tools/tool-name.ts";
 export type { PlaceEnd, Resumption, WaitingPlace } from "./waiting/resumption.ts";
 export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";
 export { withAgentName } from "./waiting/sub-agents.ts";

@@ -161,20 +161,12 @@ export interface LiveConnection {
   /** As in core: what the session's own fetch has listed, so that the client need not read it too. */
   readonly listedTools?: (() => ReturnType<typeof listedTools>) | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
-  createFetch(use?: {
-    /** Whether requests carry the trace context; only for clients of this project. */
-    readonly isTraced?: boolean;
-  }): typeof globalThis.fetch;
+  createFetch(): typeof globalThis.fetch;
   /**
    * The live client; connects on first use. A failure is not kept. After a new session has
    * negotiated another version or other capabilities, it is another client.
    */
   client(): Promise<McpClient>;
-  /**
-   * Opens a client of another package that lasts as long as this connection's own client. It calls `open`
-   * with the connection that owns the client (`openings`).
-   */
-  withKept<T>(open: (kept: LiveConnection) => Promise<T>): Promise<T>;
   /**
    * Runs an attempt. After a loss that the client itself cannot recover from, runs it once more, if the
    * tool may run twice. A listing, which has no tool, always may. A session fetch recovers by itself.

@@ -17,7 +17,6 @@ export function createSharedClient(
   let since: number | undefined;
   const told = createClientEvents(connection, emit);
 
-  const note = () => void (since ??= now());
   const open = () => {
     const gone = () => {
       openings.delete(opening);
@@ -27,7 +26,7 @@ export function createSharedClient(
     const connecting = async () => {
       try {
         opened = await connect(gone);
-        note();
+        since ??= now();
         return opened;
       } catch (error) {
         gone();
@@ -52,13 +51,6 @@ export function createSharedClient(
       since = undefined;
     },
     openings,
-    /** Opens another client, which is closed with the connection. */
-    noting: <T>(begin: () => Promise<T>): Promise<T> =>
-      told.opening(async () => {
-        const other = await begin();
-        note();
-        return other;
-      }),
     noteRun: told.noteRun,
     noteClosed: told.noteClosed,
     inspect(): ConnectionState {

@@ -12,7 +12,6 @@ import type { ConnectionState, LiveConnection } from "../connection/live-connect
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/connection-error.ts";
-import { withTraceContext } from "../events/connection-telemetry.ts";
 import { createFetchSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { manageHttp } from "./manage-http.ts";
@@ -68,8 +67,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     takesEnvelopes: !isLeftToClient(parts, pausing !== undefined),
     toolNow: parts.toolNow,
     listedTools: slot && isStateful(definition) ? () => listedTools(slot) : undefined,
-    createFetch: ({ isTraced = false } = {}) =>
-      isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
+    createFetch: takeFetch,
     async client() {
       try {
         return await client.get();
@@ -78,7 +76,6 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
         throw error;
       }
     },
-    withKept: (open) => client.noting(() => open(connection)),
     withRecovery: recovering(parts),
     probe: probeNow,
     ask: async (signal) => await (await import("./ask-server.ts")).ask(parts, takeFetch, signal),

@@ -135,11 +135,10 @@ function endable(first: LiveConnection, slot: SlotName): EndableConnection {
   const connection: LiveConnection = {
     ...first,
     client: async () => await own().client(),
-    withKept: async (open) => await own().withKept(open),
     probe: async (signal) => await own().probe(signal),
     ask: async (signal) => await own().ask(signal),
-    createFetch(use) {
-      const fetch = own().createFetch(use);
+    createFetch() {
+      const fetch = own().createFetch();
       return async (input, init) => {
         throwIfEnded();
         return await fetch(input, init);

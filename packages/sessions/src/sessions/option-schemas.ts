@@ -20,7 +20,7 @@ import { autoSessionFields, autoSessionSchema } from "../run/run-options.ts";
 // The options of a provider, and of its steps.
 
 /** Options of a provider that durable sessions take, too. `connections` are checked by themselves. */
-export const ownProviderFields = {
+const ownProviderFields = {
   connections: anything,
   pool: poolSchema,
   closeTimeoutMs: timeout,

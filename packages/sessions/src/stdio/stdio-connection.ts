@@ -70,7 +70,6 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
       if (ending) await ending;
       return await client.get();
     },
-    withKept: (open) => open(connection),
     async withRecovery(tool, attempt) {
       uses += 1;
       try {

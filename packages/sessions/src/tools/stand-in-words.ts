@@ -2,7 +2,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The name of the stand-in, after the connection's prefix. */
-export const standInName = "sign_in";
+const standInName = "sign_in";
 
 /** The stand-in as a server would list it, and its name for the model. */
 export async function describeStandIn({ name, definition }: LiveConnection) {

@@ -42,9 +42,7 @@ const refused = (text: string): CallToolResult => ({
 });
 
 /** The result of a call that a person would have to approve, for agents that cannot ask. */
-export const unapproved = refused(
-  "A person has to approve this call, and this agent cannot ask for it.",
-);
+const unapproved = refused("A person has to approve this call, and this agent cannot ask for it.");
 const changedTool = refused(
   "The server has changed this tool since the call was made, and a person has to approve the call now. It was not carried out. Make the call again, so that it can be approved.",
 );

@@ -5,5 +5,6 @@ export {
   type SlotRefusedEvent,
   type StepEvent,
 } from "./create-connection-steps.ts";
+export { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
 export type { DeclaredConnections } from "./declared-connections.ts";
 export type { RunQuestions } from "./run-questions.ts";
