@@ -13,6 +13,7 @@
 // - Links and anchors lead somewhere in a clone, also those to files of this repository on GitHub: none to docs/api,
 //   which is generated. Links to elsewhere are well-formed and go over https; nothing is sent.
 // - The sidebar has every page of docs/, but for reports and decisions, which docs/results.md and others link to.
+// - The way of a call in ARCHITECTURE.md names files that are there.
 // - No placeholder (two at signs, a word, two at signs) and no mark of a merge conflict is left.
 // - Every error code has its heading, every event its heading or row, every public name its docstring, and no
 //   code is documented that is gone.
@@ -82,6 +83,7 @@ const counts = {
   "json blocks": checkJson(),
   links: checkLinks(),
   "pages in the sidebar": checkSidebar(),
+  "files on a call's way": checkWay(),
   placeholders: checkPlaceholders(),
   "error codes": checkErrorPages(),
   "documented names": checkReference(read, problem),
@@ -96,6 +98,23 @@ console.log(
   problems.length === 0 ? "The docs agree with the code." : `${problems.length} problems`,
 );
 process.exitCode = problems.length === 0 ? 0 : 1;
+
+/** The lines of the drawing that begin with a package, or with spaces for the one above, and then name a file. */
+function checkWay() {
+  const file = "ARCHITECTURE.md";
+  const [, way = ""] = /\n## One call on its way\n.*?```\n(.*?)```/s.exec(read(file)) ?? [];
+  let inPackage = "";
+  const sources = way.split("\n").flatMap((line) => {
+    const [, own = "", name] = /^([a-z-]*) +([a-z-]+(?:\/[a-z-]+)*) {2}/.exec(line) ?? [];
+    inPackage = own || inPackage;
+    return name ? [`packages/${inPackage}/src/${name}.ts`] : [];
+  });
+  for (const source of sources) {
+    if (!existsSync(join(root, source))) problem(file, 0, `names ${source}, which is not there`);
+  }
+  if (sources.length === 0) problem(file, 0, "draws no way of a call");
+  return sources.length;
+}
 
 /** Compiles each block as a module of its own, at the lines where it stands in its page. */
 function checkTypes() {
