@@ -13,7 +13,7 @@ import {
   type QuestionRecord,
 } from "../records/stored-question.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import { answerKey, newCallRow, partKey } from "../streams/call-log.ts";
+import { answerKey, newCallRow, partKey } from "../streams/call-record.ts";
 import type { CheckContent } from "./legacy-shim.ts";
 import type { QuestionName } from "./question-ids.ts";
 import { type ReadAnswer, readAnswer } from "./read-answer.ts";

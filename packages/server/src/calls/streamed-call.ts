@@ -4,7 +4,8 @@ import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/
 import type { LiveContext } from "../context/handler-context.ts";
 import { questionKey } from "../records/stored-question.ts";
 import { type AnswerStream, createAnswerStream } from "../streams/answer-stream.ts";
-import { answerKey, type CallLog, createCallLog, type LoggedEvent } from "../streams/call-log.ts";
+import { type CallLog, createCallLog, type LoggedEvent } from "../streams/call-log.ts";
+import { answerKey } from "../streams/call-record.ts";
 import { canPrime } from "../streams/priming.ts";
 import { type CallNaming, createCallName } from "./call-name.ts";
 import type { PostCallOptions } from "./posted-call.ts";

@@ -1,10 +1,10 @@
 import { maxBatch } from "@durable-mcp/core/internal";
-import type { JsonValue, StoreBatchWrite } from "@durable-mcp/core";
+import type { StoreBatchWrite } from "@durable-mcp/core";
 import { answeredId, outcomeUnknown } from "../base/json-rpc.ts";
 import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
-import { storeKey } from "../records/store-key.ts";
-import type { CallRecord, StreamEvent } from "./call-record.ts";
+import { answerKey, type CallContext, newCallRow, partKey } from "./call-record.ts";
+import type { StreamEvent } from "./call-record.ts";
 
 /** The stored part of one call's answer stream. */
 export interface CallLog {
@@ -41,41 +41,13 @@ interface Chunk {
 }
 
 type Bounds = StoreContext["settings"]["events"];
-type LogContext = Pick<StoreContext, "store" | "settings">;
-
-/** The key of a call's answer, which one process alone can write. */
-export function answerKey({ settings }: LogContext, hash: string, call: string): string {
-  return storeKey(settings.name, "answer", hash, call);
-}
-
-/** A put that only succeeds where nothing is stored yet. */
-export function newCallRow(
-  { settings }: LogContext,
-  key: string,
-  record: CallRecord,
-  owner: string,
-  expiresAt = settings.now() + settings.timeouts.resumeMs,
-): StoreBatchWrite {
-  const value = record as unknown as JsonValue;
-  return { type: "put", key, value, ifRevision: null, owner, expiresAt };
-}
 
 /** How long messages wait for others, to be stored with them, in milliseconds. */
 const gatherMs = 5;
 
-/** The key of a part of a call's stream that precedes its answer. */
-export function partKey(
-  { settings }: LogContext,
-  hash: string,
-  call: string,
-  part: number,
-): string {
-  return storeKey(settings.name, "messages", hash, call, place(part));
-}
-
 /** @param parts how many another process has stored before */
 export function createCallLog(
-  context: LogContext,
+  context: CallContext,
   { hash, call, owner, parts = 0 }: { hash: string; call: string; owner: string; parts?: number },
 ): CallLog {
   const { store, settings } = context;
@@ -144,10 +116,6 @@ export function createCallLog(
     forget: () => deletesOf([key, ...stored.keys()]),
   };
   return log;
-}
-
-function place(number: number): string {
-  return number.toString(36).padStart(6, "0");
 }
 
 function lengthOf(events: readonly LoggedEvent[]): number {

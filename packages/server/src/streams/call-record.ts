@@ -1,6 +1,9 @@
+import type { JsonValue, StoreBatchWrite } from "@durable-mcp/core";
 import * as z from "zod/mini";
 import { isMessage } from "../base/json-rpc.ts";
 import type { JSONRPCMessage } from "../base/mcp-types.ts";
+import type { StoreContext } from "../records/store-context.ts";
+import { storeKey } from "../records/store-key.ts";
 
 const message = z.custom<JSONRPCMessage>(isMessage);
 const events = z.array(z.object({ place: z.number(), message }));
@@ -36,4 +39,34 @@ export interface CallRecord {
 export function parseCallRecord(value: unknown): CallRecord | undefined {
   const parsed = z.safeParse(schema, value);
   return parsed.success ? (value as CallRecord) : undefined;
+}
+
+/** What names and keeps the records of calls. */
+export type CallContext = Pick<StoreContext, "store" | "settings">;
+
+/** The key of a call's answer, which one process alone can write. */
+export function answerKey({ settings }: CallContext, hash: string, call: string): string {
+  return storeKey(settings.name, "answer", hash, call);
+}
+
+/** A put that only succeeds where nothing is stored yet. */
+export function newCallRow(
+  { settings }: CallContext,
+  key: string,
+  record: CallRecord,
+  owner: string,
+  expiresAt = settings.now() + settings.timeouts.resumeMs,
+): StoreBatchWrite {
+  const value = record as unknown as JsonValue;
+  return { type: "put", key, value, ifRevision: null, owner, expiresAt };
+}
+
+/** The key of a part of a call's stream that precedes its answer. */
+export function partKey(
+  { settings }: CallContext,
+  hash: string,
+  call: string,
+  part: number,
+): string {
+  return storeKey(settings.name, "messages", hash, call, part.toString(36).padStart(6, "0"));
 }

@@ -1,8 +1,8 @@
 import { fingerprint } from "../base/session-id.ts";
 import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
-import { answerKey, newCallRow } from "./call-log.ts";
-import { type CallRecord, parseCallRecord, type StreamEvent } from "./call-record.ts";
+import { answerKey, newCallRow, parseCallRecord } from "./call-record.ts";
+import type { CallRecord, StreamEvent } from "./call-record.ts";
 
 /** A call whose process is dead. */
 interface LostCall {
