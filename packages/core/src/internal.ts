@@ -80,10 +80,10 @@ export {
   describeFailure,
   mayHaveRun,
 } from "./wire/connection-failure.ts";
-export { isSafeQuestion, urlsWanted } from "./waiting/input-request.ts";
-export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
-export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
-export { waitingLimitChecks } from "./waiting/waiting-limits.ts";
+export { isSafeQuestion, urlsWanted } from "./waiting/questions/input-request.ts";
+export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/record/waiting-call.ts";
+export { parseWaitingKey, waitingKey } from "./waiting/record/waiting-key.ts";
+export { waitingLimitChecks } from "./waiting/record/waiting-limits.ts";
 export type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from "./wire/json-rpc.ts";
 export type { LastingClient } from "./session/lasting-client.ts";
 export { mayMention, methodNotFoundAnswer, revisionIn } from "./wire/json-rpc.ts";

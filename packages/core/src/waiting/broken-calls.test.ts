@@ -5,7 +5,7 @@ import { createGate, principal, url, watchStore } from "../../test/asking-server
 import { event, question, startStream } from "../../test/call-stream.ts";
 import { createMemoryStore } from "../index.ts";
 import { answerWaitingCall, createWaitingCalls, waitingCallOf } from "./index.ts";
-import type { createWaitingFetch } from "./waiting-fetch.ts";
+import type { createWaitingFetch } from "./steps/waiting-fetch.ts";
 
 // The stream went on for the client, who was asked, and later stopped the call.
 test("a client whose stream breaks while its call is left has the placeholder", async () => {

@@ -1,4 +1,4 @@
-export { checkInputResponses } from "./check-input-responses.ts";
+export { checkInputResponses } from "./questions/check-input-responses.ts";
 export type {
   ElicitationRequest,
   FormField,
@@ -9,7 +9,7 @@ export type {
   InputResponse,
   InputResponses,
   UrlQuestion,
-} from "./input-request.ts";
+} from "./questions/input-request.ts";
 export {
   type AgentToolCall,
   type AskingMethod,
@@ -20,7 +20,7 @@ export {
   type WaitingResult,
   type WaitingState,
   type WaitingType,
-} from "./waiting-call.ts";
+} from "./record/waiting-call.ts";
 export {
   type AnsweredCall,
   answerWaitingCall,
@@ -37,6 +37,6 @@ export type {
   ClaimLeg,
   WaitingCallEvent,
   WaitingEvent,
-} from "./waiting-context.ts";
-export type { WaitingLimits, WaitsFor } from "./waiting-limits.ts";
-export type { AnswerUnsureEvent } from "./unsure-answers.ts";
+} from "./claims/waiting-context.ts";
+export type { WaitingLimits, WaitsFor } from "./record/waiting-limits.ts";
+export type { AnswerUnsureEvent } from "./legs/unsure-answers.ts";

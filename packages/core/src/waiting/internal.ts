@@ -2,19 +2,25 @@
  * The parts of waiting calls that the other packages of this project share. Not for applications: they may change
  * with every release, and all packages are released together.
  */
-export { answerCall } from "./answer-call.ts";
-export { formProblem } from "./form-problem.ts";
+export { answerCall } from "./claims/answer-call.ts";
+export { formProblem } from "./questions/form-problem.ts";
 export {
   type ClaimedOutcome,
   markUntilEnd,
   sendClaimed,
   settleCall,
   tooLongToWait,
-} from "./claim.ts";
-export { agentCall, type AgentsWaiting, findParked, keepAgentCall, parkCall } from "./park-call.ts";
-export { callId, hasDigest, showCall, upToDate } from "./current-call.ts";
+} from "./claims/claim.ts";
+export {
+  agentCall,
+  type AgentsWaiting,
+  findParked,
+  keepAgentCall,
+  parkCall,
+} from "./claims/park-call.ts";
+export { callId, hasDigest, showCall, upToDate } from "./claims/current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
-export { createWaitingContext, type WaitingContext } from "./waiting-context.ts";
+export { createWaitingContext, type WaitingContext } from "./claims/waiting-context.ts";
 export {
   askedElsewhere,
   goneCall,
@@ -25,9 +31,9 @@ export {
   waitingFailure,
   waitsBelow,
   worksOn,
-} from "./waiting-failure.ts";
-export type { CallNotes } from "./call-notes.ts";
-export { createWaitingFetch } from "./waiting-fetch.ts";
+} from "./record/waiting-failure.ts";
+export type { CallNotes } from "./steps/call-notes.ts";
+export { createWaitingFetch } from "./steps/waiting-fetch.ts";
 export {
   dueKey,
   followLook,
@@ -35,9 +41,9 @@ export {
   listOpenCalls,
   readDue,
   referenceStart,
-} from "./due-calls.ts";
-export { answerOnServer, cancelHeld, isDue, lookAt } from "./held-call.ts";
-export { delivers, isHeld, isOpen, isOnServer, isRepeated } from "./waiting-life.ts";
+} from "./record/due-calls.ts";
+export { answerOnServer, cancelHeld, isDue, lookAt } from "./claims/held-call.ts";
+export { delivers, isHeld, isOpen, isOnServer, isRepeated } from "./record/waiting-life.ts";
 export {
   describeWaiting,
   parseWaitingRecord,
@@ -45,5 +51,5 @@ export {
   type ParkedCall,
   type WaitingAnswer,
   type WaitingRecord,
-} from "./waiting-record.ts";
-export { createWaitingStore, isNewerCall, type StoredCall } from "./waiting-store.ts";
+} from "./record/waiting-record.ts";
+export { createWaitingStore, isNewerCall, type StoredCall } from "./record/waiting-store.ts";

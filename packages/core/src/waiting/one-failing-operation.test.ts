@@ -13,7 +13,7 @@ import {
   waitingCallOf,
   type WaitingEvent,
 } from "./index.ts";
-import type { createWaitingFetch } from "./waiting-fetch.ts";
+import type { createWaitingFetch } from "./steps/waiting-fetch.ts";
 
 const kinds = ["question", "task of 2026-07-28", "task of 2025-11-25", "stream"] as const;
 type Kind = (typeof kinds)[number];

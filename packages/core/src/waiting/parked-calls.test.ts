@@ -27,8 +27,8 @@ import {
   waitingFailure,
   withdrawCall,
 } from "./internal.ts";
-import type { EndedCall, OpenCall } from "./waiting-record.ts";
-import type { StoredCall } from "./waiting-store.ts";
+import type { EndedCall, OpenCall } from "./record/waiting-record.ts";
+import type { StoredCall } from "./record/waiting-store.ts";
 
 const server = new URL(url);
 const tea = { tool: "order", input: { item: "tea" }, toolCallId: "call 1" };

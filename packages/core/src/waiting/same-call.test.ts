@@ -22,7 +22,7 @@ import {
   parkCall,
   withdrawCall,
 } from "./internal.ts";
-import type { EndedCall } from "./waiting-record.ts";
+import type { EndedCall } from "./record/waiting-record.ts";
 
 const orders = ({ params }: Leg) =>
   "requestState" in params ? done(params.arguments.item) : asks("s");

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createAskingServer, done, send, startProcess } from "../../test/asking-server.ts";
 import { event, startStream } from "../../test/call-stream.ts";
 import { checkWaitingCalls, waitingCallOf } from "./index.ts";
-import type { createWaitingFetch } from "./waiting-fetch.ts";
+import type { createWaitingFetch } from "./steps/waiting-fetch.ts";
 
 const task = { taskId: "7", status: "working", ttlMs: null, createdAt: "2026-11-28T00:00:00Z" };
 const day = 86_400_000;

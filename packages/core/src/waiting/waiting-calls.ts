@@ -16,23 +16,23 @@ import { checkStore } from "../stores/store-arguments.ts";
 import { lastFetch } from "../wire/last-fetch.ts";
 import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { timeLimited } from "../base/bounded-wait.ts";
-import { answerCall } from "./answer-call.ts";
-import { readCall, upToDate } from "./current-call.ts";
-import { cancelHeld, isDue, lookAt } from "./held-call.ts";
-import type { InputResponses } from "./input-request.ts";
-import type { WaitingCall } from "./waiting-call.ts";
+import { answerCall } from "./claims/answer-call.ts";
+import { readCall, upToDate } from "./claims/current-call.ts";
+import { cancelHeld, isDue, lookAt } from "./claims/held-call.ts";
+import type { InputResponses } from "./questions/input-request.ts";
+import type { WaitingCall } from "./record/waiting-call.ts";
 import {
   createWaitingContext,
   tellWaiting,
   type WaitingContext,
   type WaitingEvent,
-} from "./waiting-context.ts";
-import { createWaitingFetch } from "./waiting-fetch.ts";
-import { waitingLimitChecks, type WaitingLimits } from "./waiting-limits.ts";
-import { notWaiting } from "./waiting-failure.ts";
-import { over } from "./waiting-life.ts";
-import { describeWaiting, type WaitingError, type WaitingRecord } from "./waiting-record.ts";
-import { createWaitingStore } from "./waiting-store.ts";
+} from "./claims/waiting-context.ts";
+import { createWaitingFetch } from "./steps/waiting-fetch.ts";
+import { waitingLimitChecks, type WaitingLimits } from "./record/waiting-limits.ts";
+import { notWaiting } from "./record/waiting-failure.ts";
+import { over } from "./record/waiting-life.ts";
+import { describeWaiting, type WaitingError, type WaitingRecord } from "./record/waiting-record.ts";
+import { createWaitingStore } from "./record/waiting-store.ts";
 
 /** Options of `createWaitingCalls`. */
 export interface WaitingCallsOptions extends WaitingLimits {

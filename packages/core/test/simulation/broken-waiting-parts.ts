@@ -2,7 +2,7 @@ import { coreWith } from "./broken-parts.ts";
 
 /** The module with the store of waiting calls, with parts of each store replaced. */
 const withStore = (broken: (original: any) => object) =>
-  coreWith("waiting/waiting-store.ts", ({ createWaitingStore }) => ({
+  coreWith("waiting/record/waiting-store.ts", ({ createWaitingStore }) => ({
     createWaitingStore: (...args: unknown[]) => {
       const original = createWaitingStore(...args);
       return { ...original, ...broken(original) };
@@ -36,7 +36,7 @@ export const withHastyAnswers = () =>
 
 /** A round whose server sends no state keeps that of the round before. */
 export const withOldState = () =>
-  coreWith("waiting/waiting-life.ts", (original) => ({
+  coreWith("waiting/record/waiting-life.ts", (original) => ({
     asks: (before: { requestState?: string }, ...args: unknown[]) => ({
       ...original.asks(before, ...args),
       ...(before.requestState !== undefined && { requestState: before.requestState }),
@@ -45,11 +45,14 @@ export const withOldState = () =>
 
 /** The questions of a call wait again when its process is gone, whatever the tool. */
 export const withOptimism = () =>
-  coreWith("waiting/current-call.ts", (original) => ({ ...original, mayRunTwice: () => true }));
+  coreWith("waiting/claims/current-call.ts", (original) => ({
+    ...original,
+    mayRunTwice: () => true,
+  }));
 
 /** @param claimMs how long a claim lasts without a sign of life */
 const withClaimsOf = (claimMs: number) =>
-  coreWith("waiting/waiting-context.ts", (original) => ({
+  coreWith("waiting/claims/waiting-context.ts", (original) => ({
     createWaitingContext: (calls: object, options: object) =>
       original.createWaitingContext(calls, { ...options, claimMs }),
   }));
@@ -79,17 +82,19 @@ export const withoutPrincipal = () =>
   );
 
 const withKey = (broken: (original: any) => unknown) =>
-  coreWith("waiting/waiting-key.ts", ({ waitingKey }) => ({ waitingKey: broken(waitingKey) }));
+  coreWith("waiting/record/waiting-key.ts", ({ waitingKey }) => ({
+    waitingKey: broken(waitingKey),
+  }));
 
 /** What can be looked at is looked at, whatever its server asks for. */
 export const withEagerLooks = () =>
-  coreWith("waiting/waiting-life.ts", (original) => ({
+  coreWith("waiting/record/waiting-life.ts", (original) => ({
     goesOn: (...args: unknown[]) => ({ ...original.goesOn(...args), pollAfter: 0 }),
   }));
 
 /** Results lose their content on the way into the store. */
 export const withLostContents = () =>
-  coreWith("waiting/waiting-life.ts", (original) => ({
+  coreWith("waiting/record/waiting-life.ts", (original) => ({
     settles: (call: object, answer: { result?: object }) =>
       original.settles(call, {
         ...answer,
@@ -99,6 +104,6 @@ export const withLostContents = () =>
 
 /** Applications see the record. */
 export const withTheWholeRecord = () =>
-  coreWith("waiting/waiting-record.ts", (original) => ({
+  coreWith("waiting/record/waiting-record.ts", (original) => ({
     describeWaiting: (record: object) => ({ ...record, ...original.describeWaiting(record) }),
   }));

@@ -174,7 +174,7 @@ export const attackClasses: readonly AttackClass[] = [
   },
   {
     name: "forms",
-    attacks: [core("waiting/form-problem"), ["react/src/question.test.tsx", /(?:)/]],
+    attacks: [core("waiting/questions/form-problem"), ["react/src/question.test.tsx", /(?:)/]],
   },
   {
     name: "createFaultyProxy",
