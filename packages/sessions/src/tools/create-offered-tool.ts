@@ -11,7 +11,6 @@ import {
   waitingLimits,
 } from "../declare/define-connection.ts";
 import { runOver } from "../events/connection-error.ts";
-import { beginCall } from "./begin-call.ts";
 import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { withoutProvided } from "./provided-arguments.ts";
 import { signInWords } from "./stand-in-words.ts";
@@ -75,8 +74,11 @@ export function createOfferedTool(connection: LiveConnection, parts: OfferedPart
     call: isStandIn
       ? askForSignIn
       : async (input, use) => (await denial(input, use)) ?? (await call(input, use)),
-    begin: async (begun) =>
-      await beginCall(connection, { tool: listed, isStandIn, execute: bound.call }, begun),
+    async begin(begun) {
+      // For agents that look after the waiting of their calls.
+      const { beginCall } = await import("./begin-call.ts");
+      return await beginCall(connection, { tool: listed, isStandIn, execute: bound.call }, begun);
+    },
     unapproved: async (input) => await refuseUnapproved(connection, listed, input),
     replay: isStandIn ? undefined : replay,
     noticeFor: isStandIn ? undefined : noticeFor,

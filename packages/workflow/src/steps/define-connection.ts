@@ -2,8 +2,6 @@ import type { MCPClientConfig, OAuthClientProvider } from "@ai-sdk/mcp";
 import {
   type ClientOpener,
   defineMcpClientConnection as define,
-  type LoginProvider,
-  type McpClient,
   type McpClientConnection,
   type McpClientConnectionOptions as OptionsOfAny,
   type ToolNamePrefix,
@@ -25,10 +23,7 @@ const aiSdkClients: ClientOpener = {
 };
 
 /** The options of a connection over Streamable HTTP. */
-export interface McpClientConnectionOptions extends Omit<
-  OptionsOfAny<undefined, ToolNamePrefix, McpClient, LoginProvider>,
-  "schemas"
-> {}
+export interface McpClientConnectionOptions extends Omit<OptionsOfAny<undefined>, "schemas"> {}
 
 /**
  * Declares an MCP server that the steps connect to over Streamable HTTP, with clients of `@ai-sdk/mcp`. The steps take
