@@ -46,7 +46,7 @@ export async function measureSize(): Promise<BenchPart> {
     target: { atMost: maxFirstLoad },
   });
   const notes = [
-    "The first program is bundled by rolldown with splitting, minified, and each chunk that it loads at once is compressed by gzip. Of it core is 39 %, ai-sdk 50 %, zod/mini 11 % (minified bytes, 2026-11-28). What is left is what an ordinary step runs, or what has to be there at once: checked options, errors, `autoSession`, pools. Recovery and handshake (8 kB) could be loaded later, and are not: neither may depend on a file that a deployment has replaced meanwhile.",
+    "The first program is bundled by rolldown with splitting, minified, and each chunk that it loads at once is compressed by gzip. Of it core is 36 %, sessions 49 %, ai-sdk 4 %, zod/mini 11 % (bytes before compression, 2026-11-29). What is left is what an ordinary step runs, or what has to be there at once: checked options, errors, `autoSession`, pools. Recovery and handshake (8 kB) could be loaded later, and are not: neither may depend on a file that a deployment has replaced meanwhile.",
     "A session fetch is larger than its target. [Where the bytes are](../decisions/2026-11-23-what-a-call-costs.md#size), part by part, and what was tried to be rid of them.",
   ];
   return { id: "size", title: "Size in a bundle", ratios: [], counts, tables: [], notes };
