@@ -34,7 +34,7 @@ export function createOfferedTool(connection: LiveConnection, parts: OfferedPart
   const { lossNotices, signIn, definition } = connection;
   const declared = definition as DeclaredServer;
   const bound = bindTool(connection, parts);
-  const { fixed, denial } = createToolApproval(connection, listed);
+  const { needsApproval, denial } = createToolApproval(connection, listed);
   const replay = createReplay(connection, bound);
   const call = createCall(connection, listed, bound, replay);
   const park: OfferedTool["park"] = async (own) =>
@@ -70,7 +70,7 @@ export function createOfferedTool(connection: LiveConnection, parts: OfferedPart
       };
       return isStandIn || mayRunTwice(listed, safeTools ?? resend);
     },
-    needsApproval: isStandIn ? undefined : fixed.needsApproval,
+    needsApproval: isStandIn ? undefined : needsApproval,
     call: isStandIn
       ? askForSignIn
       : async (input, use) => (await denial(input, use)) ?? (await call(input, use)),

@@ -22,14 +22,12 @@ export function createToolApproval(connection: LiveConnection, tool: JudgedTool)
   const { approval } = connection.definition.options;
   // The session may have been replaced since the tool was listed, and the tool with it.
   const now = () => connection.toolNow?.(tool) ?? tool;
-  const needsApproval =
-    typeof approval === "function"
-      ? async (input: unknown, use: ApprovalUse) =>
-          (await judge(connection, now(), input, use)).type === "user-approval"
-      : approval;
   return {
-    /** What the tool has from the start. */
-    fixed: needsApproval === undefined ? {} : { needsApproval },
+    needsApproval:
+      typeof approval === "function"
+        ? async (input: unknown, use: ApprovalUse) =>
+            (await judge(connection, now(), input, use)).type === "user-approval"
+        : approval,
     /** The result of a call that the application denies. */
     denial: async (input: unknown, use?: ApprovalUse) =>
       await refuse(connection, now(), { input, use }),
