@@ -101,6 +101,8 @@ export interface SingleFaultsOptions {
   readonly every?: number | undefined;
   /** Only the operation of this number, in each scenario. @default all */
   readonly at?: number | undefined;
+  /** The first case that is tried. @default 1 */
+  readonly from?: number | undefined;
   /** How many chats at once. @default 8 */
   readonly lanes?: number | undefined;
   readonly onCase?: (name: string, faults: readonly string[]) => void;
@@ -108,7 +110,7 @@ export interface SingleFaultsOptions {
 
 /** Lives each scenario without a fault; then again for each of its operations, with each way in which that fails. */
 export async function failEachOperation(options: SingleFaultsOptions) {
-  const { store: kind, only = "", every = 1, at, lanes = 8, onCase } = options;
+  const { store: kind, only = "", every = 1, at, from = 1, lanes = 8, onCase } = options;
   const { remove, ...place } = await startStorePlace(kind);
   const { store, close } = await openStoreAt(place);
   const servers = await startLabServers(store);
@@ -145,9 +147,9 @@ export async function failEachOperation(options: SingleFaultsOptions) {
     };
     await Promise.all(Array.from({ length: lanes }, all));
     const cases = ofScenarios.flat();
-    const mine = cases.filter(({ fault }, index) =>
-      at ? fault.at === at : index % every === every - 1,
-    );
+    const mine = cases
+      .slice(from - 1)
+      .filter(({ fault }, index) => (at ? fault.at === at : index % every === every - 1));
     const queue = mine.values();
     const lane = async () => {
       for (const failing of queue) await live(failing.scenario, failing);
