@@ -34,7 +34,7 @@ export {
 } from "./records/slot-record.ts";
 export { listRecords } from "./records/stored-records.ts";
 export { runInternalsOf } from "./run/run-internals.ts";
-export { currentScope, executeInRun, type RunScope } from "./run/run-scope.ts";
+export { currentScope, type RunScope } from "./run/run-scope.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
 export type { StoredSessionsOptions } from "./management/durable-sessions.ts";
 export { openStoredFetch } from "./sessions/open-session-fetch.ts";
@@ -47,5 +47,5 @@ export { withoutCollisions } from "./tools/same-names.ts";
 export { type AgentInTool, beginAgent, currentToolCall } from "./tools/tool-call-scope.ts";
 export type { PlaceEnd, Resumption, WaitingPlace } from "./waiting/resumption.ts";
 export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";
-export { withAgentName } from "./waiting/sub-agents.ts";
+export { executeInRun, withAgentName } from "./waiting/sub-agents.ts";
 export { deleteUnusedCalls, type ListedCall } from "./waiting/waiting-records.ts";

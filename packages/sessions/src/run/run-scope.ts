@@ -1,9 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import { createAsyncContext } from "../base/async-context.ts";
-import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import type { RepeatedCalls } from "../waiting/repeats.ts";
 import type { StoredCalls } from "../waiting/stored-calls.ts";
-import { keepAgents, type OwnToolCall } from "../waiting/sub-agents.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 
@@ -54,23 +52,6 @@ export const enterScope = scopes.enter;
 
 /** Whether the runtime can tell to which run code belongs. */
 export const hasScopes = () => scopes.storage() !== undefined;
-
-/**
- * Executes a tool of the application so that its code, and agents in it, find the run, wherever their loop calls it:
- * the reader of a stream need not have begun in the run. While a call of an agent waits, the result is a placeholder.
- *
- * @throws as `keepAgents`
- */
-export function executeInRun(
-  scope: RunScope | undefined,
-  call: Omit<OwnToolCall, "stored" | "repeats">,
-  execute: () => unknown,
-): unknown {
-  if (scope === undefined) return keepAgents(call, execute);
-  const { stored, repeats, enter } = scope;
-  const result = enter(() => keepAgents({ ...call, stored, repeats }, execute));
-  return isAsyncIterable(result) ? resultsInContext(enter, result) : result;
-}
 
 /** Runs `use` in a run inside another, and closes what is its own afterwards, or after its stream. */
 export async function runNested<T>(

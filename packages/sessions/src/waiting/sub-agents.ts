@@ -18,12 +18,36 @@ import type { RepeatedCalls } from "./repeats.ts";
 import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 
 /** A call of one of the application's tools, in a run. */
-export interface OwnToolCall extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
+interface OwnToolCall extends AgentToolCall, Pick<AgentsInTool, "waitingIn"> {
   /** As the model gave it. */
   readonly input: unknown;
   /** The waiting calls of the run; `undefined` where no call can wait. */
   readonly stored?: StoredCalls | undefined;
   readonly repeats?: RepeatedCalls | undefined;
+}
+
+/** What the scope of a run has for the tools in it. */
+interface InRun {
+  readonly enter: <T>(use: () => T) => T;
+  readonly stored: StoredCalls | undefined;
+  readonly repeats: RepeatedCalls;
+}
+
+/**
+ * Executes a tool of the application so that its code, and agents in it, find the run, wherever their loop calls it:
+ * the reader of a stream need not have begun in the run. While a call of an agent waits, the result is a placeholder.
+ *
+ * @throws as `keepAgents`
+ */
+export function executeInRun(
+  scope: InRun | undefined,
+  call: Omit<OwnToolCall, "stored" | "repeats">,
+  execute: () => unknown,
+): unknown {
+  if (scope === undefined) return keepAgents(call, execute);
+  const { stored, repeats, enter } = scope;
+  const result = enter(() => keepAgents({ ...call, stored, repeats }, execute));
+  return isAsyncIterable(result) ? resultsInContext(enter, result) : result;
 }
 
 /**
@@ -32,7 +56,7 @@ export interface OwnToolCall extends AgentToolCall, Pick<AgentsInTool, "waitingI
  *
  * @throws {McpSessionError} `CONNECTION_INVALID` if a call waits in an agent whose messages are not kept
  */
-export function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
+function keepAgents(call: OwnToolCall, execute: () => unknown): unknown {
   const { toolCallId, input, stored, repeats, waitingIn } = call;
   const outer = currentToolCall();
   // It is executed again, or it is a tool of `agentTool` among a durable agent's own.
