@@ -22,26 +22,17 @@ export { callId, hasDigest, showCall, upToDate } from "./claims/current-call.ts"
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext, type WaitingContext } from "./claims/waiting-context.ts";
 export {
-  askedElsewhere,
   goneCall,
   needsSignIn,
   notPausing,
   notWaiting,
   onlyOfUser,
   waitingFailure,
-  waitsBelow,
   worksOn,
 } from "./record/waiting-failure.ts";
 export type { CallNotes } from "./steps/call-notes.ts";
 export { createWaitingFetch } from "./steps/waiting-fetch.ts";
-export {
-  dueKey,
-  followLook,
-  listDue,
-  listOpenCalls,
-  readDue,
-  referenceStart,
-} from "./record/due-calls.ts";
+export { dueKey, dueCallsOf, listOpenCalls, referenceStart } from "./record/due-calls.ts";
 export { answerOnServer, cancelHeld, isDue, lookAt } from "./claims/held-call.ts";
 export { delivers, isHeld, isOpen, isOnServer, isRepeated } from "./record/waiting-life.ts";
 export {

@@ -48,20 +48,21 @@ export function createDueCalls(context: SessionsContext): DueCalls {
   return {
     async *due(query = {}) {
       const { limit = 100 } = checkOptions(dueSchema, query);
-      const { listDue } = await loadWaiting();
-      const { references } = await listDue(store, agent, { now: now(), limit });
+      const { dueCallsOf } = await loadWaiting();
+      const { references } = await dueCallsOf(store, agent).list({ now: now(), limit });
       // Several workers begin at different places.
       for (const reference of shuffled(references)) yield { reference };
     },
     async check(reference, use = {}) {
       const { abortSignal } = checkOptions(lookSchema, use);
-      const { describeWaiting, followLook, readDue } = await loadWaiting();
-      const of = await readDue(store, agent, reference);
+      const { describeWaiting, dueCallsOf } = await loadWaiting();
+      const entries = dueCallsOf(store, agent);
+      const of = await entries.read(reference);
       if (of === undefined) return undefined;
       const { sessionId, principal, id } = of;
       const calls = openWaiting(context, sessionId, principal, abortSignal);
       const found = await calls.checkOne(id, { abortSignal });
-      await followLook(store, { agent, reference }, found?.call, now());
+      await entries.followLook(reference, found?.call, now());
       if (found === undefined || found.wasOver) return undefined;
       return { sessionId, principal, call: describeWaiting(found.call) };
     },

@@ -114,16 +114,50 @@ export function createDueIndex(store: SessionStore, of: WaitingOwner) {
   };
 }
 
-/** The references of an agent's calls that are due: one query. */
-export async function listDue(
-  store: SessionStore,
-  agent: string | null,
-  use: { readonly now: number; readonly limit: number; readonly cursor?: string | undefined },
-): Promise<{ readonly references: string[]; readonly cursor?: string | undefined }> {
+/** An agent's calls that are due, whoever's they are, each by its reference. */
+export function dueCallsOf(store: SessionStore, agent: string | null) {
   const prefix = prefixOf(agent);
-  const { now: idleSince, ...page } = use;
-  const { records, cursor } = await store.list({ prefix, idleSince, ...page });
-  return { references: records.map(({ key }) => key.slice(prefix.length)), cursor };
+  return {
+    /** The references of those that are due: one query. */
+    async list(use: {
+      readonly now: number;
+      readonly limit: number;
+      readonly cursor?: string | undefined;
+    }): Promise<{ readonly references: string[]; readonly cursor?: string | undefined }> {
+      const { now: idleSince, ...page } = use;
+      const { records, cursor } = await store.list({ prefix, idleSince, ...page });
+      return { references: records.map(({ key }) => key.slice(prefix.length)), cursor };
+    },
+    /**
+     * The call of a reference; `undefined` if it is over, or the reference is nobody's.
+     *
+     * @throws {McpSessionError} `STATE_INVALID` for an entry of a later release
+     */
+    async read(reference: string): Promise<DueCall | undefined> {
+      if (typeof reference !== "string" || reference.length > maxReferenceLength) return undefined;
+      const stored = await store.get(dueKey(agent, reference));
+      if (isNewerFormat(stored?.value)) throw newerFormat("The entry of a waiting call");
+      return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
+    },
+    /**
+     * After a look: drops an entry that leads to no open call, and moves that of a call whose process lives, or whose
+     * questions stay although their time is up.
+     */
+    async followLook(
+      reference: string,
+      call: WaitingRecord | undefined,
+      now: number,
+    ): Promise<void> {
+      const key = dueKey(agent, reference);
+      // The step that made it has died: one that makes it again finds it.
+      const isOfStep = call?.step === reference && !call.isDelivered && call.expiresAt > now;
+      if (isOfStep && (!isListed(call) || call.due !== reference))
+        return await store.touch(key, call.expiresAt);
+      if (!isListed(call) || call.due !== reference) return void (await store.delete(key));
+      if (call.pollAfter !== undefined || lookAgainAt(call) > now) return;
+      await store.touch(key, now + (call.state === "answering" ? defaultClaimMs : dayMs));
+    },
+  };
 }
 
 /**
@@ -173,40 +207,4 @@ async function readEntry(store: SessionStore, { key, value, owner }: StoredRecor
   if (stored === undefined) return "gone";
   const record = parseWaitingRecord(stored.value);
   return record && { ...of, id, reference: key.slice(end + 1), owner, record };
-}
-
-/**
- * The call of a reference; `undefined` if it is over, or the reference is nobody's.
- *
- * @throws {McpSessionError} `STATE_INVALID` for an entry of a later release
- */
-export async function readDue(
-  store: SessionStore,
-  agent: string | null,
-  reference: string,
-): Promise<DueCall | undefined> {
-  if (typeof reference !== "string" || reference.length > maxReferenceLength) return undefined;
-  const stored = await store.get(dueKey(agent, reference));
-  if (isNewerFormat(stored?.value)) throw newerFormat("The entry of a waiting call");
-  return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
-}
-
-/**
- * After a look: drops an entry that leads to no open call, and moves that of a call whose process lives, or whose
- * questions stay although their time is up.
- */
-export async function followLook(
-  store: SessionStore,
-  { agent, reference }: { readonly agent: string | null; readonly reference: string },
-  call: WaitingRecord | undefined,
-  now: number,
-): Promise<void> {
-  const key = dueKey(agent, reference);
-  // The step that made it has died: one that makes it again finds it.
-  const isOfStep = call?.step === reference && !call.isDelivered && call.expiresAt > now;
-  if (isOfStep && (!isListed(call) || call.due !== reference))
-    return await store.touch(key, call.expiresAt);
-  if (!isListed(call) || call.due !== reference) return void (await store.delete(key));
-  if (call.pollAfter !== undefined || lookAgainAt(call) > now) return;
-  await store.touch(key, now + (call.state === "answering" ? defaultClaimMs : dayMs));
 }

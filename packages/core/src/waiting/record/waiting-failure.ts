@@ -130,7 +130,7 @@ export function worksOn({
 }
 
 /** A tool call that goes on when a call of its sub-agent has its result. */
-export function waitsBelow({ connection, state }: WaitingRecord): McpSessionError {
+function waitsBelow({ connection, state }: WaitingRecord): McpSessionError {
   const message =
     "A call of the sub-agent in this call waits, and takes the answer. The list of waiting calls has it, with its path. Nothing was sent.";
   return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
