@@ -26,6 +26,7 @@ type RecordOf<FIELDS> = {
 };
 
 /** A value that passes a test. */
+/* @__NO_SIDE_EFFECTS__ */
 export function when<T = unknown>(isRight: (value: unknown) => boolean): Shape<T> {
   return (value) => (isRight(value) ? undefined : []);
 }
@@ -35,17 +36,20 @@ export const anyNumber = when<number>(Number.isFinite);
 export const anyWhole = when<number>(Number.isSafeInteger);
 export const anyRecord = when<Readonly<Record<string, unknown>>>(isRecord);
 
+/* @__NO_SIDE_EFFECTS__ */
 export function exactly<const T extends string | number | boolean>(...expected: T[]): Shape<T> {
   return when((value) => (expected as unknown[]).includes(value));
 }
 
 /** A value that passes one of these. */
+/* @__NO_SIDE_EFFECTS__ */
 export function anyOf<SHAPES extends readonly Shape[]>(
   ...shapes: SHAPES
 ): Shape<Shaped<SHAPES[number]>> {
   return when((value) => shapes.some((shape) => shape(value) === undefined));
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
   return (value) => {
     if (!Array.isArray(value)) return [];
@@ -62,6 +66,7 @@ export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
  *
  * @param isOpen whether it may have other fields too @default false
  */
+/* @__NO_SIDE_EFFECTS__ */
 export function recordOf<FIELDS extends Fields>(
   shapes: FIELDS,
   isOpen = false,
@@ -81,4 +86,5 @@ export function recordOf<FIELDS extends Fields>(
 }
 
 /** A record keeps fields that only later releases know. */
+/* @__NO_SIDE_EFFECTS__ */
 export const openRecordOf = <FIELDS extends Fields>(fields: FIELDS) => recordOf(fields, true);

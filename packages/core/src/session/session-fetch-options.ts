@@ -211,7 +211,6 @@ const anyMemory = mustBe(
   "from createServerMemory",
   (value) => isRecord(value) && value["feature"] === "ServerMemory",
 );
-
 const anyWaiting = mustBe(
   "from createWaitingCalls",
   (value) => isRecord(value) && typeof value["wrap"] === "function",

@@ -17,7 +17,13 @@ type AnswerRefusal = (error: unknown) => Promise<boolean>;
 
 /** Tools that a client makes of those of its server, by name. */
 export type ClientTools = Readonly<
-  Record<string, { execute?: (...args: any[]) => PromiseLike<unknown> }>
+  Record<
+    string,
+    {
+      /** Calls the tool, with what the client's package hands it. */
+      execute?: (...args: any[]) => PromiseLike<unknown>;
+    }
+  >
 >;
 
 /**
