@@ -112,10 +112,11 @@ export function checkOptions<OPTIONS extends object>(
 
 /** @param what completes the sentence that the field begins with "must be" */
 export const mustBe =
+  /* @__NO_SIDE_EFFECTS__ */
   (what: string, isRight: (value: unknown) => boolean): OptionCheck =>
-  (value, field) => {
-    if (!isRight(value)) throw invalidOption(field, `must be ${what}`);
-  };
+    (value, field) => {
+      if (!isRight(value)) throw invalidOption(field, `must be ${what}`);
+    };
 
 export const flag = mustBe("true or false", (value) => typeof value === "boolean");
 export const oneOf = /* @__NO_SIDE_EFFECTS__ */ (...values: unknown[]): OptionCheck =>
@@ -124,9 +125,10 @@ export const oneOf = /* @__NO_SIDE_EFFECTS__ */ (...values: unknown[]): OptionCh
   );
 /** A number from `min` on, which no timer has to take. */
 export const wholeFrom =
+  /* @__NO_SIDE_EFFECTS__ */
   (min: number): OptionCheck =>
-  (value, field) =>
-    checkWhole(value, field, min);
+    (value, field) =>
+      checkWhole(value, field, min);
 export const group =
   <OPTIONS extends object>(checks: OptionChecks<OPTIONS>): OptionCheck =>
   (value, field) =>

@@ -65,11 +65,13 @@ export interface WaitingLimits {
 }
 
 const listOf =
+  /* @__NO_SIDE_EFFECTS__ */
   (check: OptionCheck, what: string, min = 0): OptionCheck =>
-  (value, field) => {
-    if (!Array.isArray(value) || value.length < min) throw invalidOption(field, `must be ${what}`);
-    for (const [index, each] of value.entries()) check(each, `${field}[${index}]`);
-  };
+    (value, field) => {
+      if (!Array.isArray(value) || value.length < min)
+        throw invalidOption(field, `must be ${what}`);
+      for (const [index, each] of value.entries()) check(each, `${field}[${index}]`);
+    };
 const waitsFor = 'a list of "person", "task" and "stream"';
 const isWaitsFor = (value: unknown) => ["person", "task", "stream"].includes(value as string);
 
