@@ -16,6 +16,7 @@ export function applicationGiven({ take, world }: Given): Makers {
   const stored = new Map<string, unknown>();
   return {
     ...{ signedIn: () => async () => "42", signedInUser: () => async () => "42" },
+    userIdOf: () => async () => "42",
     ...{ login: () => ({ userId: "42" }), token: () => "token", url: () => world.open.url },
     ...Object.fromEntries(tokens.map((name) => [name, () => async () => `${name}-42`])),
     ...{ fingerprintKey: () => secret, clientSecret: () => "secret", idpSecret: () => "secret" },
