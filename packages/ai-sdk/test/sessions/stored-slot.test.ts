@@ -137,28 +137,34 @@ describe("two openers", () => {
     expect(await sessions.run("chat", use, list)).toBe("again");
   });
 
-  test("a save that was done and reported as failed is replaced, not gone on with", async () => {
-    const server = await startNotebookServer();
-    const store = createMemoryStore();
-    let isFailing = false;
-    const put: typeof store.put = async (...args) => {
-      const result = await store.put(...args);
-      if (isFailing) throw new Error("no answer");
-      return result;
-    };
-    const { sessions, types } = startProcess(server, { ...store, put });
-    await sessions.run("chat", use, async (run) => {
-      await run.tools();
-      server.forgetSessions();
-      isFailing = true;
-      await expect(add("lost")(run)).rejects.toMatchObject({ code: "STORE_FAILED" });
-      isFailing = false;
-      expect(await add("kept")(run)).toBe("1 notes");
-    });
-    expect(types()).not.toContain("adopted");
-    expect(server.sessionIds).toHaveLength(3);
-    expect(server.liveSessions()).toBe(1);
-  });
+  test.each([
+    // Of the store: a put is done and reported as failed. The read after it says so.
+    { readsToo: false, first: "1 notes", second: "2 notes", made: 2 },
+    // Nobody can tell, so the session is ended, and the next call has another.
+    { readsToo: true, first: "STORE_FAILED", second: "1 notes", made: 3 },
+  ])(
+    "a save that was done and reported as failed, and no read: $readsToo",
+    async ({ readsToo, first, second, made }) => {
+      const server = await startNotebookServer();
+      const faulty = createFaultyStore(createMemoryStore());
+      const { sessions, types } = startProcess(server, faulty.store);
+      await sessions.run("chat", use, async (run) => {
+        await run.tools();
+        server.forgetSessions();
+        faulty.meet("put", async (operate) => {
+          await operate();
+          if (readsToo) faulty.fail("get", "getMany");
+          throw new Error("no answer");
+        });
+        expect(await add("one")(run).catch(({ code }) => code)).toBe(first);
+        faulty.heal();
+        expect(await add("two")(run)).toBe(second);
+      });
+      expect(types()).not.toContain("adopted");
+      expect(server.sessionIds).toHaveLength(made);
+      expect(server.liveSessions()).toBe(1);
+    },
+  );
 
   test("a store that only reports conflicts fails the save", async () => {
     const server = await startNotebookServer();

@@ -61,7 +61,9 @@ export async function runGateway(
   for (const name of Object.keys(connections))
     print(command, `${origin}/mcp/${name}${door.query}\n`);
   const over = new AbortController();
-  void sweepUntil(over.signal, () => gateway.sweep({ idleForMs }));
+  void sweepUntil(over.signal, async () => {
+    await gateway.sweep({ idleForMs }).catch(({ message }: Error) => warn(command, message));
+  });
   await asked();
   over.abort("over");
   server.close();
@@ -78,11 +80,15 @@ async function readConnections(path: string, options: GatewayCommandOptions, com
     if (connection?.type === "mcp-client") return [[name, connection] as const];
     const isProgram = "command" in entry;
     const why = isProgram ? "It is a program; a gateway stands before URLs." : problem;
-    command.configureOutput().writeErr?.(`${name} is left out. ${why}\n`);
+    warn(command, `${name} is left out. ${why}`);
     return [];
   });
   if (usable.length > 0) return Object.fromEntries(usable);
   throw new CommandFailure("The file has no server with a url that can be used.");
+}
+
+function warn(command: Command, text: string): void {
+  command.configureOutput().writeErr?.(`${text}\n`);
 }
 
 /** A file of the user's own. */
@@ -106,7 +112,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
 async function sweepUntil(signal: AbortSignal, sweep: () => Promise<unknown>): Promise<void> {
   while (!signal.aborted) {
     // A store that is down is asked again.
-    await sweep().catch(() => undefined);
+    await sweep();
     await wait(sweepMs, signal).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 import { McpSessionError, type JsonRpcRequest } from "@durable-mcp/core";
-import { randomToken } from "@durable-mcp/core/internal";
-import { failureText, refusal } from "../base/answers.ts";
+import { randomToken, readAnswer, readRefusal } from "@durable-mcp/core/internal";
+import { failureText, messageAnswer } from "../base/answers.ts";
 import type { SessionName } from "../session/upstreams.ts";
 import { type ClientSession, namesOf } from "../session/client-session.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
@@ -32,10 +32,9 @@ export async function beginSession(
   } catch (error) {
     return refuse(message, error);
   } finally {
-    if (!isBegun) {
-      await session.upstream.end();
-      await sessions.close(session);
-    }
+    // Without the store the record is left to a sweep.
+    if (!isBegun) await session.upstream.end().catch(() => undefined);
+    if (!isBegun) await sessions.close(session);
   }
 }
 
@@ -46,17 +45,18 @@ async function initialize(
   const post = (body: object) =>
     fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
   const response = await post(message);
-  const text = await response.text();
-  // The body is read, so what the server said of its length no longer counts.
-  const answer = new Response(text, {
-    status: response.status,
-    headers: { "content-type": response.headers.get("content-type") ?? "application/json" },
-  });
-  const isRefused = !response.ok || !text.includes('"result"');
-  if (isRefused) return response.status === 401 ? refuse(message, undefined, 401) : answer;
+  if (response.status === 401) return refuse(message, undefined, 401);
+  if (!response.ok) {
+    const type = response.headers.get("content-type") ?? "application/json";
+    const own = { status: response.status, headers: { "content-type": type } };
+    return new Response(await readRefusal(response), own);
+  }
+  const answer = await readAnswer(response, message.id);
+  if (answer === undefined) return refuse(message, undefined);
+  if (answer.error) return messageAnswer(answer);
   const acknowledged = await post({ jsonrpc: "2.0", method: "notifications/initialized" });
   await acknowledged.body?.cancel();
-  return acknowledged.ok ? answer : refuse(message, undefined, acknowledged.status);
+  return acknowledged.ok ? messageAnswer(answer) : refuse(message, undefined, acknowledged.status);
 }
 
 /** What is wrong with the server is no refusal of the client, which would sign in, or speak another dialect. */
@@ -64,11 +64,11 @@ function refuse({ id }: JsonRpcRequest, error: unknown, status?: number): Respon
   const isOtherEra = McpSessionError.isInstance(error) && error.data.reason === "other-era";
   const text = isOtherEra
     ? "This server only speaks revisions without sessions (2026-07-28 and later). Use a client that probes with server/discover."
-    : status === undefined
+    : error !== undefined
       ? failureText(error)
-      : `The server does not begin a session (HTTP ${status}).`;
+      : `The server does not begin a session${status === undefined ? "" : ` (HTTP ${status})`}.`;
   const code = isOtherEra ? -32_022 : -32_603;
   const body = JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: text } });
   const own = { status: isOtherEra ? 400 : 502, headers: { "content-type": "application/json" } };
-  return error === undefined && status === undefined ? refusal(502, text) : new Response(body, own);
+  return new Response(body, own);
 }

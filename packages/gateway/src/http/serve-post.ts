@@ -1,6 +1,13 @@
 import { type JsonRpcRequest, McpSessionError } from "@durable-mcp/core";
-import { type JsonRpcId, type JsonRpcMessage, isRecord, within } from "@durable-mcp/core/internal";
 import {
+  isRecord,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  readRefusal,
+  within,
+} from "@durable-mcp/core/internal";
+import {
+  errorResult,
   failureText,
   isPlainCall,
   messageAnswer,
@@ -22,6 +29,8 @@ const headers = {
 
 /** An answer that comes within this time is sent as it comes, in milliseconds. Others begin with an event id. */
 const quickMs = 20;
+const notNow = "The gateway cannot look at its store now. Ask again later.";
+
 /** Sends a client's message on its session. @returns `ended` if there is no such session any more */
 export async function servePost(
   centre: Centre,
@@ -34,7 +43,10 @@ export async function servePost(
   const send = () => fetch(url, { method: "POST", headers, body });
   if (message === undefined || !isRequest(message)) return await oneWay(session, message, send);
   const { waiting } = session;
-  if (waiting?.takes(message)) return messageAnswer(await waiting.result(message));
+  if (waiting?.takes(message))
+    return messageAnswer(
+      await waiting.result(message).catch(() => errorResult(message.id, notNow)),
+    );
   const isCall = isPlainCall(message);
   session.noteRequest(message.id, isCall ? "call" : "request");
   let isEnded = false;
@@ -42,7 +54,7 @@ export async function servePost(
     (response) => readable(message, isCall, response),
     async (error: unknown) => {
       isEnded = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
-      isEnded &&= await centre.isEnded(session.of);
+      isEnded &&= await centre.isEnded(session.of).catch(() => false);
       return messageAnswer(noAnswer(message.id, isCall, failureText(error)));
     },
   );
@@ -94,7 +106,7 @@ async function readable(
 ): Promise<Response> {
   const type = response.headers.get("content-type") ?? "";
   if (response.ok && /^(?:application\/json|text\/event-stream)\b/.test(type)) return response;
-  const text = await response.text().catch(() => "");
+  const text = await readRefusal(response).catch(() => "");
   const error = errorIn(text);
   if (error !== undefined) return messageAnswer({ jsonrpc: "2.0", id, error });
   const words = response.ok ? failureText(undefined) : refusedText(response);
@@ -129,8 +141,7 @@ function openCall(
       const last = session.lastEvent(id);
       // The server keeps the answer for whoever resumes its stream.
       if (last !== undefined) call.leave();
-      if (priming !== undefined)
-        leaveAnswer(centre, session, id, call, last).catch(() => undefined);
+      if (priming !== undefined) void leaveAnswer(centre, session, id, call, last);
     },
     onOver() {
       session.dropOldCalls();

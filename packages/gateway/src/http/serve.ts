@@ -79,8 +79,12 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     const session = await sessions.find(id, connection, principal);
     if (session === undefined) return sessionNotFound();
     if (request.method === "GET") return await serveGet(centre, session, request);
-    await session.upstream.end();
-    await sessions.close(session);
+    // Also without the store, so that the next DELETE tries it once more.
+    try {
+      await session.upstream.end();
+    } finally {
+      await sessions.close(session);
+    }
     return new Response(null, { status: 204 });
   };
 }

@@ -13,6 +13,8 @@ const goneMs = 6_000;
 const askMs = 200;
 /** Another process has this long to notice that its client has left, in milliseconds. */
 const noticeMs = 1_500;
+/** An answer that the store does not take is tried again for this long, in milliseconds. */
+const tryMs = 30_000;
 /** A longer answer is not kept, in characters. */
 const maxLength = 500_000;
 
@@ -44,8 +46,7 @@ async function put(
 
 /**
  * Says to other processes what becomes of a call whose client has left. Only such calls cost the store something.
- *
- * @param isBack whether the client has come back to this process
+ * Never rejects.
  */
 export async function leaveAnswer(
   centre: Centre,
@@ -62,13 +63,24 @@ export async function leaveAnswer(
     return isShort ? { stream, ...(last && { next: last }) } : undefined;
   };
   while (!call.isOver && !call.hasClient) {
-    await put(centre, session, key, { heldAt: centre.now() });
+    // Others wait for three of them, so one may fail.
+    await put(centre, session, key, { heldAt: centre.now() }).catch(() => undefined);
     for (let waited = 0; waited < sayMs && !call.isOver && !call.hasClient; waited += askMs)
       await wait(askMs);
   }
-  const kept = call.hasClient ? undefined : left();
-  if (kept !== undefined) await put(centre, session, key, kept);
+  for (let tried = 0; tried < tryMs && !call.hasClient; tried += askMs) {
+    const kept = left();
+    const keeping = kept && put(centre, session, key, kept);
+    if (keeping === undefined || (await settles(keeping))) return;
+    await wait(askMs);
+  }
 }
+
+const settles = async (work: Promise<unknown>) =>
+  await work.then(
+    () => true,
+    () => false,
+  );
 
 /** Waits for what another process has of a call; `undefined` if none has it. */
 export async function findLeftAnswer(

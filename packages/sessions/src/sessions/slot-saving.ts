@@ -1,4 +1,5 @@
 import type { ActiveSessionSnapshot } from "@durable-mcp/core";
+import { isStoreFailure } from "../base/store-failure.ts";
 import type { SeenSessions } from "./seen-sessions.ts";
 import type { SlotContext } from "./sessions-context.ts";
 import {
@@ -36,7 +37,12 @@ export function createSaving(
     },
     onSession: async (own: ActiveSessionSnapshot) => {
       try {
-        const { saved, startedAt } = await saveSession(step, own);
+        const { saved, startedAt } = await saveSession(step, own).catch(async (error: unknown) => {
+          if (!isStoreFailure(error)) throw error;
+          // It may have been done: the store is asked, and a write that was not done is done once more.
+          await cell.reload();
+          return await saveSession(step, own);
+        });
         if (saved !== own) emit({ type: "adopted", ...of });
         step.base = seen ? seen.use(startedAt, saved, own) : saved;
         await seen?.save(step.base);

@@ -1,5 +1,6 @@
 /** How a tool goes on in which agents run, when a call of theirs has its result. */
 
+import { isStoreFailure } from "../base/store-failure.ts";
 import { invalid } from "@durable-mcp/core/internal";
 import type {
   AgentCall,
@@ -10,13 +11,7 @@ import type {
 import type { AgentToolCall } from "@durable-mcp/core/waiting";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import { type AgentsInTool, currentToolCall, enterToolCall } from "../tools/tool-call-scope.ts";
-import {
-  isOpen,
-  isStoreFailure,
-  loadWaiting,
-  type StoredCalls,
-  unlessOver,
-} from "./stored-calls.ts";
+import { isOpen, loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
 import { type OwnScope, startIn, whatWaits, withdrawAll } from "./sub-agents.ts";
 
 /** Where a tool is executed again. */

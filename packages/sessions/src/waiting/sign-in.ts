@@ -16,7 +16,8 @@ import {
   type McpConnection,
 } from "../declare/mcp-connection.ts";
 import type { SignIn } from "../connection/waiting-parts.ts";
-import { createStoredCalls, isStoreFailure, loadWaiting } from "./stored-calls.ts";
+import { isStoreFailure } from "../base/store-failure.ts";
+import { createStoredCalls, loadWaiting } from "./stored-calls.ts";
 import { isPausing, type WaitingSource } from "./waiting-source.ts";
 
 type AuthorizationSource = GetToken & Required<Pick<GetToken, "authorizationFor">>;

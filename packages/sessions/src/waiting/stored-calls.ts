@@ -114,11 +114,6 @@ export function unlessOver(error: unknown): undefined {
   if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
 }
 
-/** Whether the store failed, and nothing else. */
-export function isStoreFailure(error: unknown): boolean {
-  return McpSessionError.isInstance(error) && error.code === "STORE_FAILED";
-}
-
 /** Whether a call waits or is being answered. */
 export function isOpen({
   call: { state },

@@ -169,6 +169,10 @@ async function useResult(act: any, given: Given) {
 }
 
 async function callRoute(route: any, { take, code }: Given, name: string) {
+  if (code.includes("createGateway")) {
+    const throughRoute = (url: string | URL, init: RequestInit) => route(new Request(url, init));
+    return await callServer("https://app.example/api/mcp/shop", throughRoute);
+  }
   const isRead = /^(GET|DELETE|look|list)/.test(name);
   const { id: call, round } = name.startsWith("answer") ? await take("question") : ({} as any);
   const parts = [{ type: "text", text: "Look at the page." }];
