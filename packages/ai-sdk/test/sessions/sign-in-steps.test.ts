@@ -293,7 +293,8 @@ describe.each(backends)("a call that waits for a sign-in in %s", (backend) => {
     const goOn = () => converse(messages, "Done.");
     const outcomes = await Promise.all([goOn(), goOn()]);
     expect(calls()).toHaveLength(1);
-    expect(outcomes.flatMap(({ told }) => told)).toEqual(["1 notes"]);
+    // A process that looks after the other one has settled the call is told the same.
+    expect(new Set(outcomes.flatMap(({ told }) => told))).toEqual(new Set(["1 notes"]));
   });
 
   test("and a stand-in, can be withdrawn", async () => {

@@ -168,16 +168,31 @@ test("tells a loss once where others have given the refresh token up meanwhile",
   const { server, clock, app, token } = await signedIn();
   clock.offsetMs = hour - 59_000;
   server.rules.onToken = (_request, usual) => (usual(), "cut");
-  const waiting = errorOf(app.getToken({ refused: { status: 401, token } }));
-  await expect.poll(() => app.eventsOf("refresh-failed").length).toBe(1);
+  const { promise: thaw, resolve: goOn } = Promise.withResolvers<void>();
+  let puts = 0;
+  const first = app.next({
+    store: {
+      ...app.store,
+      async put(...args) {
+        const written = await app.store.put(...args);
+        puts += 1;
+        // It has written that its answer was lost, and would ask again after a pause.
+        if (puts === 3) await thaw;
+        return written;
+      },
+    },
+  });
+  const waiting = errorOf(first.getToken({ refused: { status: 401, token } }));
+  await expect.poll(() => puts).toBe(3);
   const later = app.next({ now: createClock(clock.offsetMs + 12_000).now });
   expect((await later.getToken())?.token).toBe(token);
+  goOn();
   const { code, message } = await waiting;
   expect(code).toBe("AUTHORIZATION_REQUIRED");
   expect(message).toContain("The tokens of the last sign-in were lost");
   expect(server.refreshes()).toHaveLength(1);
   expect(later.eventsOf("refresh-lost")).toHaveLength(1);
-  const told = app.events.map(({ type }) => type);
+  const told = first.events.map(({ type }) => type);
   expect(told).not.toContain("refresh-refused");
   expect(told).not.toContain("refresh-lost");
 });
