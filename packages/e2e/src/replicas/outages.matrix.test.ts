@@ -19,22 +19,27 @@ interface Notes {
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 
-function createNotesServer(session: ServerSession<Notes>): McpServer {
+function createNotesServer(session: ServerSession<Notes>, onBegun: () => void): McpServer {
   const mcp = new McpServer({ name: "notes", version: "1.0.0" });
   const slowNote = { text: z.string(), ms: z.number() };
   mcp.registerTool("add_slowly", { inputSchema: slowNote }, async ({ text: note, ms }) => {
+    onBegun();
     await sleep(ms);
     session.state.notes.push(note);
     return text("added");
   });
   mcp.registerTool("list", {}, () => text(session.state.notes.join(",")));
-  mcp.registerTool("hang", {}, () => new Promise(() => {}));
+  mcp.registerTool("hang", {}, () => {
+    onBegun();
+    return new Promise(() => {});
+  });
   return mcp;
 }
 
 /** A process that may die: then nothing of it reaches the store or a client any more. */
 async function startProcess(shared: SessionStore, port = 0) {
   let isDead = false;
+  const { promise: begun, resolve: begins } = Promise.withResolvers<void>();
   const never = new Promise<never>(() => {});
   const unlessDead = <T>(run: () => Promise<T>) => (isDead ? never : run());
   const store: SessionStore = {
@@ -50,7 +55,7 @@ async function startProcess(shared: SessionStore, port = 0) {
     store,
     principal: "none",
     initialState: () => ({ notes: [] }),
-    createServer: ({ session }) => createNotesServer(session),
+    createServer: ({ session }) => createNotesServer(session, begins),
   });
   const server: Server = createServer(toNodeHandler(handler));
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
@@ -60,6 +65,8 @@ async function startProcess(shared: SessionStore, port = 0) {
   };
   return {
     port: (server.address() as AddressInfo).port,
+    /** A slow tool runs. */
+    begun,
     /** Its clients are cut off, and its calls go on. */
     cutOff: stopListening,
     die: async () => {
@@ -98,17 +105,19 @@ async function callThroughOutage(
   const store = createMemoryStore();
   const one = await startProcess(store);
   const client = await connect(new URL(`http://127.0.0.1:${one.port}/mcp`));
-  const begun = performance.now();
+  const calledAt = performance.now();
   const call = client.callTool(outage.tool as never).then(
     (result) => (result as { content: { text: string }[] }).content[0]!.text,
     (error: Error & { data?: { code?: string } }) => error.data?.code ?? error.message,
   );
+  await one.begun;
+  // Its stream has reached the client.
   await sleep(300);
   await one[outage.ends]();
   await sleep(outage.ms);
   const two = await startProcess(store, one.port);
   const outcome = await call;
-  const ms = performance.now() - begun;
+  const ms = performance.now() - calledAt;
   const next = await client.callTool({ name: "list", arguments: {} });
   await client.close();
   await two.die();
