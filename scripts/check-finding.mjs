@@ -10,8 +10,9 @@ const answers = {
  *
  * @returns how many were looked for
  */
-export async function checkFinding(browser, origin, problems) {
+export async function checkFinding(browser, { origin, patience }, problems) {
   const context = await browser.newContext();
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   for (const [words, expected] of Object.entries(answers)) await find(words, expected);
   await waitForSearch();

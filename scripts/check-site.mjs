@@ -69,10 +69,16 @@ if (executablePath === undefined) {
 
 const counts = { pages: pages.size, links: checkLinks(), "pages for models": checkLlms() };
 const { close, origin } = await serve();
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+// For a machine that is busy with other work as well.
+const patience = 180_000;
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--no-sandbox"],
+  timeout: patience,
+});
 try {
   counts["pages at 390 px"] = await checkWidths();
-  counts.searches = await checkFinding(browser, origin, problems);
+  counts.searches = await checkFinding(browser, { origin, patience }, problems);
   counts["runs of axe"] = await checkAccess();
 } finally {
   await browser.close();
@@ -172,6 +178,7 @@ async function checkWidths() {
     javaScriptEnabled: false,
     extraHTTPHeaders: { "x-still": "1" },
   });
+  page.setDefaultTimeout(patience);
   for (const path of pages.keys()) {
     await page.goto(origin + path, { waitUntil: "load" });
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -198,6 +205,7 @@ async function checkAccess() {
       ? [...pages.keys()].map((path) => [path.replaceAll("/", "-"), path])
       : Object.entries(some);
     const context = await browser.newContext({ colorScheme, reducedMotion: "reduce" });
+    context.setDefaultTimeout(patience);
     const page = await context.newPage();
     for (const [kind, path] of looked) {
       await page.setViewportSize({ width: 1280, height: 900 });
