@@ -1,7 +1,7 @@
 import { McpSessionError } from "@durable-mcp/sessions";
 import { sameJson } from "@durable-mcp/core/internal";
 import { checkInputResponses, type InputResponses } from "@durable-mcp/core/waiting";
-import type { WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { KeptCalls, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { GraphAnswer, GraphTask } from "./graph-task.ts";
 
 /** A graph's answer to the questions of a round. */
@@ -32,14 +32,14 @@ export function repeatInterrupts({ shown = [], round }: WaitingRecord, task: Gra
  * @throws {McpSessionError} `INPUT_INVALID`
  */
 export async function refuseUnclear(
-  { calls }: WaitingContext,
+  { records }: KeptCalls,
   task: GraphTask,
   record: WaitingRecord,
   answer: RoundAnswer,
 ): Promise<void> {
   if (!answer.isBare) return;
   const { checkpoint } = task;
-  const all = checkpoint === undefined ? [] : await calls.list();
+  const all = checkpoint === undefined ? [] : await records.list();
   const isWithOthers = all.some(
     ({ call: { id, state, shown } }) =>
       id !== record.id && state === "waiting" && shown?.at(-1)?.checkpoint === checkpoint,

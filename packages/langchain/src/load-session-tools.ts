@@ -68,7 +68,7 @@ export async function loadSessionTools(
 export const listWaiting =
   (isNeeded: (call: WaitingRecord) => boolean = () => true): ListTools =>
   async ({ name: connection, signIn }, make) => {
-    const stored = (await (await signIn?.contextOf?.({ connection }))?.calls.list()) ?? [];
+    const stored = (await (await signIn?.callsOf?.({ connection }))?.records.list()) ?? [];
     const own = stored
       .map(({ call }) => call)
       .filter((call) => call.connection === connection && isNeeded(call));

@@ -5,10 +5,7 @@ import { type InputResponses, type WaitingCall } from "@durable-mcp/core/waiting
 import {
   describeWaiting,
   goneCall,
-  isHeld,
-  showCall,
-  upToDate,
-  type WaitingContext,
+  type KeptCalls,
   waitingFailure,
   type WaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
@@ -65,15 +62,15 @@ export async function pausingCall(call: PausingCall): Promise<CallToolResult> {
       ...{ input, modelInput, toolCallId, scope, abortSignal, timeoutMs, onProgress },
       mayPark: task.canInterrupt,
     });
-  const contextOf = pausing?.contextOf ?? signIn?.contextOf;
-  if (contextOf === undefined) return CallToolResultSchema.parse((await begin()).result);
+  const callsOf = pausing?.callsOf ?? signIn?.callsOf;
+  if (callsOf === undefined) return CallToolResultSchema.parse((await begin()).result);
   const leave = task.enter();
   try {
     const { record, result } = await begin();
-    const context = await contextOf({ connection: name });
+    const calls = await callsOf({ connection: name });
     return record === undefined
       ? CallToolResultSchema.parse(result)
-      : await goOn(call, context, record, leave);
+      : await goOn(call, calls, record, leave);
   } finally {
     leave();
   }
@@ -82,7 +79,7 @@ export async function pausingCall(call: PausingCall): Promise<CallToolResult> {
 /** Goes on with a call that waits, as far as its questions have answers, or its user has signed in. */
 async function goOn(
   call: PausingCall,
-  context: WaitingContext,
+  calls: KeptCalls,
   found: WaitingRecord,
   leave: () => void,
 ): Promise<CallToolResult> {
@@ -98,28 +95,28 @@ async function goOn(
     } else if (state !== "waiting") {
       return settled(record);
     } else if (isParked(record)) {
-      const looked = await lookForSignIn(call, context, record).catch((error: unknown) => {
+      const looked = await lookForSignIn(call, calls, record).catch((error: unknown) => {
         if (signal?.aborted || !McpSessionError.isInstance(error)) throw error;
         return { record, error };
       });
       ({ record } = looked);
       if (!isParked(record)) continue;
       leave();
-      return await ask(call, context, record, looked);
-    } else if (isHeld(record)) {
+      return await ask(call, calls, record, looked);
+    } else if (record.pollAfter !== undefined) {
       // Whatever the graph was told: the server says how the call is.
-      ({ call: record } = await pausing!.look(await readCall(context, id), signal));
-      if (!isHeld(record)) continue;
+      ({ call: record } = await pausing!.look(await readCall(calls, id), signal));
+      if (record.pollAfter === undefined) continue;
       leave();
-      return await ask(call, context, record, {});
+      return await ask(call, calls, record, {});
     } else if (!isAnswered || failed?.round === round) {
       const error = failed?.round === round ? failed.error : problemOf(record, answers);
       leave();
-      return await ask(call, context, record, { error });
+      return await ask(call, calls, record, { error });
     } else {
       try {
         const answer = answers.at(-1)!;
-        await refuseUnclear(context, graph.task, record, answer);
+        await refuseUnclear(calls, graph.task, record, answer);
         const responses = answer.value as InputResponses;
         record = await pausing!.answer(record, responses, { round, signal });
         continue;
@@ -128,26 +125,26 @@ async function goOn(
         failed = { round, error };
       }
     }
-    record = (await readCall(context, id)).call;
+    record = (await readCall(calls, id)).call;
   }
 }
 
-async function readCall(context: WaitingContext, id: string) {
-  const stored = await context.calls.read(id);
+async function readCall(calls: KeptCalls, id: string) {
+  const stored = await calls.read(id);
   if (stored === undefined) throw goneCall();
-  return await upToDate(context, stored);
+  return stored;
 }
 
 /** Makes a call if its user has signed in. @returns the call as it is then, and where the sign-in starts */
 async function lookForSignIn(
   { tool }: PausingCall,
-  context: WaitingContext,
+  calls: KeptCalls,
   parked: WaitingRecord,
 ): Promise<{ readonly record: WaitingRecord; readonly startUrl?: string | undefined }> {
   const { signIn } = tool.on;
   const pending = await signIn?.pending();
   if (pending !== undefined) return { record: parked, startUrl: pending.startUrl };
-  const found = await readCall(context, parked.id);
+  const found = await readCall(calls, parked.id);
   const { call } = await signIn!.resume!(found, tool.listed);
   // The server may have refused it again.
   const again = isParked(call) ? await signIn?.pending() : undefined;
@@ -164,7 +161,7 @@ function settled(record: WaitingRecord): CallToolResult {
 
 async function ask(
   { graph }: PausingCall,
-  context: WaitingContext,
+  calls: KeptCalls,
   record: WaitingRecord,
   { error, startUrl }: { readonly error?: unknown; readonly startUrl?: string | undefined },
 ): Promise<CallToolResult> {
@@ -179,7 +176,7 @@ async function ask(
   };
   return await graph.task.interrupt(described, async (place) => {
     try {
-      await showCall(context, id, { round, place, checkpoint, ...unclearly });
+      await calls.show(id, { round, place, checkpoint, ...unclearly });
     } catch (failure) {
       // Answered meanwhile, so the next run asks the next question.
       const isOver = McpSessionError.isInstance(failure) && failure.code === "NOT_WAITING";

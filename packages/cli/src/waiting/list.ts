@@ -1,5 +1,5 @@
 import { oneLine } from "@durable-mcp/core/internal";
-import { describeWaiting, isHeld, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import { describeWaiting, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
@@ -94,7 +94,8 @@ export function whatToDo(row: CallRow, now: number): string {
   if (call.type === "call-waits-for-sign-in")
     return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
   if (call.type === "sub-agent") return "nothing: the calls of the agent in it are listed, too";
-  if (isHeld(call)) return "nothing: its server works on it, and the application looks";
+  if (call.pollAfter !== undefined)
+    return "nothing: its server works on it, and the application looks";
   const [first, ...others] = questionsOf(call);
   if (first === undefined) return "its server only wants the request again";
   const page = first.mode === "url" ? "a page to open: " : "";
@@ -106,7 +107,8 @@ export const pastItsTime = "past its time";
 /** The state of a call as it is by now. A look writes nothing, so time has not ended it in the store yet. */
 export function stateOf({ call, isSealed }: CallRow, now: number): string {
   if (isSealed || call === undefined) return isSealed ? "sealed" : "unreadable";
-  const mayBeLate = call.state === "waiting" && call.type !== "sub-agent" && !isHeld(call);
+  const mayBeLate =
+    call.state === "waiting" && call.type !== "sub-agent" && call.pollAfter === undefined;
   const isLate = mayBeLate && call.expiresAt <= now;
   return isLate ? pastItsTime : call.state;
 }

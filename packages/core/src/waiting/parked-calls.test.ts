@@ -13,21 +13,14 @@ import {
 import { createMemoryStore } from "../index.ts";
 import type { WaitingLimits } from "./index.ts";
 import {
-  answerCall,
   type ClaimedOutcome,
-  createWaitingContext,
-  createWaitingFetch,
+  createKeptCalls,
   createWaitingStore,
-  delivers,
   describeWaiting,
-  findParked,
-  parkCall,
-  sendClaimed,
-  upToDate,
+  type KeptCalls,
   waitingFailure,
-  withdrawCall,
 } from "./internal.ts";
-import type { EndedCall, OpenCall } from "./record/waiting-record.ts";
+import type { OpenCall } from "./record/waiting-record.ts";
 import type { StoredCall } from "./record/waiting-store.ts";
 
 const server = new URL(url);
@@ -39,20 +32,16 @@ function startChat(limits: WaitingLimits = {}) {
   const store = watchStore(createMemoryStore());
   const open = () => {
     const calls = createWaitingStore(store, { agent: "default", sessionId: "chat", principal });
-    return createWaitingContext(calls, { now: () => time.now, ...limits });
+    return createKeptCalls(calls, { now: () => time.now, ...limits });
   };
-  const read = async (id: string) => {
-    const context = open();
-    return await upToDate(context, (await context.calls.read(id))!);
-  };
+  const read = async (id: string) => (await open().read(id))!;
   return {
     ...{ store, time, open, read },
-    park: async (call: Partial<Parameters<typeof parkCall>[1]> = {}) =>
-      (await parkCall(open(), { connection: "shop", url: server, ...tea, ...call }))!,
+    park: async (call: Partial<Parameters<KeptCalls["park"]>[0]> = {}) =>
+      (await open().park({ connection: "shop", url: server, ...tea, ...call }))!,
     /** @param outcome what becomes of the call */
     carryOut: async (id: string, outcome: () => Promise<ClaimedOutcome> | ClaimedOutcome) =>
-      await sendClaimed(
-        open(),
+      await open().sendClaimed(
         (await read(id)) as StoredCall<OpenCall>,
         async () => await outcome(),
       ),
@@ -80,14 +69,14 @@ test("a call waits for a sign-in with two writes, and shows what it waits for", 
 });
 
 test("the same call, made again by a step that runs again, is one record until it is delivered", async () => {
-  const { park, open, read } = startChat();
+  const { park, carryOut, open, read } = startChat();
   const first = await park();
   expect(await park()).toEqual(first);
   const other = await park({ input: { item: "milk" } });
   const standIn = await park({ isStandIn: true });
   expect(new Set([first.id, other.id, standIn.id]).size).toBe(3);
-  const { calls } = open();
-  await calls.replace(await read(first.id), delivers(first as EndedCall));
+  await carryOut(first.id, () => settles);
+  await open().noteDelivered(await read(first.id));
   expect((await park()).id).toBe(`${first.id}.1`);
 });
 
@@ -99,18 +88,18 @@ test("a graph that runs again finds its call by what the model gave, with nothin
   const kept = await park({ ...asked, input: sent });
   expect(kept.request.params["arguments"]).toEqual(sent);
   store.operations.length = 0;
-  expect(await findParked(open(), { ...inGraph, ...asked })).toEqual(kept);
+  expect(await open().findParked({ ...inGraph, ...asked })).toEqual(kept);
   expect(store.operations).toEqual(["get"]);
   for (const other of [{ scope: "message 2" }, { modelInput: sent }, { isStandIn: true }])
-    expect(await findParked(open(), { ...inGraph, ...asked, ...other })).toBeUndefined();
+    expect(await open().findParked({ ...inGraph, ...asked, ...other })).toBeUndefined();
   const unnamed = { toolCallId: undefined, scope: undefined };
-  expect(await findParked(open(), { ...inGraph, ...asked, ...unnamed })).toBeUndefined();
+  expect(await open().findParked({ ...inGraph, ...asked, ...unnamed })).toBeUndefined();
 });
 
 test("an input that no store takes is not kept", async () => {
   const { park, open } = startChat();
   expect(await park({ input: { text: "a".repeat(600_000) } })).toBeUndefined();
-  expect(await open().calls.list()).toEqual([]);
+  expect(await open().records.list()).toEqual([]);
 });
 
 test("a record that the store took before it failed is found", async () => {
@@ -123,8 +112,11 @@ test("a record that the store took before it failed is found", async () => {
     },
   };
   const calls = createWaitingStore(failing, { agent: "a", sessionId: "chat", principal });
-  const context = createWaitingContext(calls, { now: Date.now });
-  const parked = await parkCall(context, { connection: "shop", url: server, ...tea });
+  const parked = await createKeptCalls(calls, { now: Date.now }).park({
+    connection: "shop",
+    url: server,
+    ...tea,
+  });
   expect(parked).toMatchObject({ type: "call-waits-for-sign-in", state: "waiting" });
 });
 
@@ -188,14 +180,14 @@ test.each(["fail", "ask-again"] as const)(
 test("it takes no answer, and can be withdrawn", async () => {
   const { park, open } = startChat();
   const { id } = await park();
-  const answered = answerCall(open(), id, {}, { url: server, fetch });
+  const answered = open().answer(id, {}, { url: server, fetch });
   await expect(answered).rejects.toMatchObject({
     code: "NOT_WAITING",
     message: expect.stringContaining("until the user has signed in to connection shop"),
     data: { state: "waiting", connection: "shop" },
   });
-  expect(await withdrawCall(open(), id)).toMatchObject({ state: "withdrawn" });
-  const again = answerCall(open(), id, {}, { url: server, fetch });
+  expect(await open().withdraw(id)).toMatchObject({ state: "withdrawn" });
+  const again = open().answer(id, {}, { url: server, fetch });
   await expect(again).rejects.toMatchObject({ data: { state: "withdrawn" } });
 });
 
@@ -203,16 +195,16 @@ test("the server may ask something after the sign-in: the same record has the qu
   const { park, open, read } = startChat();
   const { id } = await park();
   const shop = createAskingServer(orders);
-  const context = open();
-  await sendClaimed(context, (await read(id)) as StoredCall<OpenCall>, async (claimed) => {
-    const fetch = createWaitingFetch(context, shop.fetch, { url: server, connection: "shop" });
+  const kept = open();
+  await kept.sendClaimed((await read(id)) as StoredCall<OpenCall>, async (claimed) => {
+    const fetch = kept.wrap(shop.fetch, { url: server, connection: "shop" });
     const { result } = await send((input, init) => fetch(input, init, { ...tea, claimed }));
     expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, type: "question" } } });
     return { type: "kept" };
   });
   expect((await read(id)).call).toMatchObject({ type: "question", state: "waiting", round: 1 });
-  expect(await findParked(open(), { connection: "shop", ...tea })).toBeUndefined();
-  const settled = await answerCall(open(), id, yes, { url: server, fetch: shop.fetch });
+  expect(await open().findParked({ connection: "shop", ...tea })).toBeUndefined();
+  const settled = await open().answer(id, yes, { url: server, fetch: shop.fetch });
   expect(settled).toMatchObject({ state: "settled", answer: { result: done() } });
   expect(shop.legs).toHaveLength(2);
 });
@@ -221,7 +213,7 @@ test("a step that runs again with a call that waits for a sign-in sends nothing"
   const { park, open } = startChat();
   const { id } = await park();
   const shop = createAskingServer(() => asks("state"));
-  const fetch = createWaitingFetch(open(), shop.fetch, { url: server, connection: "shop" });
+  const fetch = open().wrap(shop.fetch, { url: server, connection: "shop" });
   const { result } = await send((input, init) => fetch(input, init, tea));
   expect(result).toMatchObject({
     _meta: { "durable-mcp/waiting": { id, type: "call-waits-for-sign-in" } },

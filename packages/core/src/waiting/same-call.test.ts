@@ -13,16 +13,7 @@ import {
 } from "../../test/asking-server.ts";
 import { createMemoryStore, McpSessionError } from "../index.ts";
 import { waitingCallOf } from "./index.ts";
-import {
-  answerCall,
-  createWaitingContext,
-  createWaitingFetch,
-  createWaitingStore,
-  delivers,
-  parkCall,
-  withdrawCall,
-} from "./internal.ts";
-import type { EndedCall } from "./record/waiting-record.ts";
+import { createKeptCalls, createWaitingStore } from "./internal.ts";
 
 const orders = ({ params }: Leg) =>
   "requestState" in params ? done(params.arguments.item) : asks("s");
@@ -33,12 +24,12 @@ function startChat(answer: Parameters<typeof createAskingServer>[0] = orders) {
   const owner = { agent: "default", sessionId: "chat", principal };
   const store = watchStore(createMemoryStore());
   const calls = createWaitingStore(store, owner);
-  const context = createWaitingContext(calls, { now: Date.now });
+  const kept = createKeptCalls(calls, { now: Date.now });
   return {
-    ...{ server, calls, context, store },
+    ...{ server, calls, kept, store },
     call: async (toolCallId: string, item = "tea", input: unknown = { item }) => {
       const where = { url: new URL(url), connection: "shop" };
-      const fetch = createWaitingFetch(context, server.fetch, where);
+      const fetch = kept.wrap(server.fetch, where);
       const { result } = await send(
         (request, init) => fetch(request, init, { toolCallId, input }),
         { params: { name: "order", arguments: { item } } },
@@ -46,10 +37,9 @@ function startChat(answer: Parameters<typeof createAskingServer>[0] = orders) {
       return { result, call: waitingCallOf(result) };
     },
     answer: async (id: string) =>
-      await answerCall(context, id, yes, { url: new URL(url), fetch: server.fetch }),
+      await kept.answer(id, yes, { url: new URL(url), fetch: server.fetch }),
     deliver: async (id: string) => {
-      const stored = (await calls.read(id))!;
-      await calls.replace(stored, delivers(stored.call as EndedCall));
+      await kept.noteDelivered((await calls.read(id))!);
     },
   };
 }
@@ -94,7 +84,7 @@ test("a step that runs again after the answer gets the kept result, until it is 
 });
 
 test("an id that comes again costs as much the sixtieth time as the third", async () => {
-  const { call, answer, deliver, store, context } = startChat();
+  const { call, answer, deliver, store, kept } = startChat();
   const ids = new Set<string>();
   const costs: string[][] = [];
   for (let turn = 0; turn < 60; turn += 1) {
@@ -112,7 +102,7 @@ test("an id that comes again costs as much the sixtieth time as the third", asyn
   expect(costs.at(-1)).toEqual(["get", "get", "get", "put", "put", "put"]);
   store.operations.length = 0;
   const parked = { connection: "shop", url: new URL(url), tool: "order", input: { item: "tea" } };
-  await parkCall(context, { ...parked, toolCallId: "call_0" });
+  await kept.park({ ...parked, toolCallId: "call_0" });
   expect(store.operations.length).toBeLessThan(10);
 });
 
@@ -158,9 +148,9 @@ test("two runs of one step at once have one record, and the first one's state", 
 });
 
 test("a call that was taken back fails when the step runs again", async () => {
-  const { call, context, server } = startChat();
+  const { call, kept, server } = startChat();
   const { call: waiting } = await call("call 1");
-  await withdrawCall(context, waiting!.id);
+  await kept.withdraw(waiting!.id);
   const error = await call("call 1").catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(McpSessionError);
   expect(error).toMatchObject({ code: "NOT_WAITING", data: { state: "withdrawn" } });

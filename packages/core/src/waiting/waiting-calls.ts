@@ -17,20 +17,19 @@ import { lastFetch } from "../wire/last-fetch.ts";
 import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { timeLimited } from "../base/bounded-wait.ts";
 import { answerCall } from "./claims/answer-call.ts";
-import { readCall, upToDate } from "./claims/current-call.ts";
-import { cancelHeld, isDue, lookAt } from "./claims/held-call.ts";
+import { upToDate } from "./claims/current-call.ts";
+import { isDue, lookAt } from "./claims/held-call.ts";
+import { withdrawCall } from "./kept-calls.ts";
 import type { InputResponses } from "./questions/input-request.ts";
 import type { WaitingCall } from "./record/waiting-call.ts";
 import {
   createWaitingContext,
-  tellWaiting,
   type WaitingContext,
   type WaitingEvent,
 } from "./claims/waiting-context.ts";
 import { createWaitingFetch } from "./steps/waiting-fetch.ts";
 import { waitingLimitChecks, type WaitingLimits } from "./record/waiting-limits.ts";
 import { notWaiting } from "./record/waiting-failure.ts";
-import { over } from "./record/waiting-life.ts";
 import { describeWaiting, type WaitingError, type WaitingRecord } from "./record/waiting-record.ts";
 import { createWaitingStore } from "./record/waiting-store.ts";
 
@@ -220,24 +219,12 @@ export async function checkWaitingCalls(
 }
 
 /** A call as an application sees it, with its end. */
-export function answered(call: WaitingRecord): AnsweredCall {
+function answered(call: WaitingRecord): AnsweredCall {
   return { call: describeWaiting(call), ...call.answer };
 }
 
 function isOpen({ state, type }: WaitingCall): boolean {
   return (state === "waiting" || state === "answering") && type !== "sub-agent";
-}
-
-/** Takes a call back, and has a server stop that keeps it, best effort. @throws {McpSessionError} `NOT_WAITING` */
-export async function withdrawCall(context: WaitingContext, id: string): Promise<WaitingRecord> {
-  const stored = await readCall(context, id);
-  if (stored.call.state !== "waiting") throw notWaiting(stored.call.state);
-  const next = over(stored.call, "withdrawn");
-  if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
-  await tellWaiting(context, next, stored.call);
-  const { fetch } = context;
-  if (fetch) await cancelHeld(stored.call, { fetch });
-  return next;
 }
 
 function notOurs(): McpSessionError {

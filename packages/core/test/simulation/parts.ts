@@ -5,11 +5,7 @@ import {
   createWaitingCalls,
   waitingCallOf,
 } from "../../src/waiting/index.ts";
-import {
-  createWaitingContext,
-  createWaitingFetch,
-  createWaitingStore,
-} from "../../src/waiting/internal.ts";
+import { createKeptCalls, createWaitingStore } from "../../src/waiting/internal.ts";
 
 /** What a schedule runs: core as it is, or with a part broken on purpose. */
 export interface Parts {
@@ -22,8 +18,7 @@ export interface Parts {
     readonly checkWaitingCalls: typeof checkWaitingCalls;
     readonly createWaitingCalls: typeof createWaitingCalls;
     readonly waitingCallOf: typeof waitingCallOf;
-    readonly createWaitingContext: typeof createWaitingContext;
-    readonly createWaitingFetch: typeof createWaitingFetch;
+    readonly createKeptCalls: typeof createKeptCalls;
     readonly createWaitingStore: typeof createWaitingStore;
   };
 }
@@ -38,8 +33,7 @@ export const realParts: Parts = {
     checkWaitingCalls,
     createWaitingCalls,
     waitingCallOf,
-    createWaitingContext,
-    createWaitingFetch,
+    createKeptCalls,
     createWaitingStore,
   },
 };

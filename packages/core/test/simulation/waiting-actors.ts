@@ -82,15 +82,15 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
     told.settled.set(id, text);
   };
 
-  const contextOf = (own: object) => {
+  const keptWith = (own: object) => {
     const owner = { agent: "default", sessionId: "chat", principal };
     const calls = parts.createWaitingStore(store, owner);
-    return parts.createWaitingContext(calls, { ...options, ...own });
+    return parts.createKeptCalls(calls, { ...options, ...own });
   };
-  const clientContext = contextOf({});
+  const kept = keptWith({});
   const streamClient = createStreamClient({
     ...{ world, server, process, now, parts: context.parts },
-    context: contextOf({ record: plan.record }),
+    kept: keptWith({ record: plan.record }),
   });
 
   /** Makes a call as a client does. */
@@ -98,7 +98,7 @@ export function createWaitingActor(process: WaitingProcess, context: ActorContex
     if (call.stream) return hearPlaceholder(await streamClient.call(call, signal));
     const { nonce, isSafe } = call;
     const where = { url: new URL(waitingUrl), connection: "shop" };
-    const clientFetch = parts.createWaitingFetch(clientContext, fetch, where);
+    const clientFetch = kept.wrap(fetch, where);
     const tool = isSafe ? "safe" : "order";
     const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
     const params = { name: tool, arguments: { nonce }, _meta: meta };

@@ -1,6 +1,6 @@
 import { parseEvents } from "../parse-events.ts";
 import { McpSessionError } from "../../src/index.ts";
-import type { WaitingContext } from "../../src/waiting/internal.ts";
+import type { KeptCalls } from "../../src/waiting/internal.ts";
 import type { Parts } from "./parts.ts";
 import type { WaitingCallPlan } from "./waiting-plan.ts";
 import { type createWaitingServer, waitingUrl } from "./waiting-server.ts";
@@ -11,7 +11,7 @@ interface StreamClientParts {
   readonly parts: Parts;
   readonly server: ReturnType<typeof createWaitingServer>;
   readonly process: WaitingProcess;
-  readonly context: WaitingContext;
+  readonly kept: KeptCalls;
   readonly now: () => number;
 }
 
@@ -20,7 +20,7 @@ const saysUnsent = /not carried out/;
 
 /** What a client with a session does in a process: it makes a call, whose answer may come on a stream. */
 export function createStreamClient(all: StreamClientParts) {
-  const { world, parts, server, process, context, now } = all;
+  const { world, parts, server, process, kept, now } = all;
   const { violate, count, random } = world;
   const { streams } = server;
   const fetch = server.fetchOf(process);
@@ -45,7 +45,7 @@ export function createStreamClient(all: StreamClientParts) {
         slot,
       ) => {
         const where = { url: new URL(waitingUrl), connection: "shop", slot };
-        const own = parts.waiting.createWaitingFetch(context, inner, where);
+        const own = kept.wrap(inner, where);
         return async (input, init) => await own(input, init, { toolCallId: nonce });
       };
       const slot = parts.createSessionSlot(streams.snapshotOf(process));

@@ -6,18 +6,18 @@ import type {
 } from "@durable-mcp/core/waiting";
 import type { JudgedTool } from "../declare/tool-options.ts";
 import type {
+  KeptCalls,
   StoredCall,
   WaitingAnswer,
-  WaitingContext,
   WaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
 
-/** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
-type ContextOf = (of: Pick<WaitingCall, "connection">) => Promise<WaitingContext>;
+/** The waiting calls of the agent session, as a connection lets them wait. */
+type CallsOf = (of: Pick<WaitingCall, "connection">) => Promise<KeptCalls>;
 
 /** The part of a connection with `waiting` in its waiting calls. */
 export interface PausingCalls {
-  readonly contextOf: ContextOf;
+  readonly callsOf: CallsOf;
   /** Goes to the server, with the token of the connection. */
   readonly fetch: typeof globalThis.fetch;
   /** Looks at a call that its server keeps, if it is due. @returns the call as it is then */
@@ -69,14 +69,14 @@ export interface SignIn {
   /** The sign-in that the connection waits for; `undefined` if there is none. Sends nothing. */
   pending(): Promise<WaitingAuthorization | undefined>;
   /** Not there where no call can wait. */
-  readonly contextOf?: ContextOf | undefined;
+  readonly callsOf?: CallsOf | undefined;
   /**
    * Keeps a call until the user has signed in, and gives the placeholder for its result; `undefined` if it is too
-   * long to be kept. There with `contextOf`.
+   * long to be kept. There with `callsOf`.
    */
   readonly park?: ((call: LockedCall) => Promise<WaitingResult | undefined>) | undefined;
   /**
-   * Carries out a call that has waited, at most once, if the user has signed in. There with `contextOf`.
+   * Carries out a call that has waited, at most once, if the user has signed in. There with `callsOf`.
    *
    * @param tool as it is listed now
    * @returns the call as it is then

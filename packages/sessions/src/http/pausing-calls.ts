@@ -1,10 +1,10 @@
 import type { McpSessionError } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
-import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
+import type { KeptCalls, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import { callTimeoutMs, waitingLimits } from "../declare/define-connection.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
-import { createStoredCalls, type LoadedWaiting, loadWaiting } from "../waiting/stored-calls.ts";
+import { createStoredCalls, loadWaiting } from "../waiting/stored-calls.ts";
 import { providedTexts } from "../tools/provided-arguments.ts";
 import { tellIfUnavailable } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
@@ -39,18 +39,18 @@ export function createPausingCalls(parts: HttpParts) {
     send: (signal: AbortSignal | undefined) => Promise<T>,
   ) => await (callMs === undefined ? send(signal) : timeLimited(callMs, signal, send));
   const pausing: PausingCalls = {
-    contextOf: stored.contextOf,
+    callsOf: stored.callsOf,
     fetch,
     async answer(call, responses, use) {
-      const { answerCall, describeWaiting } = await loadWaiting();
-      const context = await stored.contextOf(call);
+      const { describeWaiting } = await loadWaiting();
+      const calls = await stored.callsOf(call);
       const { method, tool, round } = describeWaiting(call);
       // Of other methods it is a URI.
       const operation = { operation: "answer", ...(method === "tools/call" && { tool }) } as const;
       return await trace(operation, async (note) => {
         note({ protocolVersion: call.request.headers["mcp-protocol-version"] });
         const next = await sendLimited(use.signal, (signal) =>
-          answerCall(context, call.id, responses, { ...use, url, fetch, signal }),
+          calls.answer(call.id, responses, { ...use, url, fetch, signal }),
         );
         note({ waiting: { round, state: next.state }, isToolError: isFailed(next.answer) });
         return next;
@@ -60,13 +60,13 @@ export function createPausingCalls(parts: HttpParts) {
       const { call } = found;
       // What its server says of it is only known there.
       if (call.url !== url.href) return found;
-      const { describeWaiting, lookAt } = await loadWaiting();
-      const context = await stored.contextOf(call);
+      const { describeWaiting } = await loadWaiting();
+      const calls = await stored.callsOf(call);
       const { tool } = describeWaiting(call);
       let looked = found;
       await trace({ operation: "look", tool }, async (note) => {
         note({ protocolVersion: call.request.headers["mcp-protocol-version"] });
-        const { failure, ...current } = await lookAt(context, found, { fetch, signal });
+        const { failure, ...current } = await calls.look(found, { fetch, signal });
         looked = current;
         const { round, state, answer } = looked.call;
         note({ waiting: { round, state }, isToolError: isFailed(answer) });
@@ -85,12 +85,10 @@ export function createPausingCalls(parts: HttpParts) {
       await Promise.allSettled(leaving);
     },
     /** The fetch of one client. */
-    wrap(clientFetch: Fetch): ReturnType<LoadedWaiting["createWaitingFetch"]> {
+    wrap(clientFetch: Fetch): ReturnType<KeptCalls["wrap"]> {
       const wrapped = once(async () => {
-        const { createWaitingFetch } = await loadWaiting();
-        const context = await stored.contextOf({ connection });
-        const { slot } = parts;
-        return createWaitingFetch(context, clientFetch, { url, connection, slot });
+        const calls = await stored.callsOf({ connection });
+        return calls.wrap(clientFetch, { url, connection, slot: parts.slot });
       });
       return async (...request) => await (await wrapped())(...request);
     },

@@ -1,6 +1,7 @@
-import type { Principal } from "@durable-mcp/core";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { checkOptions } from "../base/check-options.ts";
 import { recordOwner } from "../records/slot-record.ts";
 import type { AnswerOptions } from "../waiting/run-waiting.ts";
@@ -83,7 +84,7 @@ export function createOperatedCalls(context: SessionsContext): OperatedCalls {
     },
     async answer({ sessionId, principal, call }, responses, use) {
       const { by, abortSignal, round = call.round } = checkOptions(operatedAnswerSchema, use);
-      const { createWaitingStore, onlyOfUser, parseWaitingRecord } = await loadWaiting();
+      const { createWaitingStore, parseWaitingRecord } = await loadWaiting();
       const stored = createWaitingStore(store, { agent, sessionId, principal });
       const found = parseWaitingRecord(await stored.value(call.id));
       if (found && asksForPage(found)) throw onlyOfUser(found);
@@ -95,6 +96,13 @@ export function createOperatedCalls(context: SessionsContext): OperatedCalls {
       return await openWaiting(context, sessionId, principal, undefined, by).withdraw(call.id);
     },
   };
+}
+
+/** A call whose server wants its user to open a page: nobody else can. */
+function onlyOfUser({ connection, state }: WaitingRecord): McpSessionError {
+  const message =
+    "The server asks the user to open a page, which nobody does for them. Show it to the user, or take the call back with withdraw. Nothing was sent.";
+  return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
 }
 
 /** Whether a server wants its user to open a page. */

@@ -47,9 +47,8 @@ export async function beginCall(
   const { input, toolCallId } = called;
   const own = { ...called, connection: name, tool: tool.name, isStandIn };
   let record: WaitingRecord | undefined;
-  if (signIn?.contextOf) {
-    const { findParked } = await import("@durable-mcp/core/waiting/internal");
-    record = await findParked(await signIn.contextOf(own), own);
+  if (signIn?.callsOf) {
+    record = await (await signIn.callsOf(own)).findParked(own);
     if (record !== undefined) return { record };
   }
   const onCall = (found: WaitingRecord) => void (record = found);

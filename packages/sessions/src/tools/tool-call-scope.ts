@@ -72,14 +72,11 @@ export function pathOf(scope: ToolCallScope | undefined): AgentToolCall[] | unde
 export async function waitBelow<T>(
   result: T,
   toolCallId: string | undefined,
-  of: Pick<SignIn, "contextOf"> | undefined,
+  of: Pick<SignIn, "callsOf"> | undefined,
 ): Promise<T> {
   const call = waitingCallOf(result);
   if (call === undefined) return result;
-  const withdraw = async () => {
-    const { withdrawCall } = await import("@durable-mcp/core/waiting/internal");
-    return await withdrawCall(await of!.contextOf!(call), call.id);
-  };
+  const withdraw = async () => await (await of!.callsOf!(call)).withdraw(call.id);
   await waitIn(around(toolCallId), { call, withdraw });
   return result;
 }
@@ -142,9 +139,9 @@ export function beginAgent(): AgentInTool | undefined {
     },
     keep: (messages, isKept = false) => void Object.assign(own, { messages, isKept }),
     async key(input, owner) {
-      const { agentCall, callId } = await import("@durable-mcp/core/waiting/internal");
+      const { callId } = await import("@durable-mcp/core/waiting/internal");
       const { toolCallId } = call!;
-      return await callId({ ...agentCall, input, toolCallId, path: pathOf(call), scope: owner }, 0);
+      return await callId({ input, toolCallId, path: pathOf(call), scope: owner });
     },
   };
 }

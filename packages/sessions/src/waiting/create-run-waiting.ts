@@ -50,9 +50,9 @@ export function createRunWaiting(
         await resume(resumption, messages, options),
     }),
     async find(id) {
-      const { answered } = await loadWaiting();
+      const { describeWaiting } = await loadWaiting();
       const found = await stored?.read(id);
-      return found && answered(found.call);
+      return found && { call: describeWaiting(found.call), ...found.call.answer };
     },
   };
   return { waiting, stored, repeats, resumption };

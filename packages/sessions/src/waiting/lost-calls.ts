@@ -2,11 +2,11 @@
 
 import { sameJson, waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { KeptCalls, StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { inParallel } from "../base/in-parallel.ts";
 import type { CallPlace, Repeated } from "../connection/waiting-parts.ts";
 import { ownField } from "../base/own-field.ts";
-import { type CallIdentity, isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
 export type LostCall = WaitingRecord & {
   readonly step: string;
@@ -39,24 +39,20 @@ export async function findLost(
   connection: string,
   told: ToldCalls,
 ): Promise<Set<LostCall>> {
-  const { upToDate } = await loadWaiting();
-  const { calls, now, atEnd } = await stored.contextOf({ connection });
-  const found = await inParallel(
-    [...((await calls.steps?.idle(now())) ?? [])],
-    async ([step, id]): Promise<LostCall[]> => {
-      const read = await calls.read(id);
-      const isOfStep = read?.call.step === step && read.call.connection === connection;
-      if (!isOfStep || read.call.isDelivered) return [];
-      const { call } = await upToDate(await stored.contextOf(read.call), read);
-      if (call.state === "answering") return [];
-      const made = rootsOf(call);
-      const isBelow = call.path !== undefined && made.some((each) => told.waiting.has(each));
-      if (isBelow || !made.some((each) => told.results.has(each)))
-        return [{ ...call, step, isBelow }];
-      atEnd?.(async (isDone) => (isDone ? await calls.steps?.end(step) : undefined));
-      return [];
-    },
-  );
+  const calls = await stored.callsOf({ connection });
+  const found = await inParallel(await calls.lost(), async ([step, id]): Promise<LostCall[]> => {
+    const read = await calls.records.read(id);
+    const isOfStep = read?.call.step === step && read.call.connection === connection;
+    if (!isOfStep || read.call.isDelivered) return [];
+    const { call } = await calls.upToDate(read);
+    if (call.state === "answering") return [];
+    const made = rootsOf(call);
+    const isBelow = call.path !== undefined && made.some((each) => told.waiting.has(each));
+    if (isBelow || !made.some((each) => told.results.has(each)))
+      return [{ ...call, step, isBelow }];
+    calls.forgetStep(step);
+    return [];
+  });
   return new Set(found.flat());
 }
 
@@ -86,24 +82,28 @@ function isLostAt(lost: LostCall, { path, messages = [] }: CallPlace): boolean {
 export async function joinLost(
   stored: StoredCalls,
   lost: Set<LostCall>,
-  identity: CallIdentity,
+  called: Readonly<Record<"connection" | "tool", string>> & { readonly input: unknown },
   place: CallPlace,
 ): Promise<Repeated | undefined> {
   if (lost.size === 0) return undefined;
-  const { callId, hasDigest, markUntilEnd, waitingFailure } = await loadWaiting();
+  const { callId, hasInput, waitingFailure } = await loadWaiting();
   const scope = place.messages && `at ${place.messages.length}`;
-  const again = await callId({ ...identity, ...place, scope }, 0);
+  const again = await callId({ ...called, method: "tools/call", ...place, scope });
   // A step that is run again finds its own call by its id, with the answer.
-  const isWanted = (each: LostCall) => !each.id.startsWith(again) && isLostAt(each, place);
+  const isWanted = (each: LostCall) =>
+    each.request.params["name"] === called.tool &&
+    !each.id.startsWith(again) &&
+    isLostAt(each, place);
   for (const each of [...lost].filter(isWanted)) {
     // Of two calls at once one joins it.
-    if (!(await hasDigest(identity, each.digest)) || !lost.delete(each)) continue;
+    if (!(await hasInput(each, called.input)) || !lost.delete(each)) continue;
     const found = await stored.read(each.id);
     if (found === undefined || found.call.isDelivered) continue;
-    markUntilEnd(await stored.contextOf(found.call), each.step, () => true);
+    const calls = await stored.callsOf(found.call);
+    calls.adopt(each.step);
     if (isOpen(found)) {
       lost.add(each);
-      return await repeat(stored, found, place);
+      return await repeat(calls, found, place);
     }
     const { answer } = (await stored.look(found)).call;
     if (answer === undefined) throw waitingFailure(found.call);
@@ -114,18 +114,17 @@ export async function joinLost(
 
 /** Notes that a call repeats an open one. @returns its placeholder */
 async function repeat(
-  stored: StoredCalls,
+  calls: KeptCalls,
   found: StoredCall,
   { toolCallId, path = [] }: CallPlace,
 ): Promise<WaitingResult> {
-  const { describeWaiting, isRepeated } = await loadWaiting();
-  const { calls } = await stored.contextOf(found.call);
+  const { describeWaiting } = await loadWaiting();
   const ids = [toolCallId, ...path.slice(0, 1).map((root) => root.toolCallId)];
   for (
     let current: StoredCall | undefined = found;
     current;
-    current = await calls.read(found.call.id)
+    current = await calls.records.read(found.call.id)
   )
-    if (await calls.replace(current, isRepeated(current.call, ...ids))) break;
+    if (await calls.noteRepeat(current, ...ids)) break;
   return waitingResult({ ...describeWaiting(found.call), toolCallId, repeats: true });
 }

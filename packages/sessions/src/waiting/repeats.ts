@@ -4,7 +4,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { once } from "../base/once.ts";
 import { waitingLimits } from "../declare/define-connection.ts";
 import { findLost, joinLost, type ToldCalls } from "./lost-calls.ts";
-import { type CallIdentity, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { loadWaiting, type StoredCalls } from "./stored-calls.ts";
 
 /** The calls of the application's own tools that wait, while the model goes on. */
 export interface RepeatedCalls {
@@ -37,44 +37,40 @@ export function joinRepeats(
     const { record } = waitingLimits(definition.options) ?? {};
     const lost = record === "first" && once(() => findLost(stored, name, told()));
     connection.repeatOf = async (tool, input, place) => {
-      const identity = { connection: name, method: "tools/call", tool, input };
       const own = of.waiting.filter(
-        (call) => call.connection === name && call.type !== "sub-agent",
+        (call) => call.connection === name && call.tool === tool && call.type !== "sub-agent",
       );
       const isOwn = own.length > 0 && !place.path;
-      const joined = isOwn && (await join(stored, own, identity, place.toolCallId));
+      const joined = isOwn && (await join(stored, own, input, place.toolCallId));
       if (joined) return joined;
-      return lost ? await joinLost(stored, await lost(), identity, place) : undefined;
+      const called = { connection: name, tool, input };
+      return lost ? await joinLost(stored, await lost(), called, place) : undefined;
     };
   }
   repeats.find = ({ toolName, toolCallId, input }) => {
     const same = of.waiting.filter(({ type, tool }) => type === "sub-agent" && tool === toolName);
-    if (same.length === 0) return undefined;
-    return loadWaiting().then(async ({ agentCall }) =>
-      join(stored, same, { ...agentCall, input }, toolCallId),
-    );
+    return same.length === 0 ? undefined : join(stored, same, input, toolCallId);
   };
   return of;
 }
 
-/** Notes that a call repeats one of these. @returns its placeholder; `undefined` if it repeats none */
+/** Notes that a call repeats one of these, of the same tool. @returns its placeholder; `undefined` if it repeats none */
 async function join(
   stored: StoredCalls,
   waiting: readonly Pick<WaitingCall, "id">[],
-  identity: CallIdentity,
+  input: unknown,
   toolCallId: string,
 ): Promise<WaitingResult | undefined> {
-  const { describeWaiting, hasDigest, isRepeated } = await loadWaiting();
+  const { describeWaiting, hasInput } = await loadWaiting();
   for (const { id } of waiting) {
     const found = await stored.read(id);
     if (found === undefined || found.call.isDelivered) continue;
     const { call } = found;
-    if (!(await hasDigest(identity, call.digest))) continue;
+    if (!(await hasInput(call, input))) continue;
     const isKnown = call.toolCallId === toolCallId || call.repeatedBy?.includes(toolCallId);
-    const { calls } = await stored.contextOf(call);
-    const joined = isKnown || (await calls.replace(found, isRepeated(call, toolCallId)));
+    const joined = isKnown || (await (await stored.callsOf(call)).noteRepeat(found, toolCallId));
     // Another process has changed the call.
-    if (!joined) return await join(stored, waiting, identity, toolCallId);
+    if (!joined) return await join(stored, waiting, input, toolCallId);
     return waitingResult({ ...describeWaiting(call), toolCallId, repeats: true });
   }
   return undefined;

@@ -11,7 +11,7 @@ import type {
 import type { AgentToolCall } from "@durable-mcp/core/waiting";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
 import { type AgentsInTool, currentToolCall, enterToolCall } from "../tools/tool-call-scope.ts";
-import { isOpen, loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
+import { isOpen, type StoredCalls, unlessOver } from "./stored-calls.ts";
 import { type OwnScope, startIn, whatWaits, withdrawAll } from "./sub-agents.ts";
 
 /** Where a tool is executed again. */
@@ -49,7 +49,6 @@ export async function resumeAgentCall(
       `${field} is missing: a call of its agent has its result, and it goes on.`,
     );
   }
-  const { sendClaimed } = await loadWaiting();
   const { histories } = call;
   const agents: AgentsInTool = { waitingIn, histories, begun: [], waiting: [] };
   const scope = { toolName, toolCallId, around: currentToolCall(), agents };
@@ -73,7 +72,7 @@ export async function resumeAgentCall(
     }
   };
   // Nothing is done if another process was first.
-  const sent = await sendClaimed(await stored.contextOf(call), parked, run).catch(unlessOver);
+  const sent = await (await stored.callsOf(call)).sendClaimed(parked, run).catch(unlessOver);
   abortSignal?.throwIfAborted();
   if (sent?.failure) throw sent.failure.error;
   return (await stored.read(call.id)) ?? parked;

@@ -14,7 +14,7 @@ import { isOwnAnswer, requestFailure } from "../events/request-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { signedInResult } from "../tools/stand-in-words.ts";
 import { refuseChanged, whileAllowed } from "../tools/tool-approval.ts";
-import { loadWaiting, type StoredCalls, unlessOver } from "./stored-calls.ts";
+import { type StoredCalls, unlessOver } from "./stored-calls.ts";
 import type { JudgedTool } from "../declare/tool-options.ts";
 
 /** Whether a call waits for a sign-in. */
@@ -32,7 +32,7 @@ export function isParked(call: WaitingRecord): call is ParkedCall {
  * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor` or `approval`
  */
 export async function resumeParked(
-  { contextOf }: Pick<StoredCalls, "contextOf">,
+  { callsOf }: Pick<StoredCalls, "callsOf">,
   connection: LiveConnection | undefined,
   parked: StoredCall,
   tool: JudgedTool | undefined,
@@ -43,10 +43,9 @@ export async function resumeParked(
   if (!isParked(waits) || connection?.signIn?.url !== url) return parked;
   if ((await connection.signIn.pending()) !== undefined) return parked;
   connection.abortSignal.throwIfAborted();
-  const { sendClaimed, settleCall, upToDate } = await loadWaiting();
-  const context = await contextOf(waits);
+  const calls = await callsOf(waits);
   const own = { call: waits, revision };
-  if (isStandIn) await settleCall(context, own, { result: signedInResult(name) });
+  if (isStandIn) await calls.settle(own, { result: signedInResult(name) });
   else {
     // What fails now is no outcome of the call.
     if (!(await isConnected(connection))) return parked;
@@ -55,17 +54,16 @@ export async function resumeParked(
     const before = { name: String(called), annotations };
     const call = { input, use: { toolCallId } };
     const refused = await refuseChanged(connection, [before, tool ?? { name: before.name }], call);
-    if (refused !== undefined) await settleCall(context, own, { result: refused });
+    if (refused !== undefined) await calls.settle(own, { result: refused });
     else {
       const allowed = whileAllowed(connection, before, call);
       const send = async (claimed: StoredCall<ParkedCall>) =>
         await carryOutCall(connection, claimed, allowed);
       // Nothing is sent if another process was first.
-      await sendClaimed(context, own, send).catch(unlessOver);
+      await calls.sendClaimed(own, send).catch(unlessOver);
     }
   }
-  const current = await context.calls.read(id);
-  return current ? await upToDate(context, current) : parked;
+  return (await calls.read(id)) ?? parked;
 }
 
 async function isConnected(connection: LiveConnection): Promise<boolean> {

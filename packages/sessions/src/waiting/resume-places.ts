@@ -74,7 +74,7 @@ async function findEnds(parts: ResumeParts, conversation: Conversation): Promise
   const parked = new Map<string, WaitingPlace>();
   await inParallel(places, async (place) => {
     const call = found.get(place.id);
-    const goesOn = call && (isOpen(call) || waiting.isOnServer(call.call));
+    const goesOn = call && call.call.answer === undefined;
     if (goesOn && (await isCallOf(call, tools, place))) parked.set(place.id, place);
   });
   await inParallel([...parked], async ([id, place]) =>
@@ -141,20 +141,19 @@ async function isCallOf(
   tools: Tools,
   { toolCallId, toolName, input }: WaitingPlace,
 ): Promise<boolean> {
-  const { agentCall, hasDigest } = await loadWaiting();
+  const { hasInput } = await loadWaiting();
   const { connection } = call;
   const isRepeat = call.repeatedBy?.includes(toolCallId);
   if (call.toolCallId !== toolCallId && !isRepeat) return false;
-  const { method, params } = call.request;
-  const tool = String(params["name"]);
+  const tool = String(call.request.params["name"]);
   if (call.type === "sub-agent") {
     const isNamed = [toolName, agentNameOf(ownTool(tools, toolName))].includes(tool);
-    return isNamed && (await hasDigest({ ...agentCall, input }, call.digest));
+    return isNamed && (await hasInput(call, input));
   }
   // Applications name tools as they like, and those of a connection that is down are missing.
   const named = call.isStandIn ? undefined : offeredOf(ownTool(tools, toolName));
   if (named && (named.connection !== connection || named.tool !== tool)) return false;
-  return await hasDigest({ connection, method, tool, input }, call.digest);
+  return await hasInput(call, input);
 }
 
 /** What takes the place of a call that is over. */

@@ -119,11 +119,11 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
     },
     async answer(id, responses, options = {}) {
       const { round, abortSignal: signal } = checkOptions(answerSchema, options);
-      const { describeWaiting, needsSignIn, notPausing } = await loadWaiting();
+      const { describeWaiting, notAsked, notPausing } = await loadWaiting();
       const { call } = await read(id);
       const { pausing, signIn } = find(call.connection) ?? {};
       if (call.type === "call-waits-for-sign-in" && isOpen({ call }))
-        throw needsSignIn(call, (await signIn?.pending())?.startUrl);
+        throw notAsked(call, (await signIn?.pending())?.startUrl);
       if (pausing === undefined) throw notPausing(call);
       return describeWaiting(await pausing.answer(call, responses, { round, signal }));
     },
@@ -134,9 +134,7 @@ export function createWaitingUses(parts: WaitingParts): WaitingUses & { stored?:
       return over && { wasOver: true, call: over.call };
     },
     async cancel(call) {
-      const { cancelHeld } = await loadWaiting();
-      const { fetch } = find(call.connection)?.pausing ?? {};
-      if (fetch) await cancelHeld(call, { fetch });
+      await (await find(call.connection)?.pausing?.callsOf(call))?.cancel(call);
     },
     async check(options = {}) {
       const { abortSignal: signal } = checkOptions(checkSchema, options);

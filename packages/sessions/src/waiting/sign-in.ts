@@ -100,17 +100,18 @@ export function withSignIn(
   if (!isAsked || principal === undefined) return connection;
   const { name, emit, sessionId, keptAs } = connection;
   const url = endpointOf(definition);
-  const keeping = (source: WaitingSource): Pick<SignIn, "contextOf" | "park" | "resume"> => {
-    const { contextOf } = createStoredCalls({
+  const keeping = (source: WaitingSource): Pick<SignIn, "callsOf" | "park" | "resume"> => {
+    const { callsOf } = createStoredCalls({
       ...{ source, principal, now },
       limitsOf: () => waitingLimits(definition.options),
       emit: (_, event) => emit({ ...event, connection: name }),
     });
     const park: SignIn["park"] = async ({ onCall, ...call }) => {
-      const { describeWaiting, parkCall, waitingFailure } = await loadWaiting();
+      const { describeWaiting, waitingFailure } = await loadWaiting();
       const own = { connection: name, url: new URL(url), session: keptAs, ...call };
       // An event has told of a store that fails. The model reads that the user has to sign in.
-      const parked = await parkCall(await contextOf(own), own).catch((error: unknown) => {
+      const calls = await callsOf(own);
+      const parked = await calls.park(own).catch((error: unknown) => {
         if (!isStoreFailure(error)) throw error;
       });
       if (parked === undefined) return undefined;
@@ -121,9 +122,9 @@ export function withSignIn(
     };
     const resume: SignIn["resume"] = async (parked, tool) => {
       const { resumeParked } = await import("./resume-parked.ts");
-      return await resumeParked({ contextOf }, connection, parked, tool);
+      return await resumeParked({ callsOf }, connection, parked, tool);
     };
-    return { contextOf, park, resume };
+    return { callsOf, park, resume };
   };
   const signIn: SignIn = {
     url,

@@ -1,14 +1,17 @@
 import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
 import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingContext, WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type {
+  KeptCalls,
+  StoredCall,
+  WaitingContext,
+  WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
 /** The code of waiting calls. It is loaded on first use, because few connections pause. */
 export const loadWaiting = once(() => import("@durable-mcp/core/waiting/internal"));
-export type LoadedWaiting = Awaited<ReturnType<typeof loadWaiting>>;
-export type CallIdentity = Parameters<LoadedWaiting["callId"]>[0];
 
 export interface StoredCallsOptions {
   readonly source: WaitingSource;
@@ -35,32 +38,32 @@ export function createStoredCalls(options: StoredCallsOptions) {
     principalParts(principal);
     const of = { agent, sessionId, principal: principal! };
     const waiting = await loadWaiting();
-    const calls = waiting.createWaitingStore(store, of, undefined, isCarried);
-    const contextOf = ({ connection }: Pick<WaitingCall, "connection">) =>
-      waiting.createWaitingContext(calls, {
+    const records = waiting.createWaitingStore(store, of, undefined, isCarried);
+    const callsOf = ({ connection }: Pick<WaitingCall, "connection">) =>
+      waiting.createKeptCalls(records, {
         ...limitsOf(connection),
         ...{ now, claimLeg, closeTimeoutMs, leaveAt, atEnd, track, scrubFor },
         fetch: pausingOf?.(connection)?.fetch,
         onEvent: (event) => emit(connection, event),
       });
-    return { ...waiting, calls, contextOf };
+    return { ...waiting, records, callsOf };
   });
+  const callsOf = async (of: Pick<WaitingCall, "connection">): Promise<KeptCalls> =>
+    (await load()).callsOf(of);
 
   /** Takes a call back, and what waits in it. @throws {McpSessionError} `NOT_WAITING` */
   const withdraw = async (id: string): Promise<WaitingRecord> => {
-    const { calls, contextOf, notWaiting, withdrawCall } = await load();
-    const found = await calls.read(id);
-    if (found === undefined) throw notWaiting(undefined);
+    const waiting = await load();
+    const found = await waiting.records.read(id);
+    if (found === undefined) throw waiting.notWaiting(undefined);
     for (const below of found.call.waitsFor ?? []) await withdraw(below).catch(unlessOver);
-    return await withdrawCall(contextOf(found.call), id);
+    return await waiting.callsOf(found.call).withdraw(id);
   };
 
-  const current = async (stored: StoredCall): Promise<StoredCall> => {
-    const { contextOf, upToDate } = await load();
-    return await upToDate(contextOf(stored.call), stored);
-  };
+  const current = async (stored: StoredCall): Promise<StoredCall> =>
+    await (await callsOf(stored.call)).upToDate(stored);
   const listCurrent = async (): Promise<StoredCall[]> =>
-    await Promise.all((await (await load()).calls.list()).map(current));
+    await Promise.all((await (await load()).records.list()).map(current));
 
   return {
     /** Names the agent session and the principal. */
@@ -68,8 +71,8 @@ export function createStoredCalls(options: StoredCallsOptions) {
       return JSON.stringify([agent, sessionId, principal && principalParts(principal)]);
     },
     withdraw,
-    /** What the life of a connection's calls needs: to park, answer, carry out, show and withdraw them. */
-    contextOf: async (of: Pick<WaitingCall, "connection">) => (await load()).contextOf(of),
+    /** As a call's connection lets its calls wait. */
+    callsOf,
     /**
      * The calls that wait or are being answered, those that were asked first are first. Not those of tools in which
      * agents run: what waits in them is there.
@@ -80,31 +83,26 @@ export function createStoredCalls(options: StoredCallsOptions) {
     },
     /** A call in any state, or one that is open; `undefined` for an unknown id, and for another principal's. */
     async read(id: string, isWanted?: typeof isListed): Promise<StoredCall | undefined> {
-      const stored = await (await load()).calls.read(id);
+      const stored = await (await load()).records.read(id);
       return stored && isWanted?.(stored) !== false ? await current(stored) : undefined;
     },
     /** The call as its server says that it is, if that keeps it or its result, and it is to be asked by now. */
     async look(found: StoredCall, signal?: AbortSignal): Promise<StoredCall> {
-      const { answerOnServer, isDue, isOnServer } = await load();
       const pausing = pausingOf?.(found.call.connection);
-      if (isOnServer(found.call)) {
-        const context = await pausing?.contextOf(found.call);
-        const answer = context && (await answerOnServer(context, found.call, signal));
-        return answer ? { ...found, call: { ...found.call, answer } as WaitingRecord } : found;
-      }
-      if (!isDue(found.call, now())) return found;
-      return (await pausing?.look(found, signal)) ?? found;
+      if (pausing === undefined) return found;
+      const calls = await pausing.callsOf(found.call);
+      if (calls.isDue(found.call)) return await pausing.look(found, signal);
+      const answer = await calls.answerOnServer(found.call, signal);
+      return answer ? { ...found, call: { ...found.call, answer } as WaitingRecord } : found;
     },
     /** The calls that are to be looked at by now. */
     async due(): Promise<StoredCall[]> {
-      const { isDue } = await load();
-      return (await listCurrent()).filter(({ call }) => isDue(call, now()));
+      const { callsOf: own } = await load();
+      return (await listCurrent()).filter(({ call }) => own(call).isDue(call));
     },
     /** Notes that a conversation has the result of a call that is over. @returns whether the call is as it was read */
     async noteDelivered(stored: StoredCall): Promise<boolean> {
-      const { calls, delivers, isOpen: isStillOpen } = await load();
-      if (isStillOpen(stored.call) || stored.call.isDelivered) return true;
-      return (await calls.replace(stored, delivers(stored.call))) !== undefined;
+      return await (await callsOf(stored.call)).noteDelivered(stored);
     },
   };
 }

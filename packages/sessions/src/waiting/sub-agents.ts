@@ -1,6 +1,6 @@
 /** The tool calls in which agents run: how they wait with their agents' calls, and how they go on. */
 
-import { invalid, waitingResult } from "@durable-mcp/core/internal";
+import { waitingResult } from "@durable-mcp/core/internal";
 import type { AgentToolCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { AgentsWaiting } from "@durable-mcp/core/waiting/internal";
 import { isAsyncIterable, resultsInContext } from "../base/results-in-context.ts";
@@ -133,17 +133,15 @@ async function keep(
 ): Promise<WaitingResult> {
   const [{ call }] = scope.agents.waiting as [AgentsInTool["waiting"][number]];
   const { toolName, toolCallId } = scope;
-  const { describeWaiting, keepAgentCall, tooLongToWait } = await loadWaiting();
   const { connection } = call;
   const path = pathOf(scope.around);
   const own = { connection, url: new URL(call.server), tool: toolName, toolCallId, path, ...waits };
-  const kept = stored && (await keepAgentCall(await stored.contextOf(own), own));
-  if (kept === undefined)
-    throw stored ? invalid(`tools.${toolName}`, tooLongToWait) : notWrapped(scope, call);
+  if (stored === undefined) throw notWrapped(scope, call);
+  const kept = await (await stored.callsOf(own)).parkAgents(own);
   // A step that is executed again finds the call of the first.
   await withdrawAll(scope.agents, kept.waitsFor);
-  const described = describeWaiting(kept);
-  await waitIn(scope.around, { call: described, withdraw: () => stored!.withdraw(kept.id) });
+  const described = (await loadWaiting()).describeWaiting(kept);
+  await waitIn(scope.around, { call: described, withdraw: () => stored.withdraw(kept.id) });
   return waitingResult(described);
 }
 

@@ -35,14 +35,12 @@ export async function callsOfThisRelease(calls: readonly ListedCall[]): Promise<
 
 /** Deletes the calls' entries among those that can be looked at, which name their principal. */
 async function deleteDue(store: SessionStore, calls: readonly ListedCall[]): Promise<void> {
-  const { dueKey } = await loadWaiting();
-  const entries = calls.flatMap(({ of, value }) => {
-    const { due, step } = isRecord(value) ? value : {};
-    return [...new Set([due, step])].flatMap((each) =>
-      typeof each === "string" ? [{ key: dueKey(of.agent, each) }] : [],
-    );
-  });
-  await deleteAll(store, entries);
+  const { dueKeys } = await loadWaiting();
+  const keys = calls.flatMap(({ of, value }) => dueKeys(of.agent, value));
+  await deleteAll(
+    store,
+    keys.map((key) => ({ key })),
+  );
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type WaitingCall,
   type WaitingEntry,
 } from "@durable-mcp/core/waiting";
-import { needsSignIn, notWaiting, worksOn } from "@durable-mcp/core/waiting/internal";
+import { notAsked, notWaiting } from "@durable-mcp/core/waiting/internal";
 import type { resumeHook } from "workflow/api";
 import type { QuestionHook } from "../step-protocol.ts";
 import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
@@ -87,11 +87,9 @@ export function createRunQuestions(
       const { principal, round } = checkOptions(answerSchema, use);
       const question = await findQuestion(runId, id, principal, round);
       const { call } = question;
-      if (call.pollAfter !== undefined) throw worksOn(call);
-      if (call.round === 0) {
-        const [signIn] = await signInsFor([question]);
-        throw needsSignIn({ ...call, url: call.server }, signIn?.startUrl);
-      }
+      const asked = { ...call, url: call.server };
+      if (call.pollAfter !== undefined) throw notAsked(asked);
+      if (call.round === 0) throw notAsked(asked, (await signInsFor([question]))[0]?.startUrl);
       const checked = checkInputResponses(call.requests, responses);
       const isTold = await tell(question, { kind: "answer", responses: checked });
       if (!isTold) throw notWaiting(undefined);

@@ -5,7 +5,7 @@ import { mayRunTwice, readCall } from "./current-call.ts";
 import { keep, keepAnswer } from "./keep-call.ts";
 import { scrubOutcome } from "./scrub-answer.ts";
 import type { LegOutcome } from "../legs/send-leg.ts";
-import { notWaiting } from "../record/waiting-failure.ts";
+import { notWaiting, tooLongToWait } from "../record/waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import type { AgentsWaiting } from "./park-call.ts";
 import {
@@ -136,10 +136,6 @@ async function takeBack({ calls }: WaitingContext, before: WaitingRecord, token:
   const current = await calls.read(before.id);
   if (current?.call.claim?.token === token) await calls.replace(current, before);
 }
-
-/** Why a tool call in which agents run is over, although their calls wait. */
-export const tooLongToWait =
-  "The messages of the sub-agent are too long to be kept while its call waits. Keep them yourself: agentTool({ history }).";
 
 /** Keeps the outcome of a leg. */
 async function note(

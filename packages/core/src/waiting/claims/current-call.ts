@@ -5,15 +5,23 @@ import { notWaiting } from "../record/waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { waitingTypes } from "../record/waiting-call.ts";
 import { goesOn, isHeld, over, shows, unclaims } from "../record/waiting-life.ts";
-import type { CallOfStep, ShownRound, WaitingRecord } from "../record/waiting-record.ts";
+import {
+  type CallOfStep,
+  describeWaiting,
+  type ShownRound,
+  type WaitingRecord,
+} from "../record/waiting-record.ts";
 import type { StoredCall } from "../record/waiting-store.ts";
 
-/** What a call is told apart by, beside its agent session and principal. */
+/**
+ * What a call is told apart by, beside its agent session and principal. Applications name their tools as they like, so a
+ * tool in which agents run has no connection, method and tool.
+ */
 export interface CallIdentity {
-  readonly connection: string;
-  readonly method: string;
+  readonly connection?: string | undefined;
+  readonly method?: string | undefined;
   /** The name of the tool or prompt, or the resource's URI. */
-  readonly tool: string;
+  readonly tool?: string | undefined;
   /** As the caller gave it. */
   readonly input: unknown;
   /** The model's id of the call; `undefined` for a call that is made once. */
@@ -30,25 +38,31 @@ export function isNamed({ toolCallId, scope }: CallIdentity): boolean {
 }
 
 /** The digest of what is called, and with what. The order of members does not matter. */
-async function callDigest({ method, tool, input }: CallIdentity): Promise<string> {
+async function callDigest({
+  method = "tools/call",
+  tool = "",
+  input,
+}: Pick<CallIdentity, "method" | "tool" | "input">): Promise<string> {
   // A tool's schema may make other values of the model's, such as dates, and messages keep their JSON.
   const [json] = JSON.parse(JSON.stringify([input])) as [unknown];
   return await textDigest(JSON.stringify([method, tool, ordered(json)]));
 }
 
-/** Whether a call has this digest. Its input may come from a browser, and nest too deep for any call. */
-export async function hasDigest(call: CallIdentity, expected: string): Promise<boolean> {
-  return (await callDigest(call).catch(() => undefined)) === expected;
+/** Whether a call was made with an input. That may come from a browser, and nest too deep for any call. */
+export async function hasInput(call: WaitingRecord, input: unknown): Promise<boolean> {
+  const { method, tool } = describeWaiting(call);
+  const of = call.type === "sub-agent" ? { input } : { method, tool, input };
+  return (await callDigest(of).catch(() => undefined)) === call.digest;
 }
 
 /**
  * The id of a call's record. The same call, made again by a step that is run again, has the same id.
  *
- * @param turn models reuse their ids: counts the calls that are alike, from 0
+ * @param turn models reuse their ids: counts the calls that are alike
  */
-export async function callId(call: CallIdentity, turn: number): Promise<string> {
+export async function callId(call: CallIdentity, turn = 0): Promise<string> {
   if (!isNamed(call)) return randomToken();
-  const { connection, toolCallId = null, scope, path = [] } = call;
+  const { connection = "", toolCallId = null, scope, path = [] } = call;
   const parts: unknown[] = [connection, toolCallId, await callDigest(call)];
   if (scope !== undefined) parts.push(scope);
   if (path.length > 0) parts.push(path.map((each) => each.toolCallId));
@@ -100,7 +114,7 @@ export async function beginCall(
   identity: CallIdentity,
   { url, request }: { readonly url: URL; readonly request: WaitingRecord["request"] },
 ): Promise<CallOfStep> {
-  const { connection, toolCallId, path } = identity;
+  const { connection = "", toolCallId, path } = identity;
   const askedAt = now();
   const due = await calls.reference();
   return {

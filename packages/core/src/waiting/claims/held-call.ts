@@ -10,7 +10,7 @@ import { streamWay } from "../legs/stream.ts";
 import { taskWay } from "../legs/task.ts";
 import { saysUnheard, tellCannotWait } from "./cannot-wait.ts";
 import type { WaitingContext } from "./waiting-context.ts";
-import { goesOn, heldAs, isHeld } from "../record/waiting-life.ts";
+import { goesOn, heldAs, isHeld, isOnServer } from "../record/waiting-life.ts";
 import type { Held } from "../record/held.ts";
 import {
   describeWaiting,
@@ -93,13 +93,13 @@ export async function lookAt(
   return { ...next, failure };
 }
 
-/** The answer to a settled call that only its server has; `undefined` if it cannot be had now. Never rejects. */
+/** The answer to a settled call, if only its server has it; `undefined` if it cannot be had now. Never rejects. */
 export async function answerOnServer(
   { fetch, scrubFor }: Pick<WaitingContext, "fetch" | "scrubFor">,
   call: WaitingRecord,
   signal: AbortSignal | undefined,
 ): Promise<WaitingAnswer | undefined> {
-  if (fetch === undefined) return undefined;
+  if (fetch === undefined || !isOnServer(call)) return undefined;
   const outcome = await look(call, { fetch, signal });
   return outcome.type === "settles" ? scrubAnswer(outcome.answer, call, scrubFor) : undefined;
 }

@@ -1,6 +1,8 @@
+import { invalid } from "../../base/check-option.ts";
 import { isPrintable, isRecord } from "../../base/json-values.ts";
 import { beginCall, type CallIdentity, findTurn, isNamed, upToDate } from "./current-call.ts";
 import { createOnce, insist } from "./keep-call.ts";
+import { tooLongToWait } from "../record/waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { isKeepable, waitsOn } from "../record/waiting-life.ts";
 import {
@@ -72,27 +74,22 @@ export interface AgentsWaiting {
   readonly waitsFor: string[];
 }
 
-/** Applications name their tools as they like, so the tool call's id and input tell it apart. */
-export const agentCall = {
-  connection: "",
-  method: "tools/call",
-  tool: "",
-  scope: "agent",
-} as const;
-
 /**
  * Keeps a tool call of the application's while calls of agents in it wait, as `parkCall` does.
  *
  * @param call.connection of the first call for which it waits
+ * @throws {McpSessionError} `CONNECTION_INVALID` for messages that are too long to be kept; `STORE_FAILED`
  */
 export async function keepAgentCall(
   context: WaitingContext,
   { connection, url, tool, input = {}, toolCallId, path, ...waiting }: LockedCall & AgentsWaiting,
-): Promise<WaitingRecord | undefined> {
-  const identity = { ...agentCall, input, toolCallId, path };
-  return await keepOnce(context, identity, { url, tool, input }, (begun) =>
+): Promise<WaitingRecord> {
+  const identity = { input, toolCallId, path, scope: "agent" };
+  const kept = await keepOnce(context, identity, { url, tool, input }, (begun) =>
     isPrintable(waiting.histories) ? waitsOn({ ...begun, connection }, waiting) : undefined,
   );
+  if (kept === undefined) throw invalid(`tools.${tool}`, tooLongToWait);
+  return kept;
 }
 
 /** Keeps a call that is not sent. @param complete adds to the record; `undefined` for what cannot be kept */

@@ -38,6 +38,13 @@ export const prefixOf = (agent: string | null) => `${dueStart}${JSON.stringify(a
 /** The key of a reference's entry. */
 export const dueKey = (agent: string | null, reference: string) => prefixOf(agent) + reference;
 
+/** The keys of the entries that a call has or had, from its record as it is stored. */
+export function dueKeys(agent: string | null, value: unknown): string[] {
+  const { due, step } = isRecord(value) ? value : {};
+  const references = [...new Set([due, step])].filter((each) => typeof each === "string");
+  return references.map((reference) => dueKey(agent, reference));
+}
+
 /**
  * How references of an agent session begin, and those of a principal in it. They name neither.
  *

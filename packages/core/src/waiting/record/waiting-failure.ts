@@ -88,15 +88,7 @@ export function askedElsewhere({ connection, state, url }: WaitingRecord): McpSe
   );
 }
 
-/**
- * A call that takes no answer.
- *
- * @param startUrl where the sign-in starts, if it is known
- */
-export function needsSignIn(
-  { connection, state, url }: Pick<WaitingRecord, "connection" | "state" | "url">,
-  startUrl?: string,
-): McpSessionError {
+function needsSignIn({ connection, state, url }: NotAsking, startUrl?: string): McpSessionError {
   const { origin } = new URL(url);
   const where = startUrl === undefined ? "" : ` at ${startUrl}`;
   return new McpSessionError(
@@ -106,31 +98,27 @@ export function needsSignIn(
   );
 }
 
-/** A call that takes no answer. */
-export function notAsked(call: WaitingRecord): McpSessionError {
-  if (call.type === "sub-agent") return waitsBelow(call);
-  return call.type === "call-waits-for-sign-in" ? needsSignIn(call) : worksOn(call);
-}
+type NotAsking = Pick<WaitingRecord, "type" | "connection" | "state" | "url">;
 
-/** A call whose server wants its user to open a page: nobody else can. */
-export function onlyOfUser({ connection, state }: WaitingRecord): McpSessionError {
-  const message =
-    "The server asks the user to open a page, which nobody does for them. Show it to the user, or take the call back with withdraw. Nothing was sent.";
-  return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
+/**
+ * A call that takes no answer.
+ *
+ * @param startUrl where the sign-in starts, if it is known
+ */
+export function notAsked(call: NotAsking, startUrl?: string): McpSessionError {
+  if (call.type === "sub-agent") return waitsBelow(call);
+  return call.type === "call-waits-for-sign-in" ? needsSignIn(call, startUrl) : worksOn(call);
 }
 
 /** A call that its server works on. */
-export function worksOn({
-  connection,
-  state,
-}: Pick<WaitingRecord, "connection" | "state">): McpSessionError {
+function worksOn({ connection, state }: NotAsking): McpSessionError {
   const message =
     "The server works on the call, and asks nothing. It takes no answer; look at it with check. Nothing was sent.";
   return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
 }
 
 /** A tool call that goes on when a call of its sub-agent has its result. */
-function waitsBelow({ connection, state }: WaitingRecord): McpSessionError {
+function waitsBelow({ connection, state }: NotAsking): McpSessionError {
   const message =
     "A call of the sub-agent in this call waits, and takes the answer. The list of waiting calls has it, with its path. Nothing was sent.";
   return new McpSessionError("NOT_WAITING", message, { data: { connection, state } });
@@ -148,6 +136,10 @@ export function sessionEnded(state: WaitingState): McpSessionError {
     data: { state },
   });
 }
+
+/** Why a tool call in which agents run is over, although their calls wait. */
+export const tooLongToWait =
+  "The messages of the sub-agent are too long to be kept while its call waits. Keep them yourself: agentTool({ history }).";
 
 /** @param state the state of the call; `undefined` for an unknown one, or another principal's */
 export function notWaiting(state: WaitingState | undefined): McpSessionError {

@@ -79,7 +79,7 @@ export async function beginInStep(
   return { known: async () => await goOnInStep(context, made, until, parts) };
 }
 
-interface InStep extends CallParts, Pick<WaitingRecord, "request">, Pick<CallIdentity, "tool"> {
+interface InStep extends CallParts, Pick<WaitingRecord, "request">, Pick<CannotWaitEvent, "tool"> {
   readonly record: StepRecord;
   /** When the step leaves the call. */
   readonly until: number;
@@ -153,7 +153,7 @@ function inStep(context: WaitingContext, parts: InStep) {
 
 /** The id of a call, and its record if an earlier run of the step has made it and nobody has its result. */
 async function findCall(context: WaitingContext, identity: CallIdentity) {
-  if (!isNamed(identity)) return { id: await callId(identity, 0) };
+  if (!isNamed(identity)) return { id: await callId(identity) };
   const { id, stored } = await findTurn(context, identity, (each) => context.calls.read(each));
   return { id, known: stored && (await upToDate(context, stored)).call };
 }

@@ -63,7 +63,7 @@ export function identityOf(
   { method, params = {} }: JsonRpcRequest,
   { toolCallId, path, place, ...notes }: CallNotes,
   isFirst: boolean,
-): CallIdentity {
+): CallIdentity & { readonly tool: string } {
   const { input = params["arguments"] ?? {} } = notes;
   const tool = String(params[method === "resources/read" ? "uri" : "name"]);
   const isPlaced = isFirst && notes.scope === undefined && place !== undefined;

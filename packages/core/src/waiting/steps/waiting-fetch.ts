@@ -28,7 +28,7 @@ type Fetch = typeof globalThis.fetch;
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const mayAsk = (method: string) => (askingMethods as readonly string[]).includes(method);
 
-interface WaitingFetchParts {
+export interface WaitingFetchParts {
   readonly url: URL;
   readonly connection: string;
   /** Has what was kept of the server. @default what it says to the client */
