@@ -86,7 +86,7 @@ export { parseWaitingKey, waitingKey } from "./waiting/record/waiting-key.ts";
 export { waitingLimitChecks } from "./waiting/record/waiting-limits.ts";
 export type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from "./wire/json-rpc.ts";
 export type { LastingClient } from "./session/lasting-client.ts";
-export { mayMention, methodNotFoundAnswer, revisionIn } from "./wire/json-rpc.ts";
+export { mayMention, methodNotFoundAnswer, parseMessages, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export { innerFetch, lastFetch } from "./wire/last-fetch.ts";

@@ -34,25 +34,21 @@ export function createGateway(options: GatewayOptions): Gateway {
   const serve = createServe(centre, sessions, options);
   const underWay = new Set<Promise<unknown>>();
   let isShutDown = false;
+  const [code, headers] = [-32_603, { "retry-after": "1" }];
 
   const untilCallsAreOver = async () => {
     await Promise.allSettled(underWay);
-    for (;;) {
-      const open = await sessions.all();
-      if (open.every(({ calls }) => [...calls.values()].every(({ isOver }) => isOver))) return;
-      await wait(50);
-    }
+    while (await sessions.isCalling()) await wait(50);
   };
   return {
     ...centre.sessions.admin,
     async fetch(request) {
-      if (isShutDown)
-        return refusal(503, "The gateway is being stopped.", -32_603, { "retry-after": "1" });
+      if (isShutDown) return refusal(503, "The gateway is being stopped.", { code, headers });
       const serving = serve(request).catch((error: unknown) => {
         if (error instanceof BodyNotRead) return refusal(400, error.message);
         // A store, or a function of the application, has failed.
         console.error("The gateway could not answer a request.", error);
-        return refusal(503, "The gateway cannot serve this now.", -32_603);
+        return refusal(503, "The gateway cannot serve this now.", { code });
       });
       underWay.add(serving);
       return await serving.finally(() => underWay.delete(serving));

@@ -18,7 +18,7 @@ export type { ObserveProgress } from "./connection/call-progress.ts";
 export { createConnectionFetch } from "./connection/connection-fetch.ts";
 export { secretsOfUrl } from "./connection/connection-secrets.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
-export { endpointOf, redefine, waitingLimits } from "./declare/define-connection.ts";
+export { endpointOf, mayRunTwice, redefine, waitingLimits } from "./declare/define-connection.ts";
 export { findDeclared, hasSession, hasSlot, notDeclared } from "./declare/mcp-connection.ts";
 export { createTeller } from "./events/application-event.ts";
 export { emitUnavailable, isTold, pathHint } from "./events/connection-error.ts";

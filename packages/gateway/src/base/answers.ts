@@ -1,27 +1,27 @@
-import { McpSessionError } from "@durable-mcp/core";
+import { type JsonRpcRequest, McpSessionError } from "@durable-mcp/core";
 import { type JsonRpcId, type JsonRpcResponse, mayHaveRun } from "@durable-mcp/core/internal";
 
-const json = { "content-type": "application/json" };
+interface RefusalOptions {
+  readonly code?: number;
+  /** Of the request. */
+  readonly id?: JsonRpcId | null;
+  readonly headers?: Record<string, string>;
+}
 
-/** A refusal of the gateway itself. @param headers beside the content type */
+/** A refusal of the gateway itself. */
 export function refusal(
   status: number,
   message: string,
-  code = -32_600,
-  headers: Record<string, string> = {},
+  { code = -32_600, id = null, headers = {} }: RefusalOptions = {},
 ): Response {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } });
-  return new Response(body, { status, headers: { ...json, ...headers } });
+  return Response.json({ jsonrpc: "2.0", id, error: { code, message } }, { status, headers });
 }
 
 /** Clients then begin a new session. */
-export function sessionNotFound(): Response {
-  return refusal(404, "Session not found. Begin a new one with initialize.", -32_001);
-}
+export const sessionNotFound = () =>
+  refusal(404, "Session not found. Begin a new one with initialize.", { code: -32_001 });
 
-export function messageAnswer(message: JsonRpcResponse): Response {
-  return new Response(JSON.stringify(message), { headers: json });
-}
+export const messageAnswer = (message: JsonRpcResponse) => Response.json(message);
 
 /** The text of a result that says why there is no other. */
 export function errorResult(id: JsonRpcId, text: string): JsonRpcResponse {
@@ -59,20 +59,16 @@ export function refusedText({ status, headers }: Response): string {
   return `The server, or what stands before it, refused the call (HTTP ${status}). ${fate}`;
 }
 
-/** What a request other than a call gets. */
-function failureAnswer(id: JsonRpcId, text: string): JsonRpcResponse {
-  return { jsonrpc: "2.0", id, error: { code: -32_603, message: text } };
-}
-
 /** The answer to a request of this kind that has none of the server's. */
 export function noAnswer(id: JsonRpcId, isCall: boolean, text: string): JsonRpcResponse {
-  return isCall ? errorResult(id, text) : failureAnswer(id, text.replaceAll("call", "request"));
+  if (isCall) return errorResult(id, text);
+  return {
+    jsonrpc: "2.0",
+    id,
+    error: { code: -32_603, message: text.replaceAll("call", "request") },
+  };
 }
 
 /** Whether a lost answer is told in a result. A task's is the server's to tell. */
-export function isPlainCall(message: {
-  readonly method: string;
-  readonly params?: Record<string, unknown>;
-}): boolean {
-  return message.method === "tools/call" && message.params?.["task"] === undefined;
-}
+export const isPlainCall = ({ method, params }: Omit<JsonRpcRequest, "id">) =>
+  method === "tools/call" && params?.["task"] === undefined;

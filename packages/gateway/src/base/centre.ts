@@ -1,5 +1,11 @@
 // All that the gateway has of the package of sessions.
 
 export type { DurableSessionsAdmin, McpClientConnection, OnEvent } from "@durable-mcp/sessions";
-export { createConnectionFetch, openStoredFetch } from "@durable-mcp/sessions/internal";
+export {
+  createConnectionFetch,
+  mayRunTwice,
+  openStoredFetch,
+  redefine,
+  waitingLimits,
+} from "@durable-mcp/sessions/internal";
 export { createDurableSessions } from "@durable-mcp/sessions";

@@ -31,17 +31,16 @@ export function createEventIds(seal: string) {
     },
     open(text: string): EventPlace | undefined {
       if (text.length > maxLength || !text.startsWith(`${seal}.`)) return undefined;
-      let fields: unknown;
       try {
-        fields = JSON.parse(decodeURIComponent(text.slice(seal.length + 1)));
+        const fields: unknown = JSON.parse(decodeURIComponent(text.slice(seal.length + 1)));
+        const [era, kind, requestId, eventId] = fields as unknown[];
+        const isId = requestId === null || ["string", "number"].includes(typeof requestId);
+        const isPlace = Number.isFinite(era) && kinds.includes(kind) && isId;
+        if (!isPlace || typeof eventId !== "string") return undefined;
+        return { era, kind, requestId, eventId } as EventPlace;
       } catch {
         return undefined;
       }
-      const [era, kind, requestId, eventId] = Array.isArray(fields) ? (fields as unknown[]) : [];
-      const isId = requestId === null || ["string", "number"].includes(typeof requestId);
-      if (!Number.isFinite(era) || !kinds.includes(kind) || !isId) return undefined;
-      if (typeof eventId !== "string") return undefined;
-      return { era, kind, requestId, eventId } as EventPlace;
     },
   };
 }

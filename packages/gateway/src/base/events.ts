@@ -4,14 +4,14 @@ const encoder = new TextEncoder();
 
 export const utf8 = (text: string): Uint8Array => encoder.encode(text);
 
-const eventHeaders = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-cache, no-transform",
-};
-
 export function eventAnswer(body: ReadableStream<Uint8Array>): Response {
-  // nginx holds a stream back without it.
-  return new Response(body, { headers: { ...eventHeaders, "x-accel-buffering": "no" } });
+  const headers = {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache, no-transform",
+    // nginx holds a stream back without it.
+    "x-accel-buffering": "no",
+  };
+  return new Response(body, { headers });
 }
 
 /** An event without data: the client comes back with its id. */
@@ -31,4 +31,40 @@ export function asEvent(json: ReadableStream<Uint8Array>): ReadableStream<Uint8A
       flush: (controller) => controller.enqueue(utf8("\n\n")),
     }),
   );
+}
+
+/** What a stream brings, to its end or to where it breaks off. */
+export async function* partsOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const { value } = await reader.read().catch(() => ({ value: undefined }));
+    if (value === undefined) return;
+    yield value;
+  }
+}
+
+/**
+ * A client's stream of these parts. One that fails ends, and the client comes back.
+ *
+ * @param onOver called at the end, and when the client has left: ends what the parts wait for
+ */
+export function streamOf(
+  parts: AsyncGenerator<Uint8Array>,
+  onOver: () => unknown,
+): ReadableStream<Uint8Array> {
+  let isLeft = false;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value } = await parts.next().catch(() => ({ value: undefined }));
+      if (isLeft) return;
+      if (value) return controller.enqueue(value);
+      controller.close();
+      onOver();
+    },
+    cancel() {
+      isLeft = true;
+      onOver();
+    },
+  });
 }

@@ -1,13 +1,15 @@
 import type { McpClientConnection, OnEvent } from "./centre.ts";
-import { invalidOption, type OptionChecks } from "@durable-mcp/core/internal";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import {
+  checkedLater,
   checkFunction,
   checkMethods,
   checkMs,
   checkOptions,
   checkWhole,
+  invalidOption,
   isRecord,
+  type OptionChecks,
 } from "@durable-mcp/core/internal";
 
 /** Options of `createGateway`. */
@@ -46,7 +48,7 @@ const checks: OptionChecks<GatewayOptions> = {
   maxBodyBytes: (value, field) => checkWhole(value, field, 1),
   maxSessions: (value, field) => checkWhole(value, field, 1, 1_000),
   idleMs: checkMs,
-  onEvent: () => undefined,
+  onEvent: checkedLater,
   now: checkFunction,
 };
 
@@ -58,12 +60,8 @@ export function checkGatewayOptions(options: GatewayOptions): void {
 }
 
 /** Of a definition. A gateway passes messages on: what changes tools or calls would be silently left out. */
-const known = new Set(
-  "url description session auth headers timeouts fetch waiting client".split(" "),
-);
-const knownOfSession = new Set(
-  "mode resend classifyLoss onLoss lossNotice maxAgeMs toolList".split(" "),
-);
+const known = "url description session auth headers timeouts fetch waiting client".split(" ");
+const knownOfSession = "mode resend classifyLoss onLoss lossNotice maxAgeMs toolList".split(" ");
 
 function checkConnections(connections: unknown, field: string): void {
   if (!isRecord(connections)) throw invalidOption(field, "must be an object of connections");
@@ -74,15 +72,15 @@ function checkConnections(connections: unknown, field: string): void {
       throw invalidOption(own, "must come from defineMcpClientConnection: programs have no URL");
     if (!/^[\w.-]+$/.test(name))
       throw invalidOption(own, "must have a name for a URL: A-Z 0-9 . _ -");
-    const { session, ...others } = options;
-    refuseUnknown(others, known, own);
+    refuseUnknown(options, known, own);
+    const { session } = options;
     if (isRecord(session)) refuseUnknown(session, knownOfSession, `${own}.session`);
   }
 }
 
-function refuseUnknown(options: object, taken: ReadonlySet<string>, field: string): void {
+function refuseUnknown(options: object, taken: readonly string[], field: string): void {
   for (const [name, value] of Object.entries(options))
-    if (value !== undefined && !taken.has(name))
+    if (value !== undefined && !taken.includes(name))
       throw invalidOption(
         `${field}.${name}`,
         "is not for a gateway, whose clients see what the server has",
@@ -90,7 +88,6 @@ function refuseUnknown(options: object, taken: ReadonlySet<string>, field: strin
 }
 
 function checkNames(value: unknown, field: string): void {
-  if (value === "any" || (Array.isArray(value) && value.every((name) => typeof name === "string")))
-    return;
-  throw invalidOption(field, 'must be a list of names, or "any"');
+  const areNames = Array.isArray(value) && value.every((name) => typeof name === "string");
+  if (value !== "any" && !areNames) throw invalidOption(field, 'must be a list of names, or "any"');
 }

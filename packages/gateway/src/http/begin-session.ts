@@ -1,14 +1,9 @@
 import { McpSessionError, type JsonRpcRequest } from "@durable-mcp/core";
-import { randomToken, readAnswer, readRefusal } from "@durable-mcp/core/internal";
-import { failureText, messageAnswer } from "../base/answers.ts";
-import type { SessionName } from "../session/upstreams.ts";
-import { type ClientSession, namesOf } from "../session/client-session.ts";
+import { letGo, randomToken, readAnswer, readRefusal } from "@durable-mcp/core/internal";
+import { failureText, messageAnswer, refusal } from "../base/answers.ts";
+import { namesOf } from "../session/client-session.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
-
-const headers = {
-  "content-type": "application/json",
-  accept: "application/json, text/event-stream",
-};
+import type { SessionName, Upstream } from "../session/upstreams.ts";
 
 /**
  * Sends a client's `initialize` to the server. The client gets an id of the gateway's when the session is saved, and
@@ -17,58 +12,48 @@ const headers = {
 export async function beginSession(
   sessions: ClientSessions,
   message: JsonRpcRequest,
-  of: Pick<SessionName, "connection" | "principal">,
+  { connection, principal }: Omit<SessionName, "session">,
 ): Promise<Response> {
   const id = randomToken() + randomToken();
-  const names = await namesOf(id, of.connection, of.principal);
-  const session = await sessions.begin(names);
+  const session = await sessions.begin(await namesOf(id, connection, principal));
+  const { upstream } = session;
   let isBegun = false;
   try {
-    const answer = await initialize(session, message);
-    const { snapshot } = session.upstream.slot;
-    isBegun = answer.ok && snapshot?.kind === "session";
+    const answer = await initialize(upstream, message);
+    isBegun = answer.ok && upstream.slot.snapshot?.kind === "session";
     if (isBegun) answer.headers.set("mcp-session-id", id);
     return answer;
   } catch (error) {
-    return refuse(message, error);
+    const isOtherEra = McpSessionError.isInstance(error) && error.data.reason === "other-era";
+    if (!isOtherEra) return unavailable(message, failureText(error));
+    const text =
+      "This server only speaks revisions without sessions (2026-07-28 and later). Use a client that probes with server/discover.";
+    return refusal(400, text, { code: -32_022, id: message.id });
   } finally {
     // Without the store the record is left to a sweep.
-    if (!isBegun) await session.upstream.end().catch(() => undefined);
+    if (!isBegun) await upstream.end().catch(() => undefined);
     if (!isBegun) await sessions.close(session);
   }
 }
 
-async function initialize(
-  { upstream: { fetch, url } }: ClientSession,
-  message: JsonRpcRequest,
-): Promise<Response> {
-  const post = (body: object) =>
-    fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  const response = await post(message);
-  if (response.status === 401) return refuse(message, undefined, 401);
-  if (!response.ok) {
-    const type = response.headers.get("content-type") ?? "application/json";
-    const own = { status: response.status, headers: { "content-type": type } };
-    return new Response(await readRefusal(response), own);
+async function initialize(upstream: Upstream, message: JsonRpcRequest): Promise<Response> {
+  const response = await upstream.post(JSON.stringify(message));
+  const { ok, status, headers } = response;
+  const notBegun = (why = "") => unavailable(message, `The server does not begin a session${why}.`);
+  if (status === 401) return notBegun(" (HTTP 401)");
+  if (!ok) {
+    const type = headers.get("content-type") ?? "application/json";
+    return new Response(await readRefusal(response), { status, headers: { "content-type": type } });
   }
   const answer = await readAnswer(response, message.id);
-  if (answer === undefined) return refuse(message, undefined);
-  if (answer.error) return messageAnswer(answer);
-  const acknowledged = await post({ jsonrpc: "2.0", method: "notifications/initialized" });
-  await acknowledged.body?.cancel();
-  return acknowledged.ok ? messageAnswer(answer) : refuse(message, undefined, acknowledged.status);
+  if (answer?.error) return messageAnswer(answer);
+  if (answer === undefined) return notBegun();
+  const acknowledgement = { jsonrpc: "2.0", method: "notifications/initialized" };
+  const acknowledged = await upstream.post(JSON.stringify(acknowledgement));
+  letGo(acknowledged);
+  return acknowledged.ok ? messageAnswer(answer) : notBegun(` (HTTP ${acknowledged.status})`);
 }
 
 /** What is wrong with the server is no refusal of the client, which would sign in, or speak another dialect. */
-function refuse({ id }: JsonRpcRequest, error: unknown, status?: number): Response {
-  const isOtherEra = McpSessionError.isInstance(error) && error.data.reason === "other-era";
-  const text = isOtherEra
-    ? "This server only speaks revisions without sessions (2026-07-28 and later). Use a client that probes with server/discover."
-    : error !== undefined
-      ? failureText(error)
-      : `The server does not begin a session${status === undefined ? "" : ` (HTTP ${status})`}.`;
-  const code = isOtherEra ? -32_022 : -32_603;
-  const body = JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: text } });
-  const own = { status: isOtherEra ? 400 : 502, headers: { "content-type": "application/json" } };
-  return new Response(body, own);
-}
+const unavailable = ({ id }: JsonRpcRequest, text: string) =>
+  refusal(502, text, { code: -32_603, id });

@@ -4,10 +4,11 @@ import {
   eventText,
   isEventStream,
   type JsonRpcMessage,
+  parseMessages,
 } from "@durable-mcp/core/internal";
 import { failureText, isPlainCall, messageAnswer, noAnswer } from "../base/answers.ts";
 import { type Centre, openFetch, type SessionName } from "../session/upstreams.ts";
-import { eventAnswer, messageEvent } from "../base/events.ts";
+import { eventAnswer, messageEvent, partsOf, streamOf } from "../base/events.ts";
 
 /** The headers of a message that revisions without sessions have. No token of the client goes up. */
 const passed = /^(?:accept|content-type|mcp-protocol-version|mcp-method|mcp-name|mcp-param-.*)$/;
@@ -29,8 +30,11 @@ export async function passThrough(
   try {
     const response = await send(url, { method: "POST", headers, body, signal: request.signal });
     const type = response.headers.get("content-type") ?? "application/json";
-    if (response.ok && call && isEventStream(response))
-      return eventAnswer(withFailure(response.body, message));
+    if (call && isEventStream(response)) {
+      const reader = response.body.getReader();
+      const left = () => reader.cancel().catch(() => undefined);
+      return eventAnswer(streamOf(withFailure(partsOf(reader), message), left));
+    }
     // Its client has to sign in at the gateway, and not where the server says.
     const status = response.status === 401 || response.status === 403 ? 502 : response.status;
     return new Response(response.body, { status, headers: { "content-type": type } });
@@ -41,33 +45,14 @@ export async function passThrough(
 }
 
 /** The stream of a call. If it ends without an answer, the last event says so. */
-function withFailure(
-  body: ReadableStream<Uint8Array>,
-  { id }: JsonRpcRequest,
-): ReadableStream<Uint8Array> {
+async function* withFailure(parts: AsyncGenerator<Uint8Array>, { id }: JsonRpcRequest) {
   const splitter = createEventSplitter();
-  const reader = body.getReader();
+  const answers = (text: string) =>
+    parseMessages(text)?.messages.some((message) => !("method" in message) && message.id === id);
   let isAnswered = false;
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { value } = await reader.read().catch(() => ({ value: undefined }));
-      if (value === undefined) {
-        const text = failureText(undefined);
-        if (!isAnswered) controller.enqueue(messageEvent(noAnswer(id, true, text)));
-        return controller.close();
-      }
-      for (const event of splitter.push(value)) isAnswered ||= answers(eventText(event), id);
-      controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-}
-
-function answers(text: string, id: JsonRpcRequest["id"]): boolean {
-  try {
-    const message = JSON.parse(text) as { readonly id?: unknown; readonly method?: unknown };
-    return message.id === id && message.method === undefined;
-  } catch {
-    return false;
+  for await (const part of parts) {
+    for (const event of splitter.push(part)) isAnswered ||= answers(eventText(event)) === true;
+    yield part;
   }
+  if (!isAnswered) yield messageEvent(noAnswer(id, true, failureText(undefined)));
 }

@@ -1,8 +1,10 @@
 import { type JsonRpcRequest, McpSessionError } from "@durable-mcp/core";
 import {
-  isRecord,
+  isEventStream,
   type JsonRpcId,
   type JsonRpcMessage,
+  letGo,
+  parseMessages,
   readRefusal,
   within,
 } from "@durable-mcp/core/internal";
@@ -17,60 +19,50 @@ import {
 } from "../base/answers.ts";
 import { asEvent, eventAnswer } from "../base/events.ts";
 import { CallStream } from "../session/call-stream.ts";
+import type { ClientSession, RequestNote } from "../session/client-session.ts";
 import { leaveAnswer } from "../session/left-answers.ts";
 import type { Centre } from "../session/upstreams.ts";
-import type { ClientSession } from "../session/client-session.ts";
-
-/** What goes up with each message. Nothing that the client says of itself does: neither its token nor its cookies. */
-const headers = {
-  "content-type": "application/json",
-  accept: "application/json, text/event-stream",
-};
 
 /** An answer that comes within this time is sent as it comes, in milliseconds. Others begin with an event id. */
 const quickMs = 20;
 const notNow = "The gateway cannot look at its store now. Ask again later.";
 
-/** Sends a client's message on its session. @returns `ended` if there is no such session any more */
+/** Sends a client's message on its session. @returns `undefined` if there is no such session any more */
 export async function servePost(
   centre: Centre,
   session: ClientSession,
   message: JsonRpcMessage | undefined,
   body: string,
-): Promise<Response | "ended"> {
+): Promise<Response | undefined> {
   session.noteUse();
-  const { fetch, url } = session.upstream;
-  const send = () => fetch(url, { method: "POST", headers, body });
-  if (message === undefined || !isRequest(message)) return await oneWay(session, message, send);
-  const { waiting } = session;
-  if (waiting?.takes(message))
-    return messageAnswer(
-      await waiting.result(message).catch(() => errorResult(message.id, notNow)),
-    );
-  const isCall = isPlainCall(message);
-  session.noteRequest(message.id, isCall ? "call" : "request");
+  if (message === undefined || !isRequest(message)) return await oneWay(session, message, body);
+  const { id } = message;
+  if (session.waiting?.takes(message)) {
+    const result = session.waiting.result(message);
+    return messageAnswer(await result.catch(() => errorResult(id, notNow)));
+  }
+  const note = session.noteRequest(id, isPlainCall(message) ? "call" : "request");
   let isEnded = false;
-  const sending = send().then(
-    (response) => readable(message, isCall, response),
+  const sending = session.upstream.post(body).then(
+    async (response) => await readable(message, response),
     async (error: unknown) => {
-      isEnded = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
-      isEnded &&= await centre.isEnded(session.of).catch(() => false);
-      return messageAnswer(noAnswer(message.id, isCall, failureText(error)));
+      const isLost = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
+      isEnded = isLost && (await centre.isEnded(session.of).catch(() => false));
+      return messageAnswer(noAnswer(id, isPlainCall(message), failureText(error)));
     },
   );
   const isQuick = !session.takesPriming || (await within(quickMs, sending));
   const quick = isQuick ? await sending : undefined;
-  if (quick !== undefined && !isEvents(quick)) {
-    session.forgetRequest(message.id);
-    return isEnded ? "ended" : quick;
+  if (quick !== undefined && !isEventStream(quick)) {
+    session.forgetRequest(id, note);
+    return isEnded ? undefined : quick;
   }
-  const call = openCall(centre, session, message.id, isCall);
-  const reading = async (response: Response) => {
-    if (!response.body) return call.leave();
-    await call.read(isEvents(response) ? response.body : asEvent(response.body));
+  const call = openCall(centre, session, id, note);
+  const reading = async () => {
+    const response = await sending;
+    await call.read(isEventStream(response) ? response.body : asEvent(response.body!));
   };
-  if (quick) void reading(quick);
-  else void sending.then(reading);
+  void reading();
   return eventAnswer(call.begin());
 }
 
@@ -78,84 +70,61 @@ export async function servePost(
 async function oneWay(
   session: ClientSession,
   message: JsonRpcMessage | undefined,
-  send: () => Promise<Response>,
+  body: string,
 ): Promise<Response> {
   const { method, params } = message && "method" in message ? message : {};
-  const cancelled = method === "notifications/cancelled" ? params?.["requestId"] : undefined;
-  const call = cancelled === undefined ? undefined : session.calls.get(JSON.stringify(cancelled));
+  const isCancel = method === "notifications/cancelled";
   // Some clients cancel each call that is over.
-  if (call?.isOver) return new Response(null, { status: 202 });
-  try {
-    const response = await send();
-    // A batch has answers.
-    if (response.ok && message === undefined) return response;
-    void response.body?.cancel().catch(() => undefined);
-    return response.ok
-      ? new Response(null, { status: 202 })
-      : refusal(502, `The server refused the message (HTTP ${response.status}).`);
-  } catch {
-    return refusal(502, "The message could not be sent to the server.");
-  }
+  if (isCancel && session.requestOf(params?.["requestId"])?.call?.isOver)
+    return new Response(null, { status: 202 });
+  const response = await session.upstream.post(body).catch(() => undefined);
+  if (response === undefined) return refusal(502, "The message could not be sent to the server.");
+  // A batch has answers.
+  if (response.ok && message === undefined) return response;
+  letGo(response);
+  return response.ok
+    ? new Response(null, { status: 202 })
+    : refusal(502, `The server refused the message (HTTP ${response.status}).`);
 }
 
 /** The server's answer as a client can read it: what refuses a request is an answer, too. */
-async function readable(
-  { id }: JsonRpcRequest,
-  isCall: boolean,
-  response: Response,
-): Promise<Response> {
+async function readable(request: JsonRpcRequest, response: Response): Promise<Response> {
   const type = response.headers.get("content-type") ?? "";
-  if (response.ok && /^(?:application\/json|text\/event-stream)\b/.test(type)) return response;
-  const text = await readRefusal(response).catch(() => "");
-  const error = errorIn(text);
-  if (error !== undefined) return messageAnswer({ jsonrpc: "2.0", id, error });
+  if (response.ok && /^(?:application\/json|text\/event-stream)\b/i.test(type)) return response;
+  const { id } = request;
+  const [refused] = parseMessages(await readRefusal(response).catch(() => ""))?.messages ?? [];
+  const error = refused && "error" in refused ? refused.error : undefined;
+  if (typeof error?.code === "number") return messageAnswer({ jsonrpc: "2.0", id, error });
   const words = response.ok ? failureText(undefined) : refusedText(response);
-  return messageAnswer(noAnswer(id, isCall, words));
-}
-
-function errorIn(text: string) {
-  try {
-    const message: unknown = JSON.parse(text);
-    const error = isRecord(message) ? message["error"] : undefined;
-    if (!isRecord(error) || typeof error["code"] !== "number") return undefined;
-    return error as { readonly code: number; readonly message: string };
-  } catch {
-    return undefined;
-  }
+  return messageAnswer(noAnswer(id, isPlainCall(request), words));
 }
 
 /** The stream of a call, which outlives its client. */
 function openCall(
   centre: Centre,
   session: ClientSession,
-  id: JsonRpcId,
-  isCall: boolean,
+  requestId: JsonRpcId,
+  note: RequestNote,
 ): CallStream {
-  const { calls, events, era, takesPriming } = session;
-  const key = JSON.stringify(id);
-  const kind = isCall ? "call" : "request";
-  const priming = takesPriming ? events.seal({ era, kind, requestId: id, eventId: "" }) : undefined;
+  const { events, era, takesPriming } = session;
+  const { kind } = note;
+  const priming = takesPriming ? events.seal({ era, kind, requestId, eventId: "" }) : undefined;
   const call = new CallStream({
     priming,
     onLeft() {
-      const last = session.lastEvent(id);
+      const { last } = note;
       // The server keeps the answer for whoever resumes its stream.
       if (last !== undefined) call.leave();
-      if (priming !== undefined) void leaveAnswer(centre, session, id, call, last);
+      if (priming !== undefined) void leaveAnswer(centre, session, requestId, call, last);
     },
     onOver() {
       session.dropOldCalls();
       // Nobody comes back to it.
-      if (priming === undefined && calls.get(key) === call) session.forgetRequest(id);
+      if (priming === undefined) session.forgetRequest(requestId, note);
     },
   });
-  calls.delete(key);
-  calls.set(key, call);
+  note.call = call;
   return call;
-}
-
-function isEvents({ headers: given }: Response): boolean {
-  return given.get("content-type")?.startsWith("text/event-stream") === true;
 }
 
 export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {

@@ -1,10 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import {
-  createHostCheck,
-  isRecord,
-  type JsonRpcMessage,
-  readBody,
-} from "@durable-mcp/core/internal";
+import { createHostCheck, parseMessages, readBody } from "@durable-mcp/core/internal";
 import { refusal, sessionNotFound } from "../base/answers.ts";
 import type { GatewayOptions } from "../base/gateway-options.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
@@ -39,26 +34,25 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     if (refused) return refusal(403, refused.message);
     const principal = await principalOf(request);
     if (principal === undefined)
-      return refusal(401, "Nobody is signed in.", undefined, { "www-authenticate": "Bearer" });
+      return refusal(401, "Nobody is signed in.", { headers: { "www-authenticate": "Bearer" } });
     const connection = pathname.split("/").at(-1) ?? "";
     if (!Object.hasOwn(centre.connections, connection))
-      return refusal(404, "The gateway has no such connection.", -32_601);
+      return refusal(404, "The gateway has no such connection.", { code: -32_601 });
     return { request, connection, principal, id: headers.get("mcp-session-id") };
   };
 
   const post = async ({ request, connection, principal, id }: Admitted): Promise<Response> => {
     const body = await readBody(request, maxBodyBytes);
     if (body === undefined) return refusal(413, `The body is longer than ${maxBodyBytes} bytes.`);
-    const parsed = parse(body);
-    if (parsed === undefined) return refusal(400, "The body is no JSON-RPC message.", -32_700);
-    const message = Array.isArray(parsed) ? undefined : (parsed as JsonRpcMessage);
+    const parsed = parseMessages(body);
+    if (!parsed) return refusal(400, "The body is no JSON-RPC message.", { code: -32_700 });
+    const message = parsed.isBatch ? undefined : parsed.messages[0];
     if (id !== null) {
       const session = await sessions.find(id, connection, principal);
-      if (session === undefined) return sessionNotFound();
-      const answer = await servePost(centre, session, message, body);
+      const answer = session && (await servePost(centre, session, message, body));
       // It was ended elsewhere.
-      if (answer === "ended") await sessions.close(session);
-      return answer === "ended" ? sessionNotFound() : answer;
+      if (session && answer === undefined) await sessions.close(session);
+      return answer ?? sessionNotFound();
     }
     if (message === undefined || !isRequest(message) || message.method !== "initialize")
       return await passThrough(centre, { request, connection, principal }, message, body);
@@ -70,15 +64,16 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
   return async (request: Request): Promise<Response> => {
     const admitted = await admit(request);
     if (admitted instanceof Response) return admitted;
-    if (request.method === "POST") return await post(admitted);
+    const { method } = request;
+    if (method === "POST") return await post(admitted);
     const { connection, principal, id } = admitted;
-    if (id === null || !["GET", "DELETE"].includes(request.method))
-      return refusal(405, "This method needs a session.", undefined, {
-        allow: "POST, GET, DELETE",
-      });
+    if (id === null || !["GET", "DELETE"].includes(method)) {
+      const headers = { allow: "POST, GET, DELETE" };
+      return refusal(405, "This method needs a session.", { headers });
+    }
     const session = await sessions.find(id, connection, principal);
     if (session === undefined) return sessionNotFound();
-    if (request.method === "GET") return await serveGet(centre, session, request);
+    if (method === "GET") return await serveGet(centre, session, request);
     // Also without the store, so that the next DELETE tries it once more.
     try {
       await session.upstream.end();
@@ -87,15 +82,4 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     }
     return new Response(null, { status: 204 });
   };
-}
-
-/** A message, or a batch of them; `undefined` for anything else. */
-function parse(body: string): unknown {
-  try {
-    const value: unknown = JSON.parse(body);
-    const isMessage = isRecord(value) && value["jsonrpc"] === "2.0";
-    return isMessage || Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -30,8 +30,7 @@ export class CallStream {
   #keptBytes = 0;
   #isOver = false;
   #isLeft = false;
-  /** Called when there is room, or when the client has changed. */
-  #onRoom: (() => void) | undefined;
+  #change = Promise.withResolvers<void>();
 
   constructor(options: CallStreamOptions) {
     this.#options = options;
@@ -51,6 +50,11 @@ export class CallStream {
     return this.#isLeft;
   }
 
+  /** Waits until there is room, or the client has changed, or the end. */
+  async changed(): Promise<void> {
+    await this.#change.promise;
+  }
+
   /** The client's stream, for the first time. */
   begin(): ReadableStream<Uint8Array> {
     const { priming } = this.#options;
@@ -61,14 +65,16 @@ export class CallStream {
   /** Reads a stream of the server to its end, which ends the client's too. */
   async read(stream: ReadableStream<Uint8Array>): Promise<void> {
     this.#source = stream.getReader();
-    try {
-      while (await this.#hasRoom()) {
-        const { value } = await this.#source.read();
+    const isFull = () =>
+      this.#client ? (this.#client.desiredSize ?? 1) <= 0 : this.#kept === undefined;
+    while (!this.#isOver) {
+      if (isFull()) await this.changed();
+      else {
+        // The fetch beneath delivers failures as answers. Without one the client comes back.
+        const { value } = await this.#source.read().catch(() => ({ value: undefined }));
         if (value === undefined) break;
         this.#push(value);
       }
-    } catch {
-      // The fetch beneath delivers failures as answers. Without one the client comes back.
     }
     this.#end();
   }
@@ -89,13 +95,12 @@ export class CallStream {
 
   /** The stream after an event of it; `undefined` if it is not kept, or if the server has the rest. */
   resume(after: string): ReadableStream<Uint8Array> | undefined {
+    const { priming } = this.#options;
     const text = this.#isLeft ? undefined : this.textSoFar();
-    const isFirst = after === this.#options.priming;
-    const rest = text === undefined || isFirst ? text : textAfter(text, after);
+    const rest = text === undefined || after === priming ? text : textAfter(text, after);
     if (rest === undefined) return undefined;
     // Some clients only come back again to a stream that has begun with an id.
-    const begin = this.#options.priming === undefined ? [] : [primingEvent(after)];
-    return this.#bodyFrom([...begin, utf8(rest)]);
+    return this.#bodyFrom([...(priming === undefined ? [] : [primingEvent(after)]), utf8(rest)]);
   }
 
   #push(chunk: Uint8Array): void {
@@ -105,21 +110,9 @@ export class CallStream {
     this.#client?.enqueue(chunk);
   }
 
-  /** Waits for room. @returns `false` at the end */
-  async #hasRoom(): Promise<boolean> {
-    const isFull = () =>
-      this.#client ? (this.#client.desiredSize ?? 1) <= 0 : this.#kept === undefined;
-    while (isFull() && !this.#isOver) {
-      await new Promise<void>((resolve) => {
-        this.#onRoom = resolve;
-      });
-    }
-    return !this.#isOver;
-  }
-
   #wake(): void {
-    this.#onRoom?.();
-    this.#onRoom = undefined;
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
   }
 
   #end(): void {

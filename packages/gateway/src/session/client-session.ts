@@ -15,13 +15,17 @@ const keptMs = 30_000;
 /** So many of them. */
 const maxKept = 8;
 
-/** What is known of a request until its answer is over. */
-interface RequestNote {
+/** What is known of a request until its answer is over, or a moment longer. */
+export interface RequestNote {
   readonly kind: EventPlace["kind"];
-  /** The server's last event id in the stream of its answer. */
+  /** The server's last event in the stream of its answer. */
   last?: ServerEvent;
+  /** The stream of its answer. */
+  call?: CallStream;
+  overAt?: number;
 }
 
+/** By the client's ids as JSON. */
 type RequestNotes = Map<string, RequestNote>;
 
 /** Clients that take a first event without a message before revision 2025-11-25. */
@@ -30,15 +34,13 @@ const knownToTakeIt = new Set(["codex-mcp-client", "gemini-cli-mcp-client"]);
 /** A client's session, as far as this process has it. */
 export type ClientSession = ReturnType<typeof createClientSession>;
 
-/** The names that come from the id that a client has. Nobody finds the id from them. */
+/** The names that come from the id that a client has. Nobody finds the id from them, or one of them from another. */
 export async function namesOf(id: string, connection: string, principal: SessionName["principal"]) {
-  const digest = (use: string) =>
-    textDigest(JSON.stringify([use, id, connection, ...principalParts(principal)]));
-  const [session, wire, events] = await Promise.all(["session", "wire", "events"].map(digest));
+  const digest = await textDigest(JSON.stringify([id, connection, ...principalParts(principal)]));
   return {
-    of: { session: session!.slice(0, 32), connection, principal },
-    prefix: wire!.slice(0, 12),
-    events: createEventIds(events!.slice(0, 16)),
+    of: { session: digest.slice(0, 32), connection, principal },
+    prefix: digest.slice(32, 44),
+    events: createEventIds(digest.slice(44, 60)),
   };
 }
 
@@ -53,15 +55,14 @@ export async function openClientSession(
   const notes: RequestNotes = new Map();
   const { session } = centre.connections[names.of.connection]!.options;
   const { lossNotice = defaultNotice } = typeof session === "object" ? session : {};
-  // Other processes do not say it again. Without the store they may.
-  const onTold = () => void upstream?.save().catch(() => undefined);
   const waiting = createWaitingQuestions(centre, names.of);
-  const lasting = (slot: SessionSlot) => {
-    const client = lastingClient(names, slot, notes, { lossNotice, onTold });
-    if (waiting === undefined) return client;
-    const { answer } = client;
-    return { ...client, answer: ((own, of) => answer(waiting.edit(own, of), of)) as typeof answer };
+  const words: Words = {
+    lossNotice,
+    // Other processes do not say it again. Without the store they may.
+    onTold: () => void upstream?.save().catch(() => undefined),
+    edit: (answer, request) => waiting?.edit(answer, request) ?? answer,
   };
+  const lasting = (slot: SessionSlot) => lastingClient(names, slot, notes, words);
   const upstream = await openUpstream(centre, names.of, lasting, waiting?.calls, isNew);
   return upstream && createClientSession(centre, names, upstream, notes, waiting);
 }
@@ -77,34 +78,33 @@ function createClientSession(
   let usedAt = now();
   /** As of the last session of the server. */
   let takesPriming = false;
-  /** The calls under way, and those that ended a moment ago, by the client's ids as JSON. */
-  const calls = new Map<string, CallStream>();
-  const overAt = new WeakMap<CallStream, number>();
-  const forget = (key: string) => {
-    calls.delete(key);
-    notes.delete(key);
-  };
+  const calls = () => [...notes].filter(([, { call }]) => call !== undefined);
   return {
     ...{ of, events, upstream, waiting },
-    calls,
     /** Ends the client's listening stream. */
     stopListening: undefined as (() => Promise<void>) | undefined,
     get usedAt() {
       return usedAt;
     },
     noteUse: () => void (usedAt = now()),
-    noteRequest: (id: JsonRpcId, kind: EventPlace["kind"]) =>
-      void notes.set(JSON.stringify(id), { kind }),
-    forgetRequest: (id: JsonRpcId) => forget(JSON.stringify(id)),
-    /** The server's last event in the answer to a request. */
-    lastEvent: (id: JsonRpcId) => notes.get(JSON.stringify(id))?.last,
+    noteRequest(id: JsonRpcId, kind: EventPlace["kind"]): RequestNote {
+      const note = { kind };
+      notes.delete(JSON.stringify(id));
+      notes.set(JSON.stringify(id), note);
+      return note;
+    },
+    requestOf: (id: unknown) => notes.get(JSON.stringify(id)),
+    forgetRequest(id: JsonRpcId, note: RequestNote) {
+      if (notes.get(JSON.stringify(id)) === note) notes.delete(JSON.stringify(id));
+    },
+    hasCalls: () => calls().length > 0,
+    isCalling: () => calls().some(([, { call }]) => !call!.isOver),
     /** Forgets answers that their clients must have by now. */
     dropOldCalls() {
-      const over = [...calls].filter(([, call]) => call.isOver);
-      for (const [index, [key, call]] of over.entries()) {
-        const since = overAt.get(call) ?? now();
-        overAt.set(call, since);
-        if (index < over.length - maxKept || now() - since > keptMs) forget(key);
+      const over = calls().filter(([, { call }]) => call!.isOver);
+      for (const [index, [key, note]] of over.entries()) {
+        note.overAt ??= now();
+        if (index < over.length - maxKept || now() - note.overAt > keptMs) notes.delete(key);
       }
     },
     get era() {
@@ -127,23 +127,28 @@ function eraOf({ snapshot }: SessionSlot): number {
   return snapshot?.kind === "session" ? (snapshot.startedAt ?? 0) : 0;
 }
 
+interface Words {
+  readonly lossNotice: string | false;
+  readonly onTold: () => void;
+  readonly edit: LastingClient["answer"];
+}
+
 /** The client's side of core's fetch: its ids, its event ids, and the words of its answers. */
 function lastingClient(
   { prefix, events }: SessionNames,
   slot: SessionSlot,
   notes: RequestNotes,
-  { lossNotice, onTold }: { readonly lossNotice: string | false; readonly onTold: () => void },
+  { lossNotice, onTold, edit }: Words,
 ): LastingClient {
-  const kindOf = (id: JsonRpcId | undefined) =>
-    id === undefined ? "listening" : (notes.get(JSON.stringify(id))?.kind ?? "request");
+  const noteOf = (id: JsonRpcId | undefined) => notes.get(JSON.stringify(id) ?? "");
   return {
     prefix,
     seal: (eventId, requestId) => {
       const era = eraOf(slot);
-      const note = notes.get(JSON.stringify(requestId));
+      const note = noteOf(requestId);
       if (note) note.last = { eventId, era };
-      const place = { era, kind: kindOf(requestId), requestId: requestId ?? null };
-      return events.seal({ ...place, eventId });
+      const kind = requestId === undefined ? "listening" : (note?.kind ?? "request");
+      return events.seal({ era, kind, requestId: requestId ?? null, eventId });
     },
     open(sealed) {
       const place = events.open(sealed);
@@ -151,18 +156,16 @@ function lastingClient(
         return undefined;
       return { eventId: place.eventId, requestId: place.requestId ?? undefined };
     },
-    answer(answer, request) {
-      const isCall = isPlainCall(request) || kindOf(request.id) === "call";
+    answer(given, request) {
+      const answer = edit(given, request);
+      const isCall = isPlainCall(request) || noteOf(request.id)?.kind === "call";
       const failure = answer.error && sessionFailure(slot, answer.error);
       if (failure) return noAnswer(request.id, isCall, failureText(failure));
-      const content = isCall && lossNotice !== false ? answer.result?.["content"] : undefined;
+      const content: unknown = isCall && lossNotice !== false && answer.result?.["content"];
       if (!Array.isArray(content) || !slot.takeLossNotice()) return answer;
       onTold();
-      const note = { type: "text", text: lossNotice };
-      return {
-        ...answer,
-        result: { ...answer.result, content: [...(content as unknown[]), note] },
-      };
+      const told = [...(content as unknown[]), { type: "text", text: lossNotice }];
+      return { ...answer, result: { ...answer.result, content: told } };
     },
   };
 }

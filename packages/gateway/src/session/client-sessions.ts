@@ -1,10 +1,11 @@
-import type { Centre, SessionName } from "./upstreams.ts";
+import { detach } from "@durable-mcp/core/internal";
 import {
   type ClientSession,
   namesOf,
   openClientSession,
   type SessionNames,
 } from "./client-session.ts";
+import type { Centre, SessionName } from "./upstreams.ts";
 
 /** How often idle sessions are looked for, in milliseconds. */
 const sweepMs = 30_000;
@@ -18,18 +19,20 @@ export function createClientSessions(centre: Centre, idleMs: number) {
   const open = new Map<string, Promise<ClientSession | undefined>>();
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  const close = async (key: string, session: ClientSession) => {
-    open.delete(key);
+  const all = async () => {
+    const opened = [...open.values()].map((opening) => opening.catch(() => undefined));
+    return (await Promise.all(opened)).filter((session) => session !== undefined);
+  };
+  const close = async (session: ClientSession) => {
+    open.delete(keyOf(session.of));
     await session.stopListening?.();
     await session.upstream.close();
   };
   const closeIdle = async () => {
-    for (const [key, opening] of open) {
-      const session = await opening.catch(() => undefined);
-      if (session === undefined) continue;
+    for (const session of await all()) {
       session.dropOldCalls();
       const isIdle = centre.now() - session.usedAt >= idleMs && session.stopListening === undefined;
-      if (isIdle && session.calls.size === 0) await close(key, session).catch(() => undefined);
+      if (isIdle && !session.hasCalls()) await close(session).catch(() => undefined);
     }
     if (open.size === 0) stop();
   };
@@ -37,23 +40,15 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     clearInterval(timer);
     timer = undefined;
   };
-  const start = () => {
-    if (timer !== undefined) return;
-    timer = setInterval(() => void closeIdle(), Math.min(sweepMs, idleMs));
-    // It keeps no process alive. Other runtimes have numbers for timers.
-    (timer as { unref?: () => void }).unref?.();
-  };
   const enter = async (names: SessionNames, isNew: boolean) => {
-    const key = keyOf(names.of);
     const opening = openClientSession(centre, names, isNew);
-    open.set(key, opening);
-    start();
-    const session = await opening.catch((error: unknown) => {
-      open.delete(key);
-      throw error;
-    });
-    if (session === undefined) open.delete(key);
-    return session;
+    open.set(keyOf(names.of), opening);
+    timer ??= setInterval(() => void closeIdle(), Math.min(sweepMs, idleMs));
+    // It keeps no process alive.
+    detach(timer);
+    const session = await opening.catch(() => undefined);
+    if (session === undefined) open.delete(keyOf(names.of));
+    return await opening;
   };
 
   return {
@@ -65,20 +60,13 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     /** Opens a session that the store does not have yet. */
     begin: async (names: SessionNames): Promise<ClientSession> => (await enter(names, true))!,
     /** Closes a session in this process. */
-    close: async (session: ClientSession): Promise<void> => await close(keyOf(session.of), session),
-    /** All that are open. */
-    all: async () =>
-      (await Promise.all([...open.values()].map((each) => each.catch(() => undefined)))).filter(
-        (session) => session !== undefined,
-      ),
+    close,
+    /** Whether an answer is under way. */
+    isCalling: async () => (await all()).some((session) => session.isCalling()),
     /** Closes all. What stands in the store goes on in other processes. */
     async closeAll(): Promise<void> {
       stop();
-      const closing = [...open].map(async ([key, opening]) => {
-        const session = await opening.catch(() => undefined);
-        if (session) await close(key, session);
-      });
-      await Promise.allSettled(closing);
+      await Promise.allSettled((await all()).map(close));
     },
   };
 }

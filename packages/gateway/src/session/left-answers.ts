@@ -1,4 +1,11 @@
-import { isRecord, type JsonRpcId, wait } from "@durable-mcp/core/internal";
+import {
+  isRecord,
+  type JsonRpcId,
+  textDigest,
+  tryInsistently,
+  wait,
+  within,
+} from "@durable-mcp/core/internal";
 import { type JsonValue, principalParts, type SessionStore } from "@durable-mcp/core";
 import type { Centre } from "./upstreams.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -15,8 +22,6 @@ const askMs = 200;
 const noticeMs = 1_500;
 /** An answer that the store does not take is tried again for this long, in milliseconds. */
 const tryMs = 30_000;
-/** A longer answer is not kept, in characters. */
-const maxLength = 500_000;
 
 /** What is left of a call whose client has gone: what came after its first event, and the place of the rest. */
 interface Left {
@@ -27,9 +32,9 @@ interface Left {
 /** Or the process waits for the answer, and was there at that time. */
 type LeftAnswer = Left | { readonly heldAt: number };
 
-function placeOf({ of }: ClientSession, requestId: JsonRpcId): string | undefined {
-  const key = JSON.stringify([of.connection, of.session, requestId]);
-  return key.length > 500 ? undefined : `gateway-answer/${key}`;
+async function placeOf({ of }: ClientSession, requestId: JsonRpcId): Promise<string> {
+  const digest = await textDigest(JSON.stringify([of.connection, of.session, requestId]));
+  return `gateway-answer/${digest}`;
 }
 
 async function put(
@@ -39,9 +44,9 @@ async function put(
   value: LeftAnswer,
 ): Promise<void> {
   const owner = JSON.stringify(principalParts(session.of.principal));
-  const options = { owner, expiresAt: now() + keptMs };
   const current = await store.get(key);
-  await store.put(key, value as unknown as JsonValue, current?.revision ?? null, options);
+  const kept = value as unknown as JsonValue;
+  await store.put(key, kept, current?.revision ?? null, { owner, expiresAt: now() + keptMs });
 }
 
 /**
@@ -53,34 +58,19 @@ export async function leaveAnswer(
   session: ClientSession,
   requestId: JsonRpcId,
   call: CallStream,
-  last: ServerEvent | undefined,
+  next: ServerEvent | undefined,
 ): Promise<void> {
-  const key = placeOf(session, requestId);
-  if (key === undefined) return;
-  const left = (): Left | undefined => {
-    const stream = call.textSoFar();
-    const isShort = stream !== undefined && stream.length <= maxLength;
-    return isShort ? { stream, ...(last && { next: last }) } : undefined;
-  };
+  const key = await placeOf(session, requestId);
   while (!call.isOver && !call.hasClient) {
     // Others wait for three of them, so one may fail.
     await put(centre, session, key, { heldAt: centre.now() }).catch(() => undefined);
-    for (let waited = 0; waited < sayMs && !call.isOver && !call.hasClient; waited += askMs)
-      await wait(askMs);
+    await within(sayMs, call.changed());
   }
-  for (let tried = 0; tried < tryMs && !call.hasClient; tried += askMs) {
-    const kept = left();
-    const keeping = kept && put(centre, session, key, kept);
-    if (keeping === undefined || (await settles(keeping))) return;
-    await wait(askMs);
-  }
+  const stream = call.hasClient ? undefined : call.textSoFar();
+  if (stream === undefined) return;
+  const keep = () => put(centre, session, key, { stream, ...(next && { next }) });
+  await tryInsistently(tryMs, keep).catch(() => undefined);
 }
-
-const settles = async (work: Promise<unknown>) =>
-  await work.then(
-    () => true,
-    () => false,
-  );
 
 /** Waits for what another process has of a call; `undefined` if none has it. */
 export async function findLeftAnswer(
@@ -89,8 +79,7 @@ export async function findLeftAnswer(
   requestId: JsonRpcId,
   over: AbortSignal,
 ): Promise<Left | undefined> {
-  const key = placeOf(session, requestId);
-  if (key === undefined) return undefined;
+  const key = await placeOf(session, requestId);
   for (let waited = 0; !over.aborted; waited += askMs) {
     const left = await read(store, key);
     if (left && !("heldAt" in left)) return left;

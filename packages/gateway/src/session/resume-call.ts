@@ -1,11 +1,11 @@
-import { type JsonRpcId, within } from "@durable-mcp/core/internal";
+import { isEventStream, type JsonRpcId, letGo, within } from "@durable-mcp/core/internal";
 import { failureText, noAnswer } from "../base/answers.ts";
 import type { EventPlace } from "../base/event-ids.ts";
-import { eventAnswer, messageEvent, primingEvent, utf8 } from "../base/events.ts";
-import type { Centre } from "./upstreams.ts";
-import type { ClientSession } from "./client-session.ts";
+import { eventAnswer, messageEvent, primingEvent, streamOf, utf8 } from "../base/events.ts";
 import { type ServerEvent, textAfter } from "./call-stream.ts";
+import type { ClientSession } from "./client-session.ts";
 import { findLeftAnswer } from "./left-answers.ts";
+import type { Centre } from "./upstreams.ts";
 
 /** A resumed stream that is silent for this long is asked for again, in milliseconds, and then for twice as long. */
 const askAgainMs = 4_000;
@@ -19,43 +19,39 @@ const askAgainMs = 4_000;
 export function resumeCall(
   centre: Centre,
   session: ClientSession,
-  { requestId, ...place }: EventPlace & { readonly requestId: JsonRpcId },
+  place: EventPlace & { readonly requestId: JsonRpcId },
   lastEventId: string,
 ): Response {
-  const call = session.calls.get(JSON.stringify(requestId));
-  const own = call?.resume(lastEventId);
+  const { requestId, kind } = place;
+  const known = session.requestOf(requestId);
+  const own = known?.call?.resume(lastEventId);
   if (own !== undefined) return eventAnswer(own);
-  session.noteRequest(requestId, place.kind);
+  const note = known ?? session.noteRequest(requestId, kind);
+  const { call, last } = note;
   const over = new AbortController();
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
-  let at: ServerEvent = place;
-  const fromServer = async (next: ServerEvent) => {
-    at = next;
-    if (at.eventId === "" || at.era !== session.era) return undefined;
-    const { eventId, era } = at;
-    return await resumeOnServer(
-      session,
-      session.events.seal({ ...place, era, eventId, requestId }),
-    );
+  const fromServer = async ({ eventId, era }: ServerEvent) => {
+    if (eventId === "" || era !== session.era) return undefined;
+    note.last = { eventId, era };
+    return await resumeOnServer(session, session.events.seal({ ...place, era, eventId }));
   };
   async function* rest(): AsyncGenerator<Uint8Array> {
     // Some clients only come back again to a stream that has begun with an id.
     yield session.takesPriming ? primingEvent(lastEventId) : utf8(": \n\n");
     let stream = await fromServer(place);
     if (stream === undefined) {
-      const last = call?.isLeft ? session.lastEvent(requestId) : undefined;
-      const left = last
-        ? { stream: call?.textSoFar() ?? "", next: last }
-        : await findLeftAnswer(centre, session, requestId, over.signal);
+      const left =
+        call?.isLeft && last
+          ? { stream: call.textSoFar() ?? "", next: last }
+          : await findLeftAnswer(centre, session, requestId, over.signal);
       if (over.signal.aborted) return;
       if (left) yield utf8(textAfter(left.stream, lastEventId) ?? left.stream);
       if (left && !left.next) return;
       stream = left?.next && (await fromServer(left.next));
     }
     if (stream === undefined) {
-      const text = failureText(undefined);
-      yield messageEvent(noAnswer(requestId, place.kind === "call", text));
+      yield messageEvent(noAnswer(requestId, kind === "call", failureText(undefined)));
       return;
     }
     for (let silentMs = askAgainMs; stream && !over.signal.aborted; silentMs *= 2) {
@@ -70,15 +66,15 @@ export function resumeCall(
         reading = reader.read();
       }
       void reader.cancel().catch(() => undefined);
-      stream = await fromServer(session.lastEvent(requestId) ?? at);
+      stream = note.last && (await fromServer(note.last));
     }
   }
-  return eventAnswer(
-    streamOf(rest(), () => {
-      over.abort("left");
-      void reader?.cancel().catch(() => undefined);
-    }),
-  );
+  const onOver = () => {
+    over.abort("left");
+    if (!call) session.forgetRequest(requestId, note);
+    void reader?.cancel().catch(() => undefined);
+  };
+  return eventAnswer(streamOf(rest(), onOver));
 }
 
 /** The server's stream after an event; `undefined` if it does not resume it. */
@@ -86,30 +82,8 @@ export async function resumeOnServer(
   { upstream }: ClientSession,
   sealed: string,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  const headers = { accept: "text/event-stream", "last-event-id": sealed };
-  const response = await upstream.fetch(upstream.url, { headers }).catch(() => undefined);
-  const isStream = response?.ok && response.headers.get("content-type") === "text/event-stream";
-  if (isStream && response.body) return response.body;
-  void response?.body?.cancel().catch(() => undefined);
+  const response = await upstream.listen(sealed).catch(() => undefined);
+  if (isEventStream(response)) return response.body;
+  letGo(response);
   return undefined;
-}
-
-function streamOf(
-  parts: AsyncGenerator<Uint8Array>,
-  onCancel: () => void,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await parts.next();
-        if (controller.desiredSize === null) return;
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch {
-        // The client comes back, or has left.
-        if (controller.desiredSize !== null) controller.close();
-      }
-    },
-    cancel: onCancel,
-  });
 }

@@ -1,16 +1,12 @@
-import {
-  McpSessionError,
-  type Principal,
-  type RecoveryOptions,
-  type SessionSlot,
-} from "@durable-mcp/core";
+import { McpSessionError, type Principal, type SessionSlot } from "@durable-mcp/core";
 import type { LastingClient } from "@durable-mcp/core/internal";
 import type { WaitingCalls } from "@durable-mcp/core/waiting";
 import {
   createConnectionFetch,
   createDurableSessions,
-  type McpClientConnection,
+  mayRunTwice,
   openStoredFetch,
+  redefine,
 } from "../base/centre.ts";
 import type { GatewayOptions } from "../base/gateway-options.ts";
 
@@ -18,20 +14,6 @@ import type { GatewayOptions } from "../base/gateway-options.ts";
 
 /** The agent of all client sessions. */
 export const agent = "gateway";
-
-/** A client session's session with its server. */
-export interface Upstream {
-  readonly url: string;
-  readonly slot: SessionSlot;
-  /** Keeps the session. */
-  readonly fetch: typeof globalThis.fetch;
-  /** Writes what has changed. */
-  readonly save: () => Promise<void>;
-  /** Saves, and makes the fetch unusable. The session goes on. */
-  readonly close: () => Promise<void>;
-  /** Ends the session on its server, and in the store. */
-  readonly end: () => Promise<unknown>;
-}
 
 /** Names a client session in the store. */
 export interface SessionName {
@@ -46,9 +28,13 @@ export type Centre = ReturnType<typeof createCentre>;
 
 export function createCentre({ connections: given, store, ...options }: GatewayOptions) {
   const { onEvent, now = Date.now } = options;
-  const connections = Object.fromEntries(
-    Object.entries(given).map(([name, definition]) => [name, withSession(definition)]),
-  );
+  // Each client session is a session of the server.
+  const entries = Object.entries(given).map(([name, definition]) => {
+    const { session = "stateful" } = definition.options;
+    const own = session === "stateless" ? "stateful" : session;
+    return [name, redefine(definition, { ...definition.options, session: own })] as const;
+  });
+  const connections = Object.fromEntries(entries);
   const observed = onEvent && { onEvent };
   const sessions = createDurableSessions({ connections, store, agent, now, ...observed });
   /** Whether the store has a session no more. */
@@ -57,14 +43,6 @@ export function createCentre({ connections: given, store, ...options }: GatewayO
     return page.sessions.length === 0;
   };
   return { connections, sessions, store, now, onEvent, isEnded };
-}
-
-/** Each client session is a session of the server. */
-function withSession(definition: McpClientConnection): McpClientConnection {
-  const { session } = definition.options;
-  if (typeof session === "object") return definition;
-  const options = Object.freeze({ ...definition.options, session: "stateful" as const });
-  return Object.freeze({ ...definition, options });
 }
 
 /** The requests without a session of one principal to one server, with the operator's credentials. */
@@ -78,6 +56,9 @@ export function openFetch(
   return createConnectionFetch(options, { connection, principal, abortSignal }, { now }).fetch;
 }
 
+/** A client session's session with its server. */
+export type Upstream = NonNullable<Awaited<ReturnType<typeof openUpstream>>>;
+
 /** @returns `undefined` without a record, unless the session is new */
 export async function openUpstream(
   { connections, store, now, onEvent }: Centre,
@@ -85,36 +66,43 @@ export async function openUpstream(
   lasting: (slot: SessionSlot) => LastingClient,
   waiting: WaitingCalls | undefined,
   isNew: boolean,
-): Promise<Upstream | undefined> {
+) {
   const { url, auth, headers, fetch, timeouts, session } = connections[name.connection]!.options;
-  const { maxAgeMs, ...recovery } = typeof session === "object" ? session : {};
-  try {
-    const opened = await openStoredFetch({
-      ...{ url, auth, headers, fetch, store, agent, now, maxAgeMs, onEvent, ...name },
-      create: isNew && "once",
-      listening: true,
-      recovery: recoveryOf(recovery),
-      timeouts: { initializeMs: timeouts?.connectMs ?? 10_000, answerMs: timeouts?.answerMs },
-      // The client lists for itself, and hears of changes.
-      own: (slot) => ({ lasting: lasting(slot), toolList: { maxAgeMs: 0, maxLength: 0 }, waiting }),
-    });
-    return { ...opened, url: new URL(url).href };
-  } catch (error) {
-    if (!isNew && McpSessionError.isInstance(error) && error.code === "SESSION_LOST")
-      return undefined;
-    throw error;
-  }
-}
-
-type SessionOptions = Exclude<McpClientConnection["options"]["session"], string | undefined>;
-
-function recoveryOf({ resend, onLoss, classifyLoss }: Partial<SessionOptions>): RecoveryOptions {
-  if (resend === undefined || typeof resend === "string") return { resend, onLoss, classifyLoss };
-  const mayRunTwice = (name: string) =>
-    typeof resend === "function" ? resend({ name, annotations: undefined }) : resend.includes(name);
-  return {
-    ...{ onLoss, classifyLoss },
-    resend: ({ method, params }) =>
-      method === "tools/call" && mayRunTwice(String(params?.["name"])),
-  };
+  const { maxAgeMs, resend, onLoss, classifyLoss } = typeof session === "object" ? session : {};
+  const opening = openStoredFetch({
+    ...{ url, auth, headers, fetch, store, agent, now, maxAgeMs, onEvent, ...name },
+    create: isNew && "once",
+    listening: true,
+    recovery: {
+      ...{ onLoss, classifyLoss },
+      resend:
+        resend === undefined || typeof resend === "string"
+          ? resend
+          : ({ method, params }) =>
+              method === "tools/call" && mayRunTwice({ name: String(params?.["name"]) }, resend),
+    },
+    timeouts: { initializeMs: timeouts?.connectMs ?? 10_000, answerMs: timeouts?.answerMs },
+    // The client lists for itself, and hears of changes.
+    own: (slot) => ({ lasting: lasting(slot), toolList: { maxAgeMs: 0, maxLength: 0 }, waiting }),
+  });
+  const opened = await opening.catch((error: unknown) => {
+    const isMissing = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
+    if (isNew || !isMissing) throw error;
+    return undefined;
+  });
+  const { href } = new URL(url);
+  const accept = "application/json, text/event-stream";
+  const posted = { "content-type": "application/json", accept };
+  return (
+    opened && {
+      ...opened,
+      /** Nothing goes up that the client says of itself: neither its token nor its cookies. */
+      post: (body: string) => opened.fetch(href, { method: "POST", headers: posted, body }),
+      /** @param lastEventId of the stream to go on with */
+      listen: (lastEventId?: string) => {
+        const after = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+        return opened.fetch(href, { headers: { accept: "text/event-stream", ...after } });
+      },
+    }
+  );
 }

@@ -2,6 +2,7 @@ import type { JsonRpcRequest } from "@durable-mcp/core";
 import { isRecord, type JsonRpcResponse } from "@durable-mcp/core/internal";
 import { createWaitingCalls, type WaitingCall, waitingCallOf } from "@durable-mcp/core/waiting";
 import { errorResult } from "../base/answers.ts";
+import { waitingLimits } from "../base/centre.ts";
 import { agent, type Centre, type SessionName } from "./upstreams.ts";
 
 /** The tool of the gateway that gives the result of a call which has waited. */
@@ -28,10 +29,11 @@ export function createWaitingQuestions(
   centre: Centre,
   { session, connection, principal }: SessionName,
 ) {
-  const { waiting, url } = centre.connections[connection]!.options;
-  if (waiting === undefined) return undefined;
+  const { options } = centre.connections[connection]!;
+  const limits = waitingLimits(options);
+  if (limits === undefined) return undefined;
+  const { url } = options;
   const { store, now, sessions } = centre;
-  const limits = waiting === true ? {} : waiting;
   const calls = createWaitingCalls({
     ...{ ...limits, store, agent, sessionId: session, principal, connection, url, now },
     // Nobody can answer a sampling that waits, and a client waits for its own tasks.
@@ -51,10 +53,8 @@ export function createWaitingQuestions(
       if (!Array.isArray(tools)) return answer;
       isTaken ||= tools.some((tool) => isRecord(tool) && tool["name"] === resultTool.name);
       if (isTaken || answer.result?.["nextCursor"]) return answer;
-      return {
-        ...answer,
-        result: { ...answer.result, tools: [...(tools as unknown[]), resultTool] },
-      };
+      const all = [...(tools as unknown[]), resultTool];
+      return { ...answer, result: { ...answer.result, tools: all } };
     },
     /** The result of a call that has waited. */
     async result({ id, params }: JsonRpcRequest): Promise<JsonRpcResponse> {
@@ -66,9 +66,8 @@ export function createWaitingQuestions(
       if (found.result) return { jsonrpc: "2.0", id, result: { ...found.result } };
       if (found.error) return errorResult(id, found.error.message);
       const { state } = found.call;
-      if (state === "waiting" || state === "answering")
-        return errorResult(id, waitsText(found.call));
-      return errorResult(id, overTexts[state] ?? "The call is over, without a result.");
+      const isOver = state !== "waiting" && state !== "answering";
+      return errorResult(id, isOver ? (overTexts[state] ?? noResult) : waitsText(found.call));
     },
   };
 }
@@ -78,6 +77,8 @@ const overTexts: Readonly<Record<string, string>> = {
   withdrawn: "The call was taken back.",
   "outcome-unknown": "Whether the call was carried out is unknown. Check before you make it again.",
 };
+
+const noResult = "The call is over, without a result.";
 
 function waitsText({ id, requests }: WaitingCall): string {
   const questions = Object.values(requests ?? {}).flatMap(({ params = {} }) => {
