@@ -76,7 +76,7 @@ export type { AutoSessionOptions, StoredAutoSessionOptions } from "./run/run-opt
 // A run: what a step gets, and what a framework's package makes of it.
 export type { ConnectionRun, NamedSession, NamedSessions } from "./run/connection-run.ts";
 export type { RunHold } from "./sessions/open-run.ts";
-export type { ToolFace } from "./run/tool-face.ts";
+export type { FacedRun, ResumeOptions, ToolFace } from "./run/tool-face.ts";
 export type { OfferedTool, ToolUse } from "./tools/offered-tool.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions, RunOptions } from "./run/run-options.ts";
@@ -89,6 +89,7 @@ export {
 } from "./sessions/current-connections.ts";
 export type { ConnectionMode } from "./run/run-scope.ts";
 export type { AnswerOptions, RunWaiting } from "./waiting/run-waiting.ts";
+export type { PlaceEnd, Resumption, WaitingPlace } from "./waiting/resumption.ts";
 
 // Events and telemetry.
 export type { ApplicationEvent, EventObserver, OnEvent } from "./events/application-event.ts";

@@ -31,6 +31,7 @@ describe("by PGlite", () => {
       return { store };
     },
     hasConnection: false,
+    processes: false,
     async plant(key, text) {
       await database.query("UPDATE mcp_sessions SET value = $1 WHERE key = $2", [text, key]);
     },

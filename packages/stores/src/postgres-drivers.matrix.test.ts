@@ -43,7 +43,7 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
       // Through a pool it is as by pg.
       processes:
         driver === "Neon's pool"
-          ? undefined
+          ? false
           : {
               module: new URL("../test/open-postgres-by.ts", import.meta.url),
               data: () => ({ ...given() }),

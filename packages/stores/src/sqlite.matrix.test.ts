@@ -13,6 +13,8 @@ describe("the suite for stores, with processes", () => {
   testSessionStore({
     test,
     open: () => openSqlite(path),
+    // In `sqlite.test.ts`.
+    plant: false,
     processes: {
       module: new URL("../test/open-sqlite.ts", import.meta.url),
       data: () => path,

@@ -18,6 +18,8 @@ describe("the suite for stores", () => {
   testSessionStore({
     test,
     open: () => openSqlite(path),
+    // In `sqlite.matrix.test.ts`.
+    processes: false,
     async plant(key, text) {
       const database = new DatabaseSync(path);
       database.prepare("UPDATE mcp_sessions SET value = ? WHERE key = ?").run(text, key);

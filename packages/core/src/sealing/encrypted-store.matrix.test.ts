@@ -18,6 +18,7 @@ describe.each([
     test,
     open: () => ({ store }),
     hasConnection: false,
+    processes: false,
     async plant(key, text) {
       const { records } = await under.list({ prefix: key, limit: 1 });
       const { revision, owner } = records[0]!;

@@ -86,7 +86,10 @@ export interface StoreDriver {
     now: number,
     signal?: AbortSignal,
   ): Maybe<boolean>;
-  /** `end` is there only if there is more. It sees all earlier writes, of any process. */
+  /**
+   * In any order that goes on after `end`, which is there only if there is more. It sees all earlier writes, of any
+   * process.
+   */
   list(selection: StoreSelection, now: number, signal?: AbortSignal): Maybe<StoreSelected>;
   /**
    * Makes all writes, each of another key, or none. Returns the index of the first one whose condition does

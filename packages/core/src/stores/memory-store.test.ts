@@ -4,7 +4,13 @@ import { testSessionStore } from "../../../testing/src/store/index.ts";
 
 describe("the suite for stores", () => {
   const store = createMemoryStore();
-  testSessionStore({ test, open: () => ({ store }), hasConnection: false });
+  testSessionStore({
+    test,
+    open: () => ({ store }),
+    hasConnection: false,
+    processes: false,
+    plant: false,
+  });
 });
 
 test("refuses a record too many, and takes it when one is deleted", async () => {

@@ -2,7 +2,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import type { SessionStore } from "@durable-mcp/core";
+import { waitingCallOf } from "@durable-mcp/core/waiting";
+import { type McpClientConnectionOptions, McpSessionError } from "@durable-mcp/sessions";
+import { createFaultyStore } from "@durable-mcp/testing";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { cartServer, startServer } from "../programs/start-server.ts";
 import { createFolderStore } from "../store/folder-store.ts";
 import { runToyAgent, type ToyMessage, type ToyModel } from "./toy-framework.ts";
@@ -21,17 +25,32 @@ afterAll(() => {
 
 const principal = { type: "user", issuer: "https://idp.example", id: "42" } as const;
 
+/** Whether the user of the cart is signed in. */
+let isSignedIn = true;
+const auth = {
+  getToken() {
+    if (isSignedIn) return { token: "a token" };
+    throw new McpSessionError("AUTHORIZATION_REQUIRED", "Sign in.", {
+      data: { reason: "authorization-required", connection: "cart", scopes: [], startUrl: "/" },
+    });
+  },
+  authorizationFor: () => (isSignedIn ? undefined : { scopes: [], startUrl: "/", askedAt: 0 }),
+};
+
 /** Sessions as a process makes them: another one has the same folder, and nothing else. */
-function openSessions() {
+function openSessions(
+  ofShop: Partial<McpClientConnectionOptions> = { waiting: true },
+  options: { readonly store?: SessionStore; readonly closeTimeoutMs?: number } = {},
+) {
   const cart = defineToyConnection({
-    ...{ url: servers.cart.url, description: "A cart.", session: "stateful" },
+    ...{ url: servers.cart.url, description: "A cart.", session: "stateful", auth },
     approval: ({ toolName }) => toolName === "cart__remove_item",
   });
   const shop = defineToyConnection({
-    ...{ url: servers.delivery.url, description: "Orders.", waiting: true },
+    ...{ url: servers.delivery.url, description: "Orders.", ...ofShop },
   });
   const store = createFolderStore(folder);
-  return createToySessions({ connections: { cart, shop }, store });
+  return createToySessions({ connections: { cart, shop }, store, onEvent() {}, ...options });
 }
 
 /** Calls a tool, and says what came out. */
@@ -43,14 +62,25 @@ const callOnce =
   };
 
 /** One step of a chat. */
-async function step(chat: string, model: ToyModel, before: readonly ToyMessage[]) {
-  return await openSessions().run(chat, { principal }, async (run) => {
+async function step(
+  chat: string,
+  model: ToyModel,
+  before: readonly ToyMessage[],
+  sessions = openSessions(),
+) {
+  return await sessions.run(chat, { principal }, async (run) => {
     const tools = await run.tools();
     const { messages, goesOn } = await run.waiting.resume(before, { tools });
     const after = goesOn ? await runToyAgent(model, tools, messages, pausesForCall) : messages;
     // As a database would have them.
     return { tools, messages: JSON.parse(JSON.stringify(after)) as ToyMessage[] };
   });
+}
+
+async function restartCart() {
+  servers.cart.child.kill("SIGKILL");
+  await once(servers.cart.child, "exit");
+  servers.cart = await startServer(cartServer, servers.cart.port);
 }
 
 test("lists the tools, and calls them in one session over several steps", async () => {
@@ -103,9 +133,7 @@ test("a model is told of a lost session, and gets an error for the placeholder o
   const model = callOnce("cart__list_items", {});
   const ask = [{ by: "user", text: "Look." }] as const;
   await step("lost", model, ask);
-  servers.cart.child.kill("SIGKILL");
-  await once(servers.cart.child, "exit");
-  servers.cart = await startServer(cartServer, servers.cart.port);
+  await restartCart();
   const { messages } = await step("lost", model, ask);
   expect(messages.at(-1)).toMatchObject({ text: expect.stringMatching(/empty.*\n.*session/is) });
 
@@ -114,4 +142,45 @@ test("a model is told of a lost session, and gets an error for the placeholder o
   expect(copied.messages[1]).toMatchObject({
     output: expect.stringContaining("not kept any more"),
   });
+});
+
+test("a question is answered within the step by the application's function", async () => {
+  const answers: Record<string, object> = { "When shall tea come?": { time: "09:00" } };
+  const onElicitation: McpClientConnectionOptions["onElicitation"] = ({ params }) => ({
+    action: "accept",
+    content: { ...(answers[params.message] ?? { ok: true }) },
+  });
+  const model = callOnce("shop__order", { item: "tea" });
+  const { messages } = await step("asked", model, [], openSessions({ onElicitation }));
+  expect(messages.at(-1)).toEqual({ by: "model", text: "Your tea comes at 09:00." });
+});
+
+test("a call that waits for a sign-in has its placeholder anew, and tells of a session lost meanwhile", async () => {
+  const model = callOnce("cart__list_items", {});
+  await step("sign-in", model, []);
+  isSignedIn = false;
+  const asked = await step("sign-in", model, []);
+  const [waits] = asked.messages as [Extract<ToyMessage, { by: "tool" }>];
+  expect(asked.messages).toHaveLength(1);
+  // Another agent of the chat has repeated the call; and a page has written what it likes.
+  const call = { ...waitingCallOf(waits.output)!, repeats: true };
+  const told = { content: [], _meta: { "durable-mcp/waiting": { ...call, state: "settled" } } };
+  const again = await step("sign-in", model, [{ ...waits, output: told }]);
+  const anew = { "durable-mcp/waiting": { id: call.id, state: "waiting", repeats: true } };
+  expect(again.messages).toMatchObject([{ output: { ...(waits.output as object), _meta: anew } }]);
+
+  isSignedIn = true;
+  await restartCart();
+  const { messages } = await step("sign-in", model, again.messages);
+  expect(messages.at(-1)).toMatchObject({ text: expect.stringMatching(/empty.*\n.*session/is) });
+});
+
+test("a model reads who has to sign in, where the call cannot be kept", async () => {
+  const faulty = createFaultyStore(createFolderStore(folder));
+  faulty.fail("put");
+  isSignedIn = false;
+  onTestFinished(() => void (isSignedIn = true));
+  const sessions = openSessions({}, { store: faulty.store, closeTimeoutMs: 50 });
+  const { messages } = await step("unkept", callOnce("cart__sign_in", {}), [], sessions);
+  expect(messages.at(-1)).toMatchObject({ text: expect.stringContaining("has to sign in") });
 });

@@ -1,25 +1,34 @@
-import { auth, createMCPClient, type MCPClientConfig, type OAuthClientProvider } from "@ai-sdk/mcp";
+import {
+  auth,
+  createMCPClient,
+  ElicitationRequestSchema,
+  type MCPClientConfig,
+  type OAuthClientProvider,
+} from "@ai-sdk/mcp";
 import { waitingCallOf } from "@durable-mcp/core/waiting";
 import {
   type CallToolResult,
   type ClientOpener,
-  type ConnectionRun,
   type Connections,
   createDurableSessions,
   defineMcpClientConnection,
   type DurableSessions,
   type DurableSessionsOptions,
+  type FacedRun,
   type McpClientConnectionOptions,
-  type RunWaiting,
+  type PlaceEnd,
+  type ResumeOptions,
   type ToolFace,
 } from "@durable-mcp/sessions";
 import type { ToyMessage, ToyTool, ToyTools } from "./toy-framework.ts";
 
 /** What makes clients: those of the framework, or, as it has none, any other. They take the `fetch` of the transport. */
 const clients: ClientOpener = {
-  async createClient({ signal, onElicitation: _never, ...config }) {
+  async createClient({ signal, onElicitation, ...config }) {
     const initializationOptions = { signal };
-    return await createMCPClient({ ...config, initializationOptions } as MCPClientConfig);
+    const client = await createMCPClient({ ...config, initializationOptions } as MCPClientConfig);
+    if (onElicitation) client.onElicitationRequest(ElicitationRequestSchema, onElicitation);
+    return client;
   },
   renewLogin: async (provider, of) =>
     (await auth(provider as OAuthClientProvider, of)) === "AUTHORIZED",
@@ -42,36 +51,39 @@ const toyFace: ToolFace = {
       return waitingCallOf(result) ? result : textOf(result, tool.noticeFor?.(result, callId));
     },
   }),
-  async resume(resumption, _scope, given, { tools }) {
-    const messages = given as readonly ToyMessage[];
+  async resume(resumption, _scope, messages: readonly ToyMessage[], { tools }: ToyResume) {
     const found = findWaiting(messages);
-    const { ends, stillWaiting } = await resumption.resume({
-      places: found.map(({ place }) => place),
-      tools: tools as ToyTools,
-      waitingIn: (below) =>
-        findWaiting(below as readonly ToyMessage[]).map(({ place }) => place.id),
-    });
+    const places = found.map(({ place }) => place);
+    const { ends, stillWaiting } = await resumption.resume({ places, tools });
     const own = [...messages];
     for (const [index, end] of ends.entries()) {
       const { message, at } = found[index]!;
-      if (end.state === "over") own[at] = { ...message, output: textOf(end.output) };
-      if (end.state === "failed") own[at] = { ...message, output: String(end.error) };
+      own[at] = { ...message, output: outputOf(end) ?? message.output };
     }
     return { messages: own, goesOn: stillWaiting.length === 0 } satisfies ResumedToy;
   },
 };
 
-/** Finds the placeholders in a conversation, or in that of an agent in a tool. */
+/** What takes a place; `undefined` as long as its call waits, unless there is a new placeholder. */
+function outputOf(end: PlaceEnd): unknown {
+  if (end.state === "waits") return end.placeholder;
+  return end.state === "over" ? textOf(end.output, end.notice) : String(end.error);
+}
+
+/** Finds the placeholders in a conversation. */
 const findWaiting = (messages: readonly ToyMessage[]) =>
   messages.flatMap((message, at) => {
     const call = message.by === "tool" && waitingCallOf(message.output);
     if (!call) return [];
-    const { callId, tool, input } = message;
-    return [{ message, at, place: { id: call.id, toolCallId: callId, toolName: tool, input } }];
+    const { callId: toolCallId, tool: toolName, input } = message;
+    const { id, repeats } = call;
+    return [{ message, at, place: { id, repeats, toolCallId, toolName, input } }];
   });
 
 /** What the model reads of a result, and of the loss of a session. */
 function textOf(result: unknown, notice?: string): string {
+  // The stand-in of a sign-in gives a text where no call can wait.
+  if (typeof result === "string") return result;
   const { content = [] } = result as CallToolResult;
   const texts = content.map(({ type, text }) => (type === "text" ? String(text) : `(${type})`));
   return [...texts, ...(notice === undefined ? [] : [notice])].join("\n");
@@ -84,16 +96,15 @@ interface ResumedToy {
   readonly goesOn: boolean;
 }
 
+type ToyResume = ResumeOptions<ToyTools>;
+
 /** A run with what the face has made. */
-export interface ToyRun<CONNECTIONS extends Connections> extends ConnectionRun<CONNECTIONS> {
-  tools(): Promise<ToyTools>;
-  readonly waiting: RunWaiting & {
-    resume(
-      messages: readonly ToyMessage[],
-      options: { readonly tools: ToyTools },
-    ): Promise<ResumedToy>;
-  };
-}
+export type ToyRun<CONNECTIONS extends Connections> = FacedRun<
+  CONNECTIONS,
+  ToyTools,
+  ToyMessage,
+  ResumedToy
+>;
 
 /** Creates the sessions of agents of the framework. */
 export function createToySessions<CONNECTIONS extends Connections>(

@@ -118,17 +118,27 @@ export interface ClientConfig {
   readonly clientName: string;
   readonly version: string;
   readonly capabilities: ClientCapabilities;
-  /** Whether `server/discover` is the first request, before `initialize`. @default the client's own */
+  /**
+   * Whether `server/discover` is the first request, before `initialize`. `true`, which only a stdio server gets that
+   * refuses `initialize`, asks for revision 2026-07-28: a client that does not speak it must throw, and say so.
+   * @default the client's own
+   */
   readonly protocolVersionDiscovery?: boolean | undefined;
   /** Ends the handshake. */
   readonly signal: AbortSignal;
-  /** Answers the server's elicitation requests. */
+  /**
+   * Answers the server's elicitation requests. If it is there, `createClient` must register it with the client:
+   * `capabilities` have promised the server that somebody answers.
+   */
   readonly onElicitation?: ((request: ElicitationRequest) => Promise<ElicitResult>) | undefined;
 }
 
 /** Makes the clients of a connection. Each definition has one, from the package whose function made it. */
 export interface ClientOpener<CLIENT extends McpClient = McpClient> {
-  /** Connects a client, up to the end of its handshake. */
+  /**
+   * Connects a client, up to the end of its handshake. Questions of revision 2026-07-28 wait only with a client that
+   * speaks it.
+   */
   createClient(config: ClientConfig): Promise<CLIENT>;
   /** Renews a login before a request that is none of a client's. @returns whether the request can be sent again */
   renewLogin(

@@ -1,3 +1,4 @@
+import type { Connections } from "../declare/mcp-connection.ts";
 import type { OfferedTool } from "../tools/offered-tool.ts";
 import type { Resumption } from "../waiting/resumption.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
@@ -11,7 +12,14 @@ export type ToolsByName = Record<string, any>;
 export interface ToolFace {
   /** Makes a tool of the framework; `undefined` leaves it out. */
   dress(tool: OfferedTool): object | Promise<object> | undefined;
-  /** `resume` of a run's waiting calls. */
+  /**
+   * `resume` of a run's waiting calls. It may name its own types for `messages` and `options`, as no other caller has
+   * others.
+   *
+   * @param of puts results into places: `of.resume`
+   * @param scope for the packages of this repository
+   * @returns what `run.waiting.resume` gives
+   */
   resume(
     of: Resumption,
     scope: RunScope,
@@ -20,15 +28,27 @@ export interface ToolFace {
   ): Promise<object>;
 }
 
-interface ResumeOptions {
-  readonly tools: object;
+/** Options of `resume`. A framework's package may have more. */
+export interface ResumeOptions<TOOLS extends object = object> {
+  /** All tools of the step, by their names for the model: those of `tools()`, and the application's own. */
+  readonly tools: TOOLS;
 }
 
-/** A run with what its face has made. */
-export interface FacedRun extends ConnectionRun<any> {
-  tools(options?: ToolsOptions): Promise<ToolsByName>;
+/**
+ * A run with what its face has made. Without a face it has neither `tools` nor `waiting.resume`: a framework's package
+ * names the types of its own, and gives this as the second type argument of `createDurableSessions`.
+ */
+export interface FacedRun<
+  CONNECTIONS extends Connections = any,
+  TOOLS extends object = ToolsByName,
+  MESSAGE = unknown,
+  RESUMED extends object = object,
+> extends ConnectionRun<CONNECTIONS> {
+  /** The tools of the connections, as `dress` makes them, by their names for the model. */
+  tools(options?: ToolsOptions): Promise<TOOLS>;
   readonly waiting: RunWaiting & {
-    resume(messages: readonly unknown[], options: ResumeOptions): Promise<object>;
+    /** Puts the results of calls that are over into their places in the messages. */
+    resume(messages: readonly MESSAGE[], options: ResumeOptions<TOOLS>): Promise<RESUMED>;
   };
 }
 

@@ -19,38 +19,67 @@ export type ClientTool = ClientTools[string];
 
 type Park = NonNullable<SignIn["park"]>;
 
-/** A tool of a connection, as a model may get it. A framework's package dresses it as one of its own. */
+/**
+ * A tool of a connection, as a model may get it. A framework's package dresses it as one of its own with `name`,
+ * `listed`, `inputSchema`, `needsApproval` or `unapproved`, `call` and `noticeFor`. Of the others, those with types
+ * that are not public are for the packages of this repository, and may change with every release.
+ */
 export interface OfferedTool {
   /** The name for the model. */
   readonly name: string;
-  readonly connection: string;
-  /** The server's name of it. */
-  readonly tool: string;
-  /** As its server lists it. */
-  readonly listed: ServerTool;
-  /** As its client makes it, if that makes tools of its package; `undefined` for one that the client does not take. */
-  readonly own: ClientTool | undefined;
   /** The JSON Schema of the input for the model. */
   readonly inputSchema: object;
-  /** Whether it stands in for the tools of a connection whose user has to sign in. */
-  readonly isStandIn: boolean;
-  /** Whether a call may have a placeholder for its result: with `waiting: true`, or for the user's sign-in. */
-  readonly mayWait: boolean;
-  /** Whether its calls can wait for the user's sign-in. */
-  readonly mayPark: boolean;
-  /** Whether the application allows that its calls run twice. */
-  readonly mayRunTwice: boolean;
-  /** Whether a person has to approve a call; `undefined` if the application says nothing of it. */
+  /** As its server lists it: its `description` is for the model. */
+  readonly listed: ServerTool;
+  /** The server's name of it. */
+  readonly tool: string;
+  readonly connection: string;
+  /**
+   * Whether a person has to approve a call; `undefined` if the application says nothing of it. For frameworks that ask
+   * people themselves, before `call`.
+   */
   readonly needsApproval:
     | boolean
     | ((input: unknown, use: ToolUse) => Promise<boolean>)
     | undefined;
-  /** Calls it for a model. @returns what the client's own tool returns, or a placeholder */
+  /**
+   * For frameworks that cannot ask, before `call`.
+   *
+   * @returns the result of a call that a person would have to approve, or that `approval` denies; `undefined` if it may run
+   */
+  unapproved(input: unknown): Promise<CallToolResult | undefined>;
+  /**
+   * Calls it for a model. What `approval` denies is not sent, and the result says why; what a person has to approve
+   * counts as approved.
+   *
+   * @param use `toolCallId`, where the framework has one: a call without it cannot wait for a sign-in, and one with
+   *   another id is another call, which is sent
+   * @returns the server's `CallToolResult`, also when the tool failed (`isError`), or a placeholder (`waitingCallOf`).
+   *   What the client's own tool returns, if the client makes tools: that of `@ai-sdk/mcp` gives the output of
+   *   `schemas`. A text from a stand-in where no call can wait
+   * @throws {McpSessionError} as `run.call`; `CONNECTION_INVALID` for a call that would wait in an agent that no result
+   *   reaches. The client's own error for a JSON-RPC error of the server
+   */
   call(input: unknown, use?: ToolUse): Promise<unknown>;
+  /**
+   * What the model is told beside a result, of the loss of a session. Not there without sessions. It consumes nothing:
+   * the same result has the same notice as often as it is asked.
+   *
+   * @param toolCallId as `call` got it
+   */
+  readonly noticeFor: ((result: unknown, toolCallId: string) => string | undefined) | undefined;
+  /** Whether a call may have a placeholder for its result: with `waiting: true`, or for the user's sign-in. */
+  readonly mayWait: boolean;
+  /** Whether it stands in for the tools of a connection whose user has to sign in. */
+  readonly isStandIn: boolean;
+  /** Whether the application allows that its calls run twice. */
+  readonly mayRunTwice: boolean;
+  /** As its client makes it, if that makes tools of its package; `undefined` for one that the client does not take. */
+  readonly own: ClientTool | undefined;
+  /** Whether its calls can wait for the user's sign-in. */
+  readonly mayPark: boolean;
   /** Begins a call whose agent looks after its waiting itself. The result is the server's own. */
   begin(call: BegunCall): Promise<Begun>;
-  /** The result of a call that may not run where nobody can be asked; `undefined` if it may. */
-  unapproved(input: unknown): Promise<CallToolResult | undefined>;
   /** Has a call wait for the user's sign-in. @returns its placeholder; `undefined` if it cannot wait */
   park(call: Omit<Parameters<Park>[0], "tool" | "annotations" | "isStandIn">): ReturnType<Park>;
   /** Makes of a kept answer what the client's own tool makes of it. Not there where the server would get the call. */
@@ -60,9 +89,7 @@ export interface OfferedTool {
         call: { readonly input: unknown; readonly toolCallId: string },
       ) => Promise<unknown>)
     | undefined;
-  /** What the model is told beside a result, of the loss of a session. Not there without sessions. */
-  readonly noticeFor: ((result: unknown, toolCallId: string) => string | undefined) | undefined;
-  /** The notice of a lost session for the next result, if one is due. */
+  /** The notice of a lost session for the next result, if one is due: once, for results that `call` did not make. */
   takeNotice(): LossNotice | undefined;
   /** Calls `use` with the tool in the run of the time, which lasts until `use` is done. @throws if there is none */
   lend<T>(use: (tool: OfferedTool) => Promise<T>): Promise<T>;

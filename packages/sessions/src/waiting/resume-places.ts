@@ -114,6 +114,8 @@ async function findEnds(parts: ResumeParts, conversation: Conversation): Promise
   return { calls: calls.map(({ call }) => waiting.describeWaiting(call)), ends };
 }
 
+const none = () => [];
+
 /** Goes on with a call, if it can. */
 async function goOn(
   { stored, findOpen, onSession, signal }: ResumeParts,
@@ -122,7 +124,7 @@ async function goOn(
 ): Promise<StoredCall> {
   const tool = ownTool(tools, place.toolName);
   if (isAgentCall(found)) {
-    const again = { ...place, abortSignal: signal, waitingIn };
+    const again = { ...place, abortSignal: signal, waitingIn: waitingIn ?? none };
     return await resumeAgentCall(stored!, found, again, tool);
   }
   if (!isParked(found.call)) return await stored!.look(found, signal);

@@ -313,6 +313,17 @@ test("has a title for each test", () => {
   expect(new Set(titles).size).toBe(titles.length);
 });
 
+test.for([
+  [{}, ["processes", "plant"]],
+  [{ processes: false, plant: false }, []],
+  [{ processes: { module: new URL("file:///store.js") }, plant: async () => {} }, []],
+] as const)("shows what is left out with %o", ([options, shown]) => {
+  const skipped: string[] = [];
+  const declare = Object.assign(() => {}, { skip: (title: string) => skipped.push(title) });
+  testSessionStore({ test: declare, open: () => ({ store: createMemoryStore() }), ...options });
+  expect(skipped).toEqual(shown.map((option) => `left out, for want of the option ${option}`));
+});
+
 // That stores which are right pass is for their own tests to show.
 describe("fails a store that", () => {
   test.for(Object.entries(broken))("%s", async ([, { change, noticed }]) => {

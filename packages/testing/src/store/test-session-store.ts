@@ -12,21 +12,31 @@ import type { OpenedStore, StoreTest } from "./store-test.ts";
 import { unreadableTests } from "./unreadable-tests.ts";
 import { valueTests } from "./value-tests.ts";
 
+interface DeclareTest {
+  (title: string, run: () => Promise<void>, timeoutMs?: number): unknown;
+  /** Shows what is left out. */
+  readonly skip?: ((title: string, run: () => Promise<void>) => unknown) | undefined;
+}
+
 /** Options of `testSessionStore`. */
 export interface TestSessionStoreOptions {
   /** `test` of Vitest, of Jest or of `node:test`. */
-  readonly test: (title: string, run: () => Promise<void>, timeoutMs?: number) => unknown;
+  readonly test: DeclareTest;
   /** Opens the store, always on the same data, with existing tables. It need not be empty. */
   readonly open: () => OpenedStore | Promise<OpenedStore>;
-  /** How other processes open the store. Without it, the tests with six processes are left out. */
-  readonly processes?: StoreProcesses | undefined;
+  /**
+   * How other processes open the store. Without it the tests with six processes are left out, and a skipped test says
+   * so. `false` leaves them out in silence, such as for a store that only one process has.
+   */
+  readonly processes?: StoreProcesses | false | undefined;
   /** Whether the store has a connection that `close` closes. @default true */
   readonly hasConnection?: boolean | undefined;
   /**
-   * Puts a text in the place of a stored value, past the store: as another program would, or a crash.
-   * Without it, the tests with values that are not JSON are left out.
+   * Puts a text in the place of a stored value, past the store: as another program would, or a crash. Without it
+   * the tests with values that are not JSON are left out, and a skipped test says so. `false` leaves them out in
+   * silence, such as for a store that keeps no texts.
    */
-  readonly plant?: ((key: string, text: string) => Promise<void>) | undefined;
+  readonly plant?: ((key: string, text: string) => Promise<void>) | false | undefined;
   /** The server behind the store. Without it, the tests that kill a server are left out. */
   readonly server?: StoreServer | undefined;
 }
@@ -76,12 +86,15 @@ export function testSessionStore({
     ...listTests,
     ...batchTests,
     ...noticeTests,
-    ...(plant === undefined ? [] : unreadableTests(plant)),
+    ...(plant ? unreadableTests(plant) : []),
     ...(hasConnection ? closedConnectionTests : []),
-    ...(processes === undefined ? [] : processTests(processes)),
+    ...(processes ? processTests(processes) : []),
     ...(server === undefined ? [] : killedServerTests(server)),
   ];
   for (const each of tests) declare(each);
+  const missing = Object.entries({ processes, plant }).filter(([, given]) => given === undefined);
+  for (const [option] of missing)
+    test.skip?.(`left out, for want of the option ${option}`, async () => {});
 }
 
 /** An unusable store reports so. */

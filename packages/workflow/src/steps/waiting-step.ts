@@ -208,7 +208,6 @@ async function look(
     resumption.resume({
       places: [{ id, toolCallId, toolName, input }],
       tools,
-      waitingIn: () => [],
     }),
   );
   return { call: stillWaiting[0] ?? resumed[0], end: ends[0] };

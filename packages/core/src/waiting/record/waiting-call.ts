@@ -153,7 +153,10 @@ export type WaitingEntry = WaitingCall | WaitingAuthorization;
 /** The member of a result's `_meta` that says that the call waits. */
 const waitingKey = "durable-mcp/waiting";
 
-/** The result of a call as long as it waits: a `CallToolResult` for code, and for the model a text. */
+/**
+ * The result of a call as long as it waits: a `CallToolResult` for code, and for the model a text. The text says that
+ * a person is asked, not what: the questions are in `waitingCallOf(result).requests`, for people.
+ */
 export interface WaitingResult {
   readonly content: readonly [{ readonly type: "text"; readonly text: string }];
   readonly _meta: { readonly [waitingKey]: WaitingCall };
