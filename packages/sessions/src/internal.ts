@@ -15,6 +15,7 @@ export { loadedLater } from "./base/loaded-later.ts";
 export { ownField } from "./base/own-field.ts";
 export { resultsInContext } from "./base/results-in-context.ts";
 export type { ObserveProgress } from "./connection/call-progress.ts";
+export { clientInfo } from "./connection/client-capabilities.ts";
 export { createConnectionFetch } from "./connection/connection-fetch.ts";
 export { secretsOfUrl } from "./connection/connection-secrets.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";

@@ -1,5 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
+import { isRecord } from "@durable-mcp/core/internal";
 import type { OfferedTool } from "@durable-mcp/sessions";
+import { clientInfo, ownField } from "@durable-mcp/sessions/internal";
 import type { FlexibleSchema, JSONSchema7, Tool } from "ai";
 import { acceptWaiting, contentModelOutput, toldOutput } from "./model-output.ts";
 
@@ -24,16 +26,58 @@ function dress(tool: OfferedTool, own: Tool): Tool {
   };
 }
 
-/** A stand-in, or a tool of a client that makes none of AI SDK. */
+/** A stand-in, or a tool on a session that is kept: what AI SDK's client makes of the same definition. */
 async function dressPlain(tool: OfferedTool): Promise<Tool> {
   // AI SDK is a third of what this package loads.
   const { jsonSchema } = await import("ai");
-  const { title, description } = tool.listed;
-  return dress(tool, {
-    type: "dynamic",
-    ...{ title, description, inputSchema: jsonSchema(closedSchema(tool) as JSONSchema7) },
+  const { title, description, annotations, _meta } = tool.listed;
+  const { schemas } = tool.on.definition.options;
+  const typed = schemas && (schemas[tool.tool] as object);
+  const shownTitle = title ?? ownField(annotations, "title");
+  const plain = {
+    ...{ description, title: shownTitle },
+    ...(tool.isStandIn || { metadata: metadataOf(tool, shownTitle), _meta }),
     toModelOutput: ({ output }: { readonly output: unknown }) => contentModelOutput(output),
-  } as Tool);
+  };
+  if (!typed || tool.isStandIn) {
+    const inputSchema = jsonSchema(closedSchema(tool) as JSONSchema7);
+    return dress(tool, { type: "dynamic", ...plain, inputSchema } as unknown as Tool);
+  }
+  const own = { ...plain, ...typed } as unknown as Tool;
+  return dress(tool, { ...own, inputSchema: await modelSchema(tool, own) });
+}
+
+/** What AI SDK tells of a tool of MCP in its events. */
+function metadataOf({ listed, tool: toolName, on }: OfferedTool, title: unknown) {
+  const { name: clientName } = clientInfo(on.definition.options);
+  const hints = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+  const given = hints.flatMap((hint) => {
+    const value = ownField(listed.annotations, hint);
+    return value == null ? [] : [[hint, value] as const];
+  });
+  const app = appOf(listed["_meta"]);
+  return {
+    ...{ clientName, toolName },
+    ...(title != null && { title }),
+    ...(listed.annotations != null && { annotations: Object.fromEntries(given) }),
+    ...(app && { app }),
+  };
+}
+
+/** The page that a tool is shown with, of MCP Apps. */
+function appOf(meta: unknown) {
+  const ui = ownField(meta, "ui");
+  const own = isRecord(ui) ? ui : {};
+  const resourceUri = own["resourceUri"] ?? ownField(meta, "ui/resourceUri");
+  if (typeof resourceUri !== "string" || !resourceUri.startsWith("ui://")) return undefined;
+  const { visibility } = own;
+  const isKnown = (one: unknown) => one === "model" || one === "app";
+  return {
+    ...own,
+    resourceUri,
+    ...(Array.isArray(visibility) && { visibility: visibility.filter(isKnown) }),
+    mimeType: "text/html;profile=mcp-app",
+  };
 }
 
 /** As AI SDK's client has it. */

@@ -3,7 +3,12 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { serverLimits } from "../base/server-limits.ts";
 import { type ByteParts, createPartCollector, partsText, utf8 } from "./byte-parts.ts";
 import { createEventSplitter, eventText } from "./event-splitter.ts";
-import { type JsonRpcId, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
+import {
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcResponse,
+  parseMessage,
+} from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`. Parameters do not matter. */
 export function hasContentType(response: Response, type: string): boolean {
@@ -19,10 +24,15 @@ export function isEventStream(
   return hasContentType(response, "text/event-stream");
 }
 
-/** The response to a request that the fetch itself sent, from a JSON or an SSE answer. */
+/**
+ * The response to a request, from a JSON or an SSE answer.
+ *
+ * @param onOther gets the messages that come before it in a stream
+ */
 export async function readAnswer(
   response: Response,
   id: JsonRpcId,
+  onOther?: (message: JsonRpcMessage) => void,
 ): Promise<JsonRpcResponse | undefined> {
   if (!hasContentType(response, "text/event-stream")) {
     return asAnswer(await readText(response, MAX_MESSAGE_BYTES), id);
@@ -33,7 +43,7 @@ export async function readAnswer(
   for (;;) {
     const { done, value } = await reader.read();
     const events = done ? [splitter.finish()] : splitter.push(value);
-    const answers = events.map((event) => event && asAnswer(eventText(event), id));
+    const answers = events.map((event) => event && asAnswer(eventText(event), id, onOther));
     const answer = answers.find((message) => message !== undefined);
     if (answer === undefined && !done && splitter.pendingBytes <= MAX_MESSAGE_BYTES) continue;
     await reader.cancel().catch(() => undefined);
@@ -41,8 +51,13 @@ export async function readAnswer(
   }
 }
 
-function asAnswer(text: string, id: JsonRpcId): JsonRpcResponse | undefined {
+function asAnswer(
+  text: string,
+  id: JsonRpcId,
+  onOther?: (message: JsonRpcMessage) => void,
+): JsonRpcResponse | undefined {
   const message = parseMessage(text);
+  if (message && "method" in message) onOther?.(message);
   if (message === undefined || "method" in message) return undefined;
   const isUnnamedError = message.error !== undefined && message.id == null;
   return message.id === id || isUnnamedError ? message : undefined;

@@ -145,4 +145,21 @@ export interface ClientOpener<CLIENT extends McpClient = McpClient> {
     provider: LoginProvider,
     of: { readonly serverUrl: string; readonly fetchFn: typeof globalThis.fetch },
   ): Promise<boolean>;
+  /**
+   * Makes the error that its clients throw. With it requests on a session that is kept go out without a client of it,
+   * which is made when the application asks for one.
+   *
+   * @param error.code of the server's JSON-RPC error
+   */
+  createError?(error: ClientErrorParts): Promise<Error>;
+  /** Makes of a result what its clients' tools make of it. @default the result */
+  toOutput?(result: CallToolResult, tool: string, outputSchema: unknown): Promise<unknown>;
+}
+
+/** What an error of a client says. */
+export interface ClientErrorParts {
+  readonly message: string;
+  readonly code?: number | undefined;
+  readonly data?: unknown;
+  readonly cause?: unknown;
 }

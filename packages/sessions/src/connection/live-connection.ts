@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import { type listedTools, within } from "@durable-mcp/core/internal";
-import type { McpClient } from "../base/mcp-client.ts";
+import type { ClientOpener, McpClient } from "../base/mcp-client.ts";
 import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionSecrets } from "./connection-secrets.ts";
@@ -167,6 +167,10 @@ export interface LiveConnection {
    * negotiated another version or other capabilities, it is another client.
    */
   client(): Promise<McpClient>;
+  /** The same, made by the framework's package, for the application. @default that of `client` */
+  frameworkClient?: (() => Promise<McpClient>) | undefined;
+  /** Makes of a result what the tools of the framework's clients make of it. */
+  readonly toOutput?: ClientOpener["toOutput"];
   /**
    * Runs an attempt. After a loss that the client itself cannot recover from, runs it once more, if the
    * tool may run twice. A listing, which has no tool, always may. A session fetch recovers by itself.

@@ -7,15 +7,16 @@ import {
 import { listedTools } from "@durable-mcp/core/internal";
 import { takeProgress } from "../connection/call-envelope.ts";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
-import { isStateful, sessionOptions } from "../declare/define-connection.ts";
+import { clientOpener, isStateful, sessionOptions } from "../declare/define-connection.ts";
 import type { ConnectionState, LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
+import type { McpClient } from "../base/mcp-client.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/connection-error.ts";
 import { createFetchSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { manageHttp } from "./manage-http.ts";
-import { connectClient, isLeftToClient } from "./open-client.ts";
+import { clientOfSession, connectClient, isLeftToClient } from "./open-client.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
 
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
@@ -25,16 +26,25 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
-  const client = createSharedClient(parts, () =>
+  const connect = (own: () => Promise<McpClient>) =>
     trace({ operation: "connect" }, async (note) => {
-      const connected = await connectClient(parts, takeFetch, pausing !== undefined);
+      const connected = await own();
       note({ protocolVersion: connected.initializeResult.protocolVersion });
       return connected;
+    });
+  const ofFramework = async () => await connectClient(parts, takeFetch, pausing !== undefined);
+  const ofSessions = new WeakSet<McpClient>();
+  const client = createSharedClient(parts, () =>
+    connect(async () => {
+      const own = clientOfSession(parts, takeFetch);
+      if (own) ofSessions.add(own);
+      return own ?? (await ofFramework());
     }),
   );
+  const full = createSharedClient({ ...parts, emit: () => undefined }, () => connect(ofFramework));
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
-    if (isOtherServer(event, client.inspect())) client.replace();
+    if (isOtherServer(event, client.inspect())) for (const each of [client, full]) each.replace();
     if (takesProgress(parts, event)) return;
     parts.emit({ ...event, connection: name });
     capabilities.note(event);
@@ -47,6 +57,14 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     // The end of the step says nothing about the server, but a use after it is a mistake.
     if (context.abortSignal.aborted && !isRunOver(error as object)) return;
     tellIfUnavailable(parts.emit, name, error);
+  };
+  const telling = async <T>(work: Promise<T>) => {
+    try {
+      return await work;
+    } catch (error) {
+      tell(error);
+      throw error;
+    }
   };
   const connection: LiveConnection = {
     name,
@@ -68,14 +86,12 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     toolNow: parts.toolNow,
     listedTools: slot && isStateful(definition) ? () => listedTools(slot) : undefined,
     createFetch: takeFetch,
-    async client() {
-      try {
-        return await client.get();
-      } catch (error) {
-        tell(error);
-        throw error;
-      }
+    client: async () => await telling(client.get()),
+    async frameworkClient() {
+      const known = await connection.client();
+      return ofSessions.has(known) ? await telling(full.get()) : known;
     },
+    toOutput: definition[clientOpener].toOutput,
     withRecovery: recovering(parts),
     probe: probeNow,
     ask: async (signal) => await (await import("./ask-server.ts")).ask(parts, takeFetch, signal),
@@ -86,7 +102,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     noteClosed: client.noteClosed,
     keptAs: parts.keptAs,
     manage: manageHttp(parts, client, probeNow),
-    openings: client.openings,
+    get openings() {
+      return new Set([...client.openings, ...full.openings]);
+    },
     async settle() {
       await Promise.all([...slots.map((each) => each.settle()), pausing?.settle()]);
     },

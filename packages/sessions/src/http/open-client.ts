@@ -5,6 +5,7 @@ import {
   answerElicitations,
   answerRefusals,
   clientDescription,
+  needsListening,
 } from "../connection/client-capabilities.ts";
 import type { ConnectionContext } from "../declare/connection-context.ts";
 import { clientOpener, isStateful } from "../declare/define-connection.ts";
@@ -14,6 +15,7 @@ import { restoreSessionError } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import type { HttpParts, TakeFetch } from "./http-parts.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
+import { createSessionClient, RefusedRequest } from "./session-client.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -50,6 +52,22 @@ export function isLeftToClient({ definition, slot }: HttpParts, isPausing: boole
   const { authProvider, fetch } = definition.options;
   const isOurs = slot !== undefined || isPausing;
   return !isOurs && authProvider !== undefined && fetch === undefined;
+}
+
+/**
+ * The client of a session that is kept: it connects nothing. `undefined` where there is none, and where a framework's
+ * own client has to log in, or to hear what the server says between calls.
+ */
+export function clientOfSession(parts: HttpParts, takeFetch: TakeFetch): McpClient | undefined {
+  const { definition, slot, url } = parts;
+  const { options } = definition;
+  const { createError } = definition[clientOpener];
+  const { snapshot } = (isStateful(definition) && slot) || {};
+  if (snapshot?.kind !== "session" || createError === undefined) return undefined;
+  if (options.authProvider !== undefined || needsListening(options)) return undefined;
+  const { initializeResult } = snapshot;
+  const client = createSessionClient({ url: String(url), fetch: takeFetch(), initializeResult, createError });
+  return withSessionErrors(client, parts.restoreError, parts.secrets);
 }
 
 /**
@@ -155,18 +173,6 @@ function withRefusals(fetch: Fetch, { hasLogin }: { hasLogin: boolean }): Fetch 
     if (isAnswer) throw new RefusedRequest(status, body);
     return new Response(body === "" ? null : body, response);
   };
-}
-
-/** Has the fields of a client's error. */
-class RefusedRequest extends Error {
-  readonly statusCode: number;
-  readonly responseBody: string;
-
-  constructor(statusCode: number, responseBody: string) {
-    super(`HTTP ${statusCode}`);
-    this.statusCode = statusCode;
-    this.responseBody = responseBody;
-  }
 }
 
 function parse(text: unknown): Record<string, unknown> | undefined {

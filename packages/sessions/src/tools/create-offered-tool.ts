@@ -1,4 +1,4 @@
-import { abortable, waitingCallOf } from "@durable-mcp/core/internal";
+import { abortable, isRecord, waitingCallOf } from "@durable-mcp/core/internal";
 import type { CallToolResult, McpClient, ServerTool } from "../base/mcp-client.ts";
 import { notReplayed } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
@@ -99,7 +99,7 @@ function bindTool(connection: LiveConnection, { listed, client: first }: Offered
     const options = schemas === undefined ? {} : { schemas };
     const tool = makesTools(client)
       ? client.toolsFromDefinitions({ tools: [listed] }, options)[name]
-      : { execute: (input: unknown, use: ToolUse) => callOf(client, input, use) };
+      : { execute: (input: unknown, use: ToolUse) => outputOf(client, input, use) };
     bound = { client, tool };
     return tool;
   };
@@ -109,6 +109,12 @@ function bindTool(connection: LiveConnection, { listed, client: first }: Offered
   };
   const callOf = async (client: McpClient, input: any, { abortSignal: signal }: ToolUse) =>
     await client.callTool({ name, arguments: input, ...(signal && { options: { signal } }) });
+  const { outputSchema } = schemaOf(schemas, name);
+  const outputOf = async (client: McpClient, input: unknown, use: ToolUse) => {
+    const result = await callOf(client, input, use);
+    const isPlain = result.isError === true || outputSchema == null || waitingCallOf(result);
+    return isPlain ? result : ((await connection.toOutput?.(result, name, outputSchema)) ?? result);
+  };
   return {
     first: () => bound?.tool ?? (first && to(first)),
     /** Calls it on the client of the time. */
@@ -119,6 +125,12 @@ function bindTool(connection: LiveConnection, { listed, client: first }: Offered
     call: async (input: unknown, use: ToolUse): Promise<CallToolResult> =>
       await callOf(await clientNow(use), input, use),
   };
+}
+
+/** What the application has declared of a tool. */
+function schemaOf(schemas: unknown, tool: string): { readonly outputSchema?: unknown } {
+  const own = isRecord(schemas) && Object.hasOwn(schemas, tool) ? schemas[tool] : undefined;
+  return isRecord(own) ? own : {};
 }
 
 type Bound = ReturnType<typeof bindTool>;
