@@ -11,7 +11,7 @@ export const typedOutput: NonNullable<ClientOpener["toOutput"]> = async (
   tool,
   outputSchema,
 ) => {
-  const { asSchema } = await import("ai");
+  const { asSchema, JSONParseError, TypeValidationError } = await import("ai");
   const { validate } = asSchema(outputSchema as FlexibleSchema);
   const fail = async (what: string, cause?: unknown) => {
     const { MCPClientError } = await import("@ai-sdk/mcp");
@@ -20,10 +20,8 @@ export const typedOutput: NonNullable<ClientOpener["toOutput"]> = async (
   const check = async (value: unknown, what: string) => {
     const checked = (await validate?.(value)) ?? { success: true, value };
     if (checked.success) return checked.value;
-    throw await fail(
-      `returned ${what} that does not match the expected outputSchema`,
-      checked.error,
-    );
+    const cause = TypeValidationError.wrap({ value, cause: checked.error });
+    throw await fail(`returned ${what} that does not match the expected outputSchema`, cause);
   };
   if (structuredContent != null) return await check(structuredContent, "structuredContent");
   const text = content?.find(({ type }) => type === "text")?.["text"];
@@ -33,7 +31,8 @@ export const typedOutput: NonNullable<ClientOpener["toOutput"]> = async (
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw await fail("returned content that does not match the expected outputSchema", error);
+    const cause = new JSONParseError({ text, cause: error });
+    throw await fail("returned content that does not match the expected outputSchema", cause);
   }
   return await check(value, "content");
 };

@@ -16,7 +16,7 @@ import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/c
 import { createFetchSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { manageHttp } from "./manage-http.ts";
-import { clientOfSession, connectClient, isLeftToClient } from "./open-client.ts";
+import { connectClient, isKeptSession, isLeftToClient } from "./open-client.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
 
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
@@ -26,22 +26,17 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
-  const connect = (own: () => Promise<McpClient>) =>
+  const ofSessions = new WeakSet<McpClient>();
+  const connect = (isOnKept: boolean) =>
     trace({ operation: "connect" }, async (note) => {
-      const connected = await own();
+      const use = { isPausing: pausing !== undefined, isOnKept };
+      const connected = await connectClient(parts, takeFetch, use);
+      if (isOnKept) ofSessions.add(connected);
       note({ protocolVersion: connected.initializeResult.protocolVersion });
       return connected;
     });
-  const ofFramework = async () => await connectClient(parts, takeFetch, pausing !== undefined);
-  const ofSessions = new WeakSet<McpClient>();
-  const client = createSharedClient(parts, () =>
-    connect(async () => {
-      const own = clientOfSession(parts, takeFetch);
-      if (own) ofSessions.add(own);
-      return own ?? (await ofFramework());
-    }),
-  );
-  const full = createSharedClient({ ...parts, emit: () => undefined }, () => connect(ofFramework));
+  const client = createSharedClient(parts, () => connect(isKeptSession(parts)));
+  const full = createSharedClient({ ...parts, emit: () => undefined }, () => connect(false));
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
     if (isOtherServer(event, client.inspect())) for (const each of [client, full]) each.replace();

@@ -15,7 +15,7 @@ import { restoreSessionError } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import type { HttpParts, TakeFetch } from "./http-parts.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
-import { createSessionClient, RefusedRequest } from "./session-client.ts";
+import { connectSessionClient, RefusedRequest } from "./session-client.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -27,24 +27,34 @@ interface ClientUse {
   readonly headers?: Record<string, string> | undefined;
   /** @default the time for a handshake, and for `session.onStart` */
   readonly inTime?: LiveConnection["inConnectTime"];
+  /** Whether it is a small client of our own on a session that is kept. */
+  readonly isOnKept?: boolean | undefined;
 }
 
 /** Opens a client on a connection's server. @param type `"sse"` is the old HTTP+SSE transport */
 export async function openClient(
   { definition, inConnectTime, callLimits, connectionFetch, url }: HttpParts,
   type: "http" | "sse",
-  { context, fetch, headers, inTime = inConnectTime }: ClientUse,
+  { context, fetch, headers, inTime = inConnectTime, isOnKept }: ClientUse,
 ): Promise<McpClient> {
   const authProvider = await connectionFetch.authProvider();
   const { options } = definition;
-  const config = {
-    transport: { type, url: new URL(url).href, headers, authProvider, fetch },
-    ...clientDescription(options),
-    ...answerElicitations(options, context, callLimits),
-  };
-  return await inTime(context.abortSignal, (signal) =>
-    definition[clientOpener].createClient({ ...config, signal }),
-  );
+  const { href } = new URL(url);
+  const description = clientDescription(options);
+  const opener = definition[clientOpener];
+  return await inTime(context.abortSignal, async (signal) => {
+    if (isOnKept)
+      return await connectSessionClient(
+        { url: href, fetch: fetch!, createError: opener.createError! },
+        { ...description, signal },
+      );
+    return await opener.createClient({
+      transport: { type, url: href, headers, authProvider, fetch },
+      ...description,
+      ...answerElicitations(options, context, callLimits),
+      signal,
+    });
+  });
 }
 
 /** Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself. Nobody opens envelopes then. */
@@ -55,19 +65,14 @@ export function isLeftToClient({ definition, slot }: HttpParts, isPausing: boole
 }
 
 /**
- * The client of a session that is kept: it connects nothing. `undefined` where there is none, and where a framework's
- * own client has to log in, or to hear what the server says between calls.
+ * Whether a small client of our own does for the session that is kept. Where it has to log in, or to hear what the
+ * server says between calls, a framework's client is needed.
  */
-export function clientOfSession(parts: HttpParts, takeFetch: TakeFetch): McpClient | undefined {
-  const { definition, slot, url } = parts;
+export function isKeptSession({ definition, slot }: HttpParts): boolean {
   const { options } = definition;
-  const { createError } = definition[clientOpener];
-  const { snapshot } = (isStateful(definition) && slot) || {};
-  if (snapshot?.kind !== "session" || createError === undefined) return undefined;
-  if (options.authProvider !== undefined || needsListening(options)) return undefined;
-  const { initializeResult } = snapshot;
-  const client = createSessionClient({ url: String(url), fetch: takeFetch(), initializeResult, createError });
-  return withSessionErrors(client, parts.restoreError, parts.secrets);
+  if (!isStateful(definition) || slot?.snapshot?.kind !== "session") return false;
+  if (options.authProvider !== undefined || needsListening(options)) return false;
+  return definition[clientOpener].createError !== undefined;
 }
 
 /**
@@ -78,7 +83,7 @@ export function clientOfSession(parts: HttpParts, takeFetch: TakeFetch): McpClie
 export async function connectClient(
   parts: HttpParts,
   takeFetch: TakeFetch,
-  isPausing: boolean,
+  { isPausing, isOnKept }: { readonly isPausing: boolean; readonly isOnKept: boolean },
 ): Promise<McpClient> {
   const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
   const { connection } = context;
@@ -117,7 +122,7 @@ export async function connectClient(
       ...{ context, inTime: parts.inHandshakeTime },
       headers: isLeft && headers ? await connectionFetch.headers() : undefined,
     };
-    const client = await openClient(parts, "http", { ...use, fetch }).catch(
+    const client = await openClient(parts, "http", { ...use, fetch, isOnKept }).catch(
       async (error: unknown) => {
         if (context.abortSignal.aborted || !isOldServer(error)) throw error;
         // When the second attempt fails too, the first one's error says more.

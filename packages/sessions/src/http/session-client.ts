@@ -1,94 +1,122 @@
 /**
- * A client of a session that an earlier step has made. Its handshake, its tools and its ids are known to the session
- * fetch: a request is one message and one answer, and nothing of a framework's client is loaded for it.
+ * A client of a session that an earlier step has made. The session fetch knows its handshake, its tools and its ids: a
+ * request is one message and one answer, and nothing of a framework's client is loaded for it.
  */
 
-import type { InitializeResult } from "@durable-mcp/core";
-import { isRecord, type JsonRpcMessage, randomToken, readAnswer, readRefusal } from "@durable-mcp/core/internal";
-import type { CallToolResult, ClientOpener, McpClient } from "../base/mcp-client.ts";
+import {
+  anySignal,
+  isRecord,
+  type JsonRpcMessage,
+  LATEST_SESSION_VERSION,
+  letGo,
+  randomToken,
+  readAnswer,
+  readRefusal,
+} from "@durable-mcp/core/internal";
+import type { CallToolResult, ClientConfig, ClientOpener, McpClient } from "../base/mcp-client.ts";
 
 interface SessionClientParts {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
-  readonly initializeResult: InitializeResult;
   readonly createError: NonNullable<ClientOpener["createError"]>;
 }
 
-/** A client on a session fetch whose slot has a session. It connects nothing. */
-export function createSessionClient(parts: SessionClientParts): McpClient {
-  const { initializeResult } = parts;
-  const { instructions } = initializeResult;
+/**
+ * Connects a client through a session fetch whose slot has a session: the fetch answers the handshake, and hears what
+ * this client declares, for the session that may replace a lost one.
+ */
+export async function connectSessionClient(
+  parts: SessionClientParts,
+  { clientName: name, version, capabilities, signal }: Omit<ClientConfig, "transport">,
+): Promise<McpClient> {
   const closing = new AbortController();
+  let protocolVersion = LATEST_SESSION_VERSION;
+  const post = async (body: object, of?: AbortSignal) =>
+    await parts.fetch(parts.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": protocolVersion,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
+      ...(of && { signal: of }),
+    });
   const request = async (
     method: string,
     params: object | undefined,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ) => await sendRequest(parts, { method, params }, closing.signal, signal);
+    { signal: of }: { readonly signal?: AbortSignal | undefined } = {},
+  ) => await sendRequest({ ...parts, post }, { method, params }, closing.signal, of);
+
+  const description = { protocolVersion, capabilities, clientInfo: { name, version } };
+  const initializeResult = (await request("initialize", description, {
+    signal,
+  })) as never as McpClient["initializeResult"] & Pick<McpClient, "instructions">;
+  ({ protocolVersion } = initializeResult);
+  const told = await post({ method: "notifications/initialized" }, signal);
+  if (!told.ok) throw new RefusedRequest(told.status, await readRefusal(told));
+  const { instructions } = initializeResult;
   return {
     initializeResult,
     ...(instructions !== undefined && { instructions }),
     async listTools({ params, options } = {}) {
       const result = await request("tools/list", params, options);
       if (Array.isArray(result["tools"])) return result as never;
-      throw unreadable();
+      throw await unreadable(parts);
     },
-    async callTool({ name, arguments: args, options }) {
-      return readToolResult(await request("tools/call", { name, arguments: args }, options));
+    async callTool({ name: tool, arguments: args, options }) {
+      const result = await request("tools/call", { name: tool, arguments: args }, options);
+      const read = readToolResult(result);
+      if (read === undefined) throw await unreadable(parts);
+      return read;
     },
     readResource: async ({ uri, options }) => await request("resources/read", { uri }, options),
     close() {
-      closing.abort();
+      closing.abort(new Error(closed));
       return Promise.resolve();
     },
   };
 }
 
-/** @returns the result @throws the server's JSON-RPC error, as the framework's client has it */
+const closed = "Connection closed";
+
+interface SendingParts extends SessionClientParts {
+  readonly post: (body: object, signal?: AbortSignal) => Promise<Response>;
+}
+
+/** @returns the result @throws the server's JSON-RPC error, as a client of the framework has it */
 async function sendRequest(
-  { url, fetch, initializeResult, createError }: SessionClientParts,
+  { post, createError }: SendingParts,
   message: { readonly method: string; readonly params: object | undefined },
   closing: AbortSignal,
-  signal: AbortSignal | undefined,
+  callers: AbortSignal | undefined,
 ): Promise<Record<string, unknown>> {
-  if (closing.aborted) throw await createError({ message: "Connection closed" });
-  const aborted = async () =>
-    await createError({ message: "Request was aborted", cause: signal!.reason as unknown });
-  if (signal?.aborted) throw await aborted();
-  const post = async (body: object) =>
-    await fetch(url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": initializeResult.protocolVersion,
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
-      ...(signal && { signal }),
-    });
   const id = randomToken();
   const answerServer = (asked: JsonRpcMessage) => {
     if (!("id" in asked) || !("method" in asked)) return;
     const error = { code: -32_601, message: "Method not found" };
     const own = { id: asked.id, ...(asked.method === "ping" ? { result: {} } : { error }) };
     // Whether it arrives is the server's affair.
-    post(own).then(
-      async ({ body }) => await body?.cancel(),
-      () => undefined,
-    );
+    post(own).then(letGo, () => undefined);
   };
+  const signal = anySignal(callers, closing)!;
   try {
-    const response = await post({ id, ...message });
+    signal.throwIfAborted();
+    const response = await post({ id, ...message }, signal);
     const { ok, status, headers } = response;
-    const isAnswer = ok && /^(?:application\/json|text\/event-stream)\b/i.test(typeOf(headers));
-    if (!isAnswer) throw new RefusedRequest(status, await readRefusal(response));
+    const type = headers.get("content-type") ?? "none";
+    if (!ok) throw new RefusedRequest(status, await readRefusal(response));
+    if (!/^(?:application\/json|text\/event-stream)\b/i.test(type))
+      throw new RefusedRequest(status, "", `Unexpected content type: ${type}`);
     const answer = await readAnswer(response, id, answerServer);
-    if (answer === undefined) throw unreadable();
-    if (answer.error) throw await createError(answer.error);
-    if (isRecord(answer.result)) return answer.result;
+    if (answer?.error) throw await createError({ ...answer.error, cause: answer.error });
+    if (isRecord(answer?.result)) return answer.result;
   } catch (error) {
-    throw signal?.aborted ? await aborted() : error;
+    if (closing.aborted) throw await createError({ message: closed });
+    if (!callers?.aborted) throw error;
+    throw await createError({ message: "Request was aborted", cause: callers.reason as unknown });
   }
-  throw unreadable();
+  throw await unreadable({ createError });
 }
 
 /** Has the fields of a client's error. */
@@ -96,29 +124,27 @@ export class RefusedRequest extends Error {
   readonly statusCode: number;
   readonly responseBody: string;
 
-  constructor(statusCode: number, responseBody: string) {
-    super(`HTTP ${statusCode}`);
+  constructor(statusCode: number, responseBody: string, message = `HTTP ${statusCode}`) {
+    super(message);
     this.statusCode = statusCode;
     this.responseBody = responseBody;
   }
 }
 
-const typeOf = (headers: Headers) => headers.get("content-type") ?? "";
-
-const unreadable = () => new Error("Failed to parse server response");
+const unreadable = async ({ createError }: Pick<SessionClientParts, "createError">) =>
+  await createError({ message: "Failed to parse server response" });
 
 /** The result of a call, checked as far as its readers rely on it. One of structured content alone gets it as text, too. */
-function readToolResult(result: Record<string, unknown>): CallToolResult {
+function readToolResult(result: Record<string, unknown>): CallToolResult | undefined {
   const { content, structuredContent, isError = false } = result;
-  if (typeof isError !== "boolean") throw unreadable();
+  if (typeof isError !== "boolean") return undefined;
   if (Array.isArray(content) && content.every(isContent)) return { ...result, isError } as never;
   if (content === undefined && structuredContent !== undefined) {
     const text = JSON.stringify(structuredContent);
     return { ...result, isError, content: [{ type: "text", text }] } as never;
   }
   // Of servers of 2024-10-07.
-  if ("toolResult" in result) return result as never;
-  throw unreadable();
+  return "toolResult" in result ? (result as never) : undefined;
 }
 
 /** The members that blocks of a type have, all of them texts. */
