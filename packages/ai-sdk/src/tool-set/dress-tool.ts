@@ -32,16 +32,16 @@ async function dressPlain(tool: OfferedTool): Promise<Tool> {
   const { jsonSchema } = await import("ai");
   const { title, description, annotations, _meta } = tool.listed;
   const { schemas } = tool.on.definition.options;
-  const typed = schemas && (schemas[tool.tool] as object);
+  const typed = schemas?.[tool.tool] as object | undefined;
   const shownTitle = title ?? ownField(annotations, "title");
   const plain = {
     ...{ description, title: shownTitle },
-    ...(tool.isStandIn || { metadata: metadataOf(tool, shownTitle), _meta }),
+    ...(!tool.isStandIn && { metadata: metadataOf(tool, shownTitle), _meta }),
     toModelOutput: ({ output }: { readonly output: unknown }) => contentModelOutput(output),
   };
   if (!typed || tool.isStandIn) {
     const inputSchema = jsonSchema(closedSchema(tool) as JSONSchema7);
-    return dress(tool, { type: "dynamic", ...plain, inputSchema } as unknown as Tool);
+    return dress(tool, { type: "dynamic", ...plain, inputSchema } as never);
   }
   const own = { ...plain, ...typed } as unknown as Tool;
   return dress(tool, { ...own, inputSchema: await modelSchema(tool, own) });
@@ -71,11 +71,12 @@ function appOf(meta: unknown) {
   const resourceUri = own["resourceUri"] ?? ownField(meta, "ui/resourceUri");
   if (typeof resourceUri !== "string" || !resourceUri.startsWith("ui://")) return undefined;
   const { visibility } = own;
-  const isKnown = (one: unknown) => one === "model" || one === "app";
   return {
     ...own,
     resourceUri,
-    ...(Array.isArray(visibility) && { visibility: visibility.filter(isKnown) }),
+    ...(Array.isArray(visibility) && {
+      visibility: visibility.filter((one) => one === "model" || one === "app"),
+    }),
     mimeType: "text/html;profile=mcp-app",
   };
 }

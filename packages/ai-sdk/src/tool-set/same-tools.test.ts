@@ -9,7 +9,6 @@ import { defineMcpClientConnection } from "../index.ts";
 
 const text = fc.string({ maxLength: 12 });
 const json = fc.jsonValue({ maxDepth: 2 });
-const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
 
 const annotations = fc.record(
   {
@@ -103,7 +102,7 @@ async function seen(tools: ToolSet) {
       const { name: causeKind, message: causeText } = (cause ?? {}) as Error;
       return { kind, message, code, data, causeKind, causeText };
     });
-  const forModel = await tool!.toModelOutput!({ toolCallId: "call-1", input: {}, output } as never);
+  const forModel = await tool!.toModelOutput!({ toolCallId: "call-1", input: {}, output });
   return JSON.parse(JSON.stringify({ name, tool, output, forModel })) as unknown;
 }
 

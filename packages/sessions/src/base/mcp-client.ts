@@ -151,9 +151,11 @@ export interface ClientOpener<CLIENT extends McpClient = McpClient> {
    *
    * @param error.code of the server's JSON-RPC error
    */
-  createError?(error: ClientErrorParts): Promise<Error>;
+  readonly createError?: ((error: ClientErrorParts) => Promise<Error>) | undefined;
   /** Makes of a result what its clients' tools make of it. @default the result */
-  toOutput?(result: CallToolResult, tool: string, outputSchema: unknown): Promise<unknown>;
+  readonly toOutput?:
+    | ((result: CallToolResult, tool: string, outputSchema: unknown) => Promise<unknown>)
+    | undefined;
 }
 
 /** What an error of a client says. */

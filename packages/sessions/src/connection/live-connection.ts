@@ -167,8 +167,8 @@ export interface LiveConnection {
    * negotiated another version or other capabilities, it is another client.
    */
   client(): Promise<McpClient>;
-  /** The same, made by the framework's package, for the application. @default that of `client` */
-  frameworkClient?: (() => Promise<McpClient>) | undefined;
+  /** For the application: the live client, made by the framework's package. */
+  frameworkClient(): Promise<McpClient>;
   /** Makes of a result what the tools of the framework's clients make of it. */
   readonly toOutput?: ClientOpener["toOutput"];
   /**

@@ -26,17 +26,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
-  const ofSessions = new WeakSet<McpClient>();
-  const connect = (isOnKept: boolean) =>
-    trace({ operation: "connect" }, async (note) => {
-      const use = { isPausing: pausing !== undefined, isOnKept };
-      const connected = await connectClient(parts, takeFetch, use);
-      if (isOnKept) ofSessions.add(connected);
-      note({ protocolVersion: connected.initializeResult.protocolVersion });
-      return connected;
-    });
-  const client = createSharedClient(parts, () => connect(isKeptSession(parts)));
-  const full = createSharedClient({ ...parts, emit: () => undefined }, () => connect(false));
+  const { client, full, ofFramework } = createClients(parts, async (isOnKept) =>
+    connectClient(parts, takeFetch, { isPausing: pausing !== undefined, isOnKept }),
+  );
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
     if (isOtherServer(event, client.inspect())) for (const each of [client, full]) each.replace();
@@ -82,10 +74,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     listedTools: slot && isStateful(definition) ? () => listedTools(slot) : undefined,
     createFetch: takeFetch,
     client: async () => await telling(client.get()),
-    async frameworkClient() {
-      const known = await connection.client();
-      return ofSessions.has(known) ? await telling(full.get()) : known;
-    },
+    frameworkClient: async () => await telling(ofFramework()),
     toOutput: definition[clientOpener].toOutput,
     withRecovery: recovering(parts),
     probe: probeNow,
@@ -108,6 +97,25 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     },
   };
   return connection;
+}
+
+/** The connection's own client, and that of the framework's package, where it is another. */
+function createClients(parts: HttpParts, connect: (isOnKept: boolean) => Promise<McpClient>) {
+  const onKept = new WeakSet<McpClient>();
+  const open = (isOnKept: boolean) =>
+    parts.trace({ operation: "connect" }, async (note) => {
+      const connected = await connect(isOnKept);
+      if (isOnKept) onKept.add(connected);
+      note({ protocolVersion: connected.initializeResult.protocolVersion });
+      return connected;
+    });
+  const client = createSharedClient(parts, () => open(isKeptSession(parts)));
+  const full = createSharedClient({ ...parts, emit: () => undefined }, () => open(false));
+  const ofFramework = async () => {
+    const known = await client.get();
+    return onKept.has(known) ? await full.get() : known;
+  };
+  return { client, full, ofFramework };
 }
 
 /** Whether the client's knowledge of the server is outdated after an event of its session. */

@@ -99,7 +99,7 @@ async function sendRequest(
     // Whether it arrives is the server's affair.
     post(own).then(letGo, () => undefined);
   };
-  const signal = anySignal(callers, closing)!;
+  const signal = anySignal(callers, closing);
   try {
     signal.throwIfAborted();
     const response = await post({ id, ...message }, signal);
@@ -138,13 +138,13 @@ const unreadable = async ({ createError }: Pick<SessionClientParts, "createError
 function readToolResult(result: Record<string, unknown>): CallToolResult | undefined {
   const { content, structuredContent, isError = false } = result;
   if (typeof isError !== "boolean") return undefined;
-  if (Array.isArray(content) && content.every(isContent)) return { ...result, isError } as never;
+  if (Array.isArray(content) && content.every(isContent)) return { ...result, content, isError };
   if (content === undefined && structuredContent !== undefined) {
     const text = JSON.stringify(structuredContent);
-    return { ...result, isError, content: [{ type: "text", text }] } as never;
+    return { ...result, isError, content: [{ type: "text", text }] };
   }
   // Of servers of 2024-10-07.
-  return "toolResult" in result ? (result as never) : undefined;
+  return "toolResult" in result ? result : undefined;
 }
 
 /** The members that blocks of a type have, all of them texts. */

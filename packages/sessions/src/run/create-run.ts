@@ -61,8 +61,7 @@ export function createRun(
       const connection = find(name);
       // An own connection ends by itself. A shared one continues for the others.
       const shared = lifetime.owns(connection) ? undefined : signal;
-      const { frameworkClient = connection.client } = connection;
-      const client = await abortable(frameworkClient(), shared);
+      const client = await abortable(connection.frameworkClient(), shared);
       return clientForUse(connection, client);
     },
     fetch: (name) => lookUp(name).createFetch(),

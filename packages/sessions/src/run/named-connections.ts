@@ -135,10 +135,7 @@ function endable(first: LiveConnection, slot: SlotName): EndableConnection {
   const connection: LiveConnection = {
     ...first,
     client: async () => await own().client(),
-    async frameworkClient() {
-      const { client, frameworkClient = client } = own();
-      return await frameworkClient();
-    },
+    frameworkClient: async () => await own().frameworkClient(),
     probe: async (signal) => await own().probe(signal),
     ask: async (signal) => await own().ask(signal),
     createFetch() {

@@ -58,10 +58,9 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     principal: context.principal,
     process: server.process,
     abortSignal: context.abortSignal,
-    trace,
+    ...{ trace, emit },
     inConnectTime: (signal, work) => createPausableLimits().limited(parts.connectMs, signal, work),
     startCallLimit: parts.callLimits.start,
-    emit,
     lossNotices: createLossNotices([life], options.session?.lossNotice),
     createFetch: () => refuseFetch(name),
     async client() {
@@ -69,6 +68,10 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
       // Without a reason to wait, calls go out in the order in which they were made.
       if (ending) await ending;
       return await client.get();
+    },
+    // Also of what wraps this connection.
+    frameworkClient(this: LiveConnection) {
+      return this.client();
     },
     async withRecovery(tool, attempt) {
       uses += 1;
