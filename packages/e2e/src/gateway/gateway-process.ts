@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { programArguments } from "../processes/programs.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
 
-const main = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+const main = new URL("../../../cli/src/main.ts", import.meta.url);
 
 /** A process of `durable-mcp gateway`. */
 export interface GatewayProcess extends TestServer {
@@ -26,7 +26,7 @@ export async function startGateway(
     const started = await startServerProcess({
       name: "gateway",
       args: (port) => [
-        ...["--disable-warning=ExperimentalWarning", "--conditions=@durable-mcp/source", main],
+        ...["--disable-warning=ExperimentalWarning", ...programArguments(main)],
         ...["gateway", file, "--store", address, "--port", String(port)],
       ],
       path: "/health",

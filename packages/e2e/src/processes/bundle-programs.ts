@@ -17,6 +17,7 @@ const programs = [
   "e2e/src/fixtures/*-server.ts",
   "e2e/src/processes/keep-compiled.ts",
   "examples/src/servers/notes-server.ts",
+  "cli/src/main.ts",
 ];
 
 /** Looked for by `@durable-mcp/sessions` beside the file that starts it. */
@@ -32,6 +33,8 @@ export default async function bundlePrograms({
   // A bundle would not see what changes.
   if (vitest.config.watch) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-bundles-"));
+  // As in a package, whose command reads its version.
+  const dist = join(folder, "dist");
   const paths = globSync(programs, { cwd: packages }).map((path) => join(packages, path));
   await build({
     input: {
@@ -41,17 +44,18 @@ export default async function bundlePrograms({
     platform: "node",
     // What the packages load only where it is there.
     external: ["pg-native"],
-    resolve: { conditionNames: ["@durable-mcp/source", "node"] },
+    // The modules of `jsonc-parser`: its main file asks for others by a function that is given to it.
+    resolve: { conditionNames: ["@durable-mcp/source", "node"], mainFields: ["module", "main"] },
     output: {
-      dir: folder,
+      dir: dist,
       format: "esm",
       entryFileNames: "[name].js",
       chunkFileNames: "[name]-[hash].js",
     },
     logLevel: "silent",
   });
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
-  process.env[bundlesVariable] = folder;
+  writeFileSync(join(folder, "package.json"), '{ "type": "module", "version": "0.0.0" }\n');
+  process.env[bundlesVariable] = dist;
   return () => {
     delete process.env[bundlesVariable];
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
