@@ -31,7 +31,7 @@ export {
   type OptionChecks,
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
-export { isOwned, isRecord, sameJson } from "./base/json-values.ts";
+export { isRecord, sameJson } from "./base/json-values.ts";
 export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
@@ -55,25 +55,21 @@ export {
   isOutdated,
   LATEST_SESSION_VERSION,
   outdated,
-  readSessionSnapshot,
+  snapshotParser,
 } from "./session/session-snapshot.ts";
 export {
-  forgetTools,
-  giveUpSession,
-  isInUse,
-  listedTools,
+  type ManagedSlot,
+  manageSlot,
   outdatedTools,
-  takeUpSession,
   withoutToolList,
 } from "./tools/manage-slot.ts";
 export { compareTools } from "./tools/compare-tools.ts";
-export { inSlotKey } from "./tools/tool-list.ts";
-export { listPages, uniqueTools } from "./tools/list-pages.ts";
+export { listTools } from "./tools/list-tools.ts";
 export { createHostCheck } from "./wire/allowed-hosts.ts";
 export { BodyNotRead, readBody } from "./wire/read-body.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
 export { sendWithToken, type TokenProof } from "./wire/bound-token.ts";
-export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/principal.ts";
+export { oauthKeys } from "./session/oauth-keys.ts";
 export {
   type ConnectionFailure,
   connectionFailure,
@@ -82,7 +78,7 @@ export {
 } from "./wire/connection-failure.ts";
 export { isSafeQuestion, urlsWanted } from "./waiting/questions/input-request.ts";
 export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/record/waiting-call.ts";
-export { parseWaitingKey, waitingKey } from "./waiting/record/waiting-key.ts";
+export { waitingKeys } from "./waiting/record/waiting-key.ts";
 export { waitingLimitChecks } from "./waiting/record/waiting-limits.ts";
 export type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from "./wire/json-rpc.ts";
 export type { LastingClient } from "./session/lasting-client.ts";
@@ -100,4 +96,4 @@ export {
 } from "./wire/read-answer.ts";
 export { endNamed, safeMethodIn, sendingSafeAgain } from "./wire/safe-requests.ts";
 export { scrubSessionId } from "./wire/scrub-session-id.ts";
-export { isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";
+export { isRedirect, refusingRedirects } from "./wire/server-endpoint.ts";

@@ -1,10 +1,8 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import {
   bearerChallenge,
-  isRedirect,
-  isRedirectError,
   lastFetch,
-  refusalMode,
+  refusingRedirects,
   rewriteRefusal,
   scrubText,
   sendWithToken,
@@ -85,8 +83,8 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
   const base = lastFetch(use.fetch);
   checkOwner(principal);
   const url = new URL(use.url);
-  const redirect = refusalMode(use.fetch);
   const connection = use.connection ?? url.host;
+  const unredirected = refusingRedirects(connection, url, use.fetch);
   const ask = async (refused?: RefusedToken, signal?: AbortSignal | null) => {
     const resourceId = await resourceIdOf(url);
     const own: ResourceUse = { principal, connection, url, resourceId, sessionId };
@@ -105,16 +103,15 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
       const method = init?.method ?? request?.method ?? "GET";
       const isRepeatable = !(init?.body instanceof ReadableStream);
       const sending = { token, dpop, method, url: target.href, headers, isRepeatable };
-      const sendOnce = () => base(request?.clone() ?? target, { ...init, headers, redirect });
-      const response = await sendWithToken(sending, sendOnce).catch((error: unknown) => {
-        throw isRedirectError(error) ? redirected(connection, url.origin) : error;
-      });
+      const sendOnce = () =>
+        unredirected((redirect) =>
+          base(request?.clone() ?? target, { ...init, headers, redirect }),
+        );
+      const response = await sendWithToken(sending, sendOnce);
       // A server may repeat the token where it refuses it, and clients put that into their errors.
       const secrets = [token, headers.get("dpop")].filter((secret) => secret != null);
       const scrub = (text: string) => scrubText(text, secrets, "[removed]");
-      if (!isRedirect(response)) return await rewriteRefusal(response, scrub);
-      await response.body?.cancel();
-      throw redirected(connection, url.origin, response.status);
+      return await rewriteRefusal(response, scrub);
     };
     // Whatever else there is at this origin gets no token.
     if (target.pathname !== url.pathname) return await send();
@@ -193,13 +190,5 @@ function otherOrigin(connection: string, origin: string): McpSessionError {
     "CONNECTION_UNAVAILABLE",
     `Connection ${connection}: a request to ${origin} was refused. This fetch only sends to the MCP server; the sign-in makes its own requests.`,
     { data: { reason: "other-origin", connection, origin } },
-  );
-}
-
-function redirected(connection: string, origin: string, status?: number): McpSessionError {
-  return new McpSessionError(
-    "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry the token elsewhere. Use the server's final URL.`,
-    { data: { reason: "redirect", connection, origin, ...(status !== undefined && { status }) } },
   );
 }

@@ -1,6 +1,6 @@
 /** The records of users' sign-ins in the store of the sessions. */
 import { createMemoryStore, type Principal, type SessionStore } from "@durable-mcp/core";
-import { oauthKey } from "@durable-mcp/core/internal";
+import { oauthKeys } from "@durable-mcp/core/internal";
 import { describe, expect, test } from "vitest";
 import { bothStores } from "../../../sessions/test/both-stores.ts";
 import { createFingerprintingStore } from "../../../sessions/test/fingerprinting-store.ts";
@@ -19,8 +19,9 @@ type Options = Pick<StoredSessionsOptions, "share">;
 const hour = 3_600_000;
 const app: Principal = { type: "app" };
 const kinds = ["grant", "sign-in"] as const;
-const keysOf = (principal: Principal) => kinds.map((kind) => oauthKey(kind, "digest", principal));
-const clientKey = oauthKey("client", "digest", app);
+const keysOf = (principal: Principal) =>
+  kinds.map((kind) => oauthKeys.of(kind, "digest", principal));
+const clientKey = oauthKeys.of("client", "digest", app);
 
 /** As `@durable-mcp/oauth` does it: an object of functions, one for all connections. */
 function createAuth() {

@@ -8,7 +8,7 @@ import {
   parseRecordOwner,
 } from "@durable-mcp/sessions/internal";
 import type { StoredRecord } from "@durable-mcp/core";
-import { waitingKey } from "@durable-mcp/core/internal";
+import { waitingKeys } from "@durable-mcp/core/internal";
 import {
   isNewerCall,
   listOpenCalls,
@@ -90,7 +90,7 @@ export async function chooseCalls(
   const short = await createShortNames(opened, command);
   const byAge = calls.toSorted((a, b) => b.record.askedAt - a.record.askedAt);
   const rows = byAge.map(({ record: call, owner, ...of }) => {
-    const stored = { key: waitingKey(of, of.id), owner };
+    const stored = { key: waitingKeys.of(of, of.id), owner };
     return { ...rowOf(short, stored, of), isSealed: false, isNewer: false, of, call, stored };
   });
   try {

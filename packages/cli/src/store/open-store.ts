@@ -4,7 +4,7 @@ import {
   type StoredRecord,
   type StoredValue,
 } from "@durable-mcp/core";
-import { isOAuthKey } from "@durable-mcp/core/internal";
+import { oauthKeys } from "@durable-mcp/core/internal";
 import { encryptStore, encryptValues } from "@durable-mcp/core/sealing";
 import { variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
@@ -108,7 +108,7 @@ interface Notes {
 
 /** Whether a session or a waiting call has this key in a store. Sign-ins have others. */
 export function isOwnKey(key: string): boolean {
-  return key.startsWith("[") && !isOAuthKey(key);
+  return key.startsWith("[") && !oauthKeys.has(key);
 }
 
 /** Takes note of what is listed. A value of ours is an object, and a sealed one is a text. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { startRestoring } from "../../test/answer-restorer.ts";
 import { partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
 import type { JsonRpcId, JsonRpcRequest } from "../wire/json-rpc.ts";
-import { listedTools } from "../tools/manage-slot.ts";
+import { manageSlot } from "../tools/manage-slot.ts";
 
 const large = "ä".repeat(10_000); // 20,000 bytes: more than is parsed.
 
@@ -98,7 +98,7 @@ describe.each([
     const { wireId, restore, slot } = setUp({ method: "tools/list" });
     const tools = [{ name: text }];
     restore(JSON.stringify({ jsonrpc: "2.0", id: wireId, result: { tools } }));
-    expect(listedTools(slot)).toMatchObject({ tools });
+    expect(manageSlot(slot).listed()).toMatchObject({ tools });
   });
 });
 

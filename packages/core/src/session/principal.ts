@@ -85,33 +85,3 @@ export function sessionKey(key: { connection: string; principal: Principal }): s
   checkText(connection, "connection");
   return JSON.stringify([connection, ...principalParts(principal)]);
 }
-
-const oauthStart = JSON.stringify([null, "oauth", "oauth/"]).slice(0, -2);
-
-type OAuthRecordKind = "grant" | "sign-in" | "client" | "nonces";
-
-/** The key of a record of `@durable-mcp/oauth`. No connection has a slash in its name, so no session has such a key. */
-export function oauthKey(kind: OAuthRecordKind, id: string, principal: Principal): string {
-  return JSON.stringify([null, "oauth", `oauth/${kind}/${id}`, ...principalParts(principal)]);
-}
-
-/** The start of the keys of all grants. */
-export const grantPrefix = `${oauthStart}grant/`;
-
-export function isOAuthKey(key: string): boolean {
-  return key.startsWith(oauthStart);
-}
-
-/** The kind and the id in a key, whose principal may be a fingerprint; `undefined` for any other key. */
-export function parseOAuthKey(
-  key: string,
-): { readonly kind: OAuthRecordKind; readonly id: string } | undefined {
-  if (!isOAuthKey(key)) return undefined;
-  try {
-    const [, , slot] = JSON.parse(key) as unknown[];
-    const [, kind, id] = /^oauth\/(grant|sign-in|client|nonces)\/(.*)$/s.exec(String(slot)) ?? [];
-    return id === undefined ? undefined : { kind: kind as OAuthRecordKind, id };
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,5 @@
 import { invalidOption } from "../base/check-option.ts";
-import { isRecord, maxValueLength } from "../base/json-values.ts";
+import { isOwned, isRecord, maxValueLength } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import {
   anyInitializeResult,
@@ -192,8 +192,13 @@ export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   return readSessionSnapshot(ownJson(value));
 }
 
-/** The same, for JSON that nobody else has and that a store has bounded: it is checked, and not copied. */
-export function readSessionSnapshot(json: unknown): SessionSnapshot {
+/** Parses the snapshots in a stored value: without a copy, if nobody else has the value. */
+export function snapshotParser(stored: unknown): typeof parseSessionSnapshot {
+  return isOwned(stored) ? readSessionSnapshot : parseSessionSnapshot;
+}
+
+/** For JSON that nobody else has and that a store has bounded: it is checked, and not copied. */
+function readSessionSnapshot(json: unknown): SessionSnapshot {
   checkNesting(json, 0);
   const wrong = anySnapshot(json);
   if (!wrong) return json as SessionSnapshot;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sendResult, startMcpServer, toolDefinition } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { listedTools } from "./manage-slot.ts";
+import { manageSlot } from "./manage-slot.ts";
 import { inSlotKey } from "./tool-list.ts";
 
 const mark = { [inSlotKey]: true };
@@ -27,7 +27,7 @@ test("who takes the tools from the slot gets none in the answer, from the server
   for (const _ of ["sent", "kept"]) {
     const { result } = await client.request("tools/list", marked);
     expect(result).toEqual({ tools: [], ...marked });
-    expect(listedTools(slot)).toMatchObject({ tools });
+    expect(manageSlot(slot).listed()).toMatchObject({ tools });
   }
   // Others on the slot get the list.
   expect((await client.request("tools/list")).result).toEqual({ tools });
@@ -41,14 +41,18 @@ test("the server gets what else is in the request", async () => {
   const { result } = await client.request("tools/list", { cursor: "1", ...marked });
   expect(result).toEqual({ tools: [], ...marked });
   expect(sent()).toEqual([{ _meta: trace }, { cursor: "1" }]);
-  expect(listedTools(slot)?.tools?.map(({ name }) => name)).toEqual(["a", "b"]);
+  expect(
+    manageSlot(slot)
+      .listed()
+      ?.tools?.map(({ name }) => name),
+  ).toEqual(["a", "b"]);
 });
 
 test("a large list is left in the slot, too", async () => {
   const tools = [{ ...toolDefinition("a"), description: "x".repeat(2_000_000) }];
   const { client, slot } = await startListing([tools]);
   expect((await client.request("tools/list", marked)).result).toEqual({ tools: [], ...marked });
-  expect(listedTools(slot)).toMatchObject({ tools });
+  expect(manageSlot(slot).listed()).toMatchObject({ tools });
 });
 
 test("a page that the slot cannot take goes to the client", async () => {
@@ -57,7 +61,7 @@ test("a page that the slot cannot take goes to the client", async () => {
   // Its first page was never asked for.
   const { result } = await client.request("tools/list", { cursor: "1", ...marked });
   expect(result).toEqual({ tools });
-  expect(listedTools(slot)).toEqual({});
+  expect(manageSlot(slot).listed()).toEqual({});
 });
 
 test.each<[string, unknown]>([

@@ -14,16 +14,52 @@ import {
   type SessionSnapshot,
   type ToolDefinition,
 } from "../session/session-snapshot.ts";
+import type { SlotState } from "../session/slot-state.ts";
 import { lastList } from "./tool-list.ts";
 
-/**
- * Gives up the session of a slot on purpose. The next request makes another, in the place of a lost one. What is
- * kept of a server without sessions is forgotten, so that the next client asks the server.
- *
- * @returns the session, to be ended on its server; `undefined` if there is none
- */
-export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefined {
+/** What happens to a slot beside the requests of its session fetch. */
+export type ManagedSlot = ReturnType<typeof manageSlot>;
+
+export function manageSlot(slot: SessionSlot) {
   const state = slotState(slot);
+  return {
+    /**
+     * Gives up the session on purpose. The next request makes another, in the place of a lost one. What is kept of a
+     * server without sessions is forgotten, so that the next client asks the server.
+     *
+     * @returns the session, to be ended on its server; `undefined` if there is none
+     */
+    giveUp: () => giveUpSession(state),
+    /**
+     * Puts the session that another process has saved into the place of the slot's. Requests under way end on theirs.
+     * Nobody has been told yet that the contents of the one before are gone.
+     *
+     * @param isToldOnce whether it is one client in all processes, which may have been told
+     */
+    takeUp(session: ActiveSessionSnapshot, isToldOnce = false): void {
+      const isInPlace = liveSession(state) !== undefined || isToReplace(state);
+      const replacesLost = isToldOnce ? session.replacesLost === true : isInPlace;
+      saveSnapshot(state, session);
+      enterLive(state, session, replacesLost);
+    },
+    /** Whether a request on the session has no whole answer yet, or a client listens. */
+    isInUse: () => state.underWay.size > 0 || state.stream.isOpen,
+    /** The tools that were listed last on the session, if there were any listed; `undefined` without a session. */
+    listed: (): { readonly tools?: readonly ToolDefinition[] } | undefined =>
+      liveSession(state) && { ...lastList(state) },
+    /** Forgets the kept tool list, so that the next `tools/list` goes to the server, and is compared with it. */
+    forgetTools(): void {
+      const { local, pages } = state.tools;
+      state.tools.local = local && { ...local, list: outdated(local.list) };
+      pages.clear();
+      const { snapshot } = state;
+      const cleared = snapshot && outdatedTools(snapshot);
+      if (cleared) saveSnapshot(state, cleared);
+    },
+  };
+}
+
+function giveUpSession(state: SlotState): ActiveSessionSnapshot | undefined {
   const { snapshot } = state;
   if (snapshot?.kind === "session") {
     discardSnapshot(state, new URL(snapshot.url));
@@ -41,49 +77,6 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
     saveSnapshot(state, others);
   }
   return undefined;
-}
-
-/**
- * Puts the session that another process has saved in the place of the slot's into use. Requests under way end on
- * theirs. Nobody has been told yet that the contents of the one before are gone.
- *
- * @param isToldOnce whether it is one client in all processes, which may have been told
- */
-export function takeUpSession(
-  slot: SessionSlot,
-  session: ActiveSessionSnapshot,
-  isToldOnce = false,
-): void {
-  const state = slotState(slot);
-  const isInPlace = liveSession(state) !== undefined || isToReplace(state);
-  const replacesLost = isToldOnce ? session.replacesLost === true : isInPlace;
-  saveSnapshot(state, session);
-  enterLive(state, session, replacesLost);
-}
-
-/** Whether a request on the session of a slot has no whole answer yet, or a client listens. */
-export function isInUse(slot: SessionSlot): boolean {
-  const { underWay, stream } = slotState(slot);
-  return underWay.size > 0 || stream.isOpen;
-}
-
-/** The tools that were listed last on the session of a slot, if there were any listed; `undefined` without a session. */
-export function listedTools(
-  slot: SessionSlot,
-): { readonly tools?: readonly ToolDefinition[] } | undefined {
-  const state = slotState(slot);
-  return liveSession(state) && { ...lastList(state) };
-}
-
-/** Forgets the kept tool list of a slot, so that the next `tools/list` goes to the server, and is compared with it. */
-export function forgetTools(slot: SessionSlot): void {
-  const state = slotState(slot);
-  const { local, pages } = state.tools;
-  state.tools.local = local && { ...local, list: outdated(local.list) };
-  pages.clear();
-  const { snapshot } = state;
-  const cleared = snapshot && outdatedTools(snapshot);
-  if (cleared) saveSnapshot(state, cleared);
 }
 
 /** A snapshot whose tool list is only compared with the next one; `undefined` when there is none to forget. */

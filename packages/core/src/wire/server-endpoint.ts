@@ -148,6 +148,38 @@ export function isRedirect(response: Response): boolean {
 export type RefusalMode = "error" | "manual";
 
 /**
+ * Sends requests of a connection that no redirect may carry elsewhere.
+ *
+ * @param own the application's fetch, if it has one
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` at a redirect
+ */
+export function refusingRedirects(
+  connection: string,
+  { origin }: URL,
+  own: typeof globalThis.fetch | undefined,
+) {
+  const redirect = refusalMode(own);
+  const refused = (status?: number) =>
+    new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
+      { data: { reason: "redirect", connection, origin, ...(status !== undefined && { status }) } },
+    );
+  /** @param isLeft whether a redirect is an answer like any other, which the caller refuses */
+  return async (
+    send: (redirect: RefusalMode) => Promise<Response>,
+    isLeft = false,
+  ): Promise<Response> => {
+    const response = await send(redirect).catch((error: unknown) => {
+      throw isRedirectError(error) ? refused() : error;
+    });
+    if (isLeft || !isRedirect(response)) return response;
+    await response.body?.cancel();
+    throw refused(response.status);
+  };
+}
+
+/**
  * How a fetch is told to refuse redirects. Node's own refuses them itself with `"error"`. With any other mode it
  * clones the request and tees its body, which is a fifth of a call. Other runtimes may throw at `"error"` before they
  * send anything, and a fetch of the application may do as it likes.
@@ -162,7 +194,7 @@ export function refusalMode(own: typeof globalThis.fetch | undefined): RefusalMo
 }
 
 /** Whether Node's own fetch refused a redirect. The error has no status. */
-export function isRedirectError(error: unknown): boolean {
+function isRedirectError(error: unknown): boolean {
   return error instanceof TypeError && String(error.cause) === "Error: unexpected redirect";
 }
 

@@ -82,8 +82,8 @@ export const withoutPrincipal = () =>
   );
 
 const withKey = (broken: (original: any) => unknown) =>
-  coreWith("waiting/record/waiting-key.ts", ({ waitingKey }) => ({
-    waitingKey: broken(waitingKey),
+  coreWith("waiting/record/waiting-key.ts", ({ waitingKeys }) => ({
+    waitingKeys: { ...waitingKeys, of: broken(waitingKeys.of) },
   }));
 
 /** What can be looked at is looked at, whatever its server asks for. */

@@ -5,7 +5,7 @@ import {
   type SessionStore,
   type StoredValue,
 } from "@durable-mcp/core";
-import { grantPrefix, oauthKey, textDigest } from "@durable-mcp/core/internal";
+import { oauthKeys, textDigest } from "@durable-mcp/core/internal";
 import { type ClientRecord, parseClient } from "./client-record.ts";
 import {
   type GrantRecord,
@@ -50,15 +50,19 @@ export function createRecords(store: () => SessionStore) {
 
   return {
     grant: async (principal: Principal, resourceId: string) =>
-      await read(oauthKey("grant", resourceId, principal), principal, parseGrant),
+      await read(oauthKeys.of("grant", resourceId, principal), principal, parseGrant),
     signIn: async (principal: Principal, state: string) =>
-      await read(oauthKey("sign-in", await textDigest(state), principal), principal, parseSignIn),
+      await read(
+        oauthKeys.of("sign-in", await textDigest(state), principal),
+        principal,
+        parseSignIn,
+      ),
     nonces: async (principal: Principal, resourceId: string) =>
-      await read(oauthKey("nonces", resourceId, principal), principal, parseNonces),
+      await read(oauthKeys.of("nonces", resourceId, principal), principal, parseNonces),
     /** Registrations belong to the application. */
     client: async (issuer: string, redirectUrl: string) => {
       const id = await textDigest(JSON.stringify([issuer, redirectUrl]));
-      return await read(oauthKey("client", id, app), app, parseClient);
+      return await read(oauthKeys.of("client", id, app), app, parseClient);
     },
     /** All grants of a principal. */
     async grants(principal: Principal): Promise<Stored<GrantRecord>[]> {
@@ -66,7 +70,12 @@ export function createRecords(store: () => SessionStore) {
       const found: Stored<GrantRecord>[] = [];
       let cursor: string | undefined;
       do {
-        const page = await store().list({ prefix: grantPrefix, owner, cursor, limit: pageSize });
+        const page = await store().list({
+          prefix: oauthKeys.grants,
+          owner,
+          cursor,
+          limit: pageSize,
+        });
         // A list may be older than the record, and a store may list a fingerprint in the principal's place.
         found.push(...page.records.map((each) => asStored(each, each, parseGrant)));
         ({ cursor } = page);

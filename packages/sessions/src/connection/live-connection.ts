@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import { type listedTools, within } from "@durable-mcp/core/internal";
+import { type ManagedSlot, within } from "@durable-mcp/core/internal";
 import type { ClientOpener, McpClient } from "../base/mcp-client.ts";
 import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
@@ -159,7 +159,7 @@ export interface LiveConnection {
    */
   readonly toolNow?: ((tool: JudgedTool) => JudgedTool) | undefined;
   /** As in core: what the session's own fetch has listed, so that the client need not read it too. */
-  readonly listedTools?: (() => ReturnType<typeof listedTools>) | undefined;
+  readonly listedTools?: ManagedSlot["listed"] | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(): typeof globalThis.fetch;
   /**

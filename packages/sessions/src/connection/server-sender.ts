@@ -1,10 +1,7 @@
-import { McpSessionError } from "@durable-mcp/core";
 import {
   bearerChallenge,
-  isRedirect,
-  isRedirectError,
   mayMention,
-  refusalMode,
+  refusingRedirects,
   rewriteRefusal,
   safeMethodIn,
   scrubSessionId,
@@ -40,8 +37,7 @@ export function createServerSender(
   { url, fetch }: McpClientConnection["options"],
   { credentials, ownHeaders, secrets, send, onSession }: SenderOptions,
 ) {
-  const { origin } = new URL(url);
-  const redirect = refusalMode(fetch);
+  const unredirected = refusingRedirects(connection, new URL(url), fetch);
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   let initializeStatus: number | undefined;
 
@@ -51,19 +47,18 @@ export function createServerSender(
     secrets.addProof(headers.get("dpop") ?? "");
     // `fetch` would send the definition's headers to another origin.
     const target = input instanceof Request ? input.clone() : input;
-    let response;
-    try {
-      response = await send(target, { ...init, headers, redirect });
-    } catch (error) {
-      throw isRedirectError(error) ? redirectRefused(connection, origin) : error;
-    }
     const { body } = init;
     const mayBegin = typeof body === "string" && mayMention(body, '"initialize"');
-    if (mayBegin && safeMethodIn(body) === "initialize") {
-      initializeStatus = response.status;
-      if (response.ok && response.headers.has("mcp-session-id")) onSession?.();
-    }
-    if (init.redirect !== "manual") await refuseRedirect(response, connection, origin);
+    const note = ({ status, ok, headers: own }: Response) => {
+      if (!mayBegin || safeMethodIn(body) !== "initialize") return;
+      initializeStatus = status;
+      if (ok && own.has("mcp-session-id")) onSession?.();
+    };
+    const response = await unredirected(async (redirect) => {
+      const answer = await send(target, { ...init, headers, redirect });
+      note(answer);
+      return answer;
+    }, init.redirect === "manual");
     // The session fetch reads of a loss where the id stood.
     return await rewriteRefusal(response, (text) => secrets.scrub(scrubSessionId(text, id)));
   };
@@ -121,18 +116,4 @@ function refusalOf({ status, headers }: Response): Omit<RefusedToken, "token"> |
   const challenge = bearerChallenge(headers);
   const isForToken = status === 401 || challenge?.error === "insufficient_scope";
   return isForToken ? { status, challenge } : undefined;
-}
-
-async function refuseRedirect(response: Response, connection: string, origin: string) {
-  if (!isRedirect(response)) return;
-  await response.body?.cancel();
-  throw redirectRefused(connection, origin, response.status);
-}
-
-function redirectRefused(connection: string, origin: string, status?: number): McpSessionError {
-  return new McpSessionError(
-    "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
-    { data: { reason: "redirect", connection, origin, ...(status !== undefined && { status }) } },
-  );
 }

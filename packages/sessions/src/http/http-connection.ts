@@ -4,7 +4,7 @@ import {
   McpSessionError,
   type SessionEvent,
 } from "@durable-mcp/core";
-import { listedTools } from "@durable-mcp/core/internal";
+import { manageSlot } from "@durable-mcp/core/internal";
 import { takeProgress } from "../connection/call-envelope.ts";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
 import { clientOpener, isStateful, sessionOptions } from "../declare/define-connection.ts";
@@ -71,7 +71,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     pausing,
     takesEnvelopes: !isLeftToClient(parts, pausing !== undefined),
     toolNow: parts.toolNow,
-    listedTools: slot && isStateful(definition) ? () => listedTools(slot) : undefined,
+    listedTools: slot && isStateful(definition) ? manageSlot(slot).listed : undefined,
     createFetch: takeFetch,
     client: async () => await telling(client.get()),
     frameworkClient: async () => await telling(ofFramework()),

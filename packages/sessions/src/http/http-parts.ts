@@ -1,5 +1,5 @@
 import { type ActiveSessionSnapshot, createSessionSlot, type OnSession } from "@durable-mcp/core";
-import { isLost, listedTools } from "@durable-mcp/core/internal";
+import { isLost, manageSlot } from "@durable-mcp/core/internal";
 import {
   connectTimeoutMs,
   type McpClientConnection,
@@ -97,7 +97,9 @@ export function createHttpParts(options: HttpConnectionOptions) {
     toolNow:
       typeof definition.options.approval === "function" && slot
         ? (tool: JudgedTool) =>
-            listedTools(slot)?.tools?.find((it) => it.name === tool.name) ?? tool
+            manageSlot(slot)
+              .listed()
+              ?.tools?.find((it) => it.name === tool.name) ?? tool
         : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),

@@ -1,11 +1,4 @@
-import {
-  abortable,
-  forgetTools,
-  giveUpSession,
-  isLost,
-  within,
-  withTimeLimit,
-} from "@durable-mcp/core/internal";
+import { abortable, manageSlot, isLost, within, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionManagement, ServerCheck } from "../connection/live-connection.ts";
 import { endpointOf, isStateful } from "../declare/define-connection.ts";
 import type { SharedClient } from "../connection/shared-client.ts";
@@ -62,7 +55,7 @@ export function manageHttp(
     async restart(timeoutMs) {
       // A session that is being started would take the place of the one that is given up.
       await within(timeoutMs, Promise.all(slots.map((each) => each.settle())));
-      const given = slots.map(giveUpSession);
+      const given = slots.map((each) => manageSlot(each).giveUp());
       // A client without a session has nothing else that could be restarted.
       if (given.every((session) => session === undefined)) client.replace();
       const ends = given.map(async (snapshot) => {
@@ -76,6 +69,6 @@ export function manageHttp(
       const outcomes = await Promise.all(ends);
       return outcomes.find(({ ended }) => !ended) ?? outcomes[0] ?? { ended: true };
     },
-    forgetTools: () => slots.forEach(forgetTools),
+    forgetTools: () => slots.forEach((each) => manageSlot(each).forgetTools()),
   };
 }

@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import { oauthKey } from "@durable-mcp/core/internal";
+import { oauthKeys } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { clientConnections } from "../declare/mcp-connection.ts";
@@ -166,7 +166,7 @@ async function forgetGrants(
   );
   const found = await inParallel(grants, async ({ of }) => {
     // Not the listed key: a store may list a fingerprint instead of the principal.
-    const key = oauthKey(of.kind, of.id, principal);
+    const key = oauthKeys.of(of.kind, of.id, principal);
     return { key, revision: (await store.get(key))?.revision };
   });
   const outcomes = await Promise.allSettled(

@@ -1,11 +1,10 @@
 import {
   invalidOption,
-  isOAuthKey,
-  isOwned,
+  oauthKeys,
   isRecord,
   isTimerMs,
-  parseWaitingKey,
-  readSessionSnapshot,
+  waitingKeys,
+  snapshotParser,
 } from "@durable-mcp/core/internal";
 import {
   type ActiveSessionSnapshot,
@@ -78,7 +77,7 @@ export function recordOwner(principal: Principal): string {
 
 /** The name in a key, with the principal or its fingerprint; `undefined` for other keys. */
 export function parseRecordKey(key: string): RecordName | undefined {
-  if (isOAuthKey(key) || parseWaitingKey(key) !== undefined) return undefined;
+  if (oauthKeys.has(key) || waitingKeys.parse(key) !== undefined) return undefined;
   const [agent, sessionId, slot] = parseTexts(key, [null]) ?? [];
   if (agent === undefined || sessionId === undefined || typeof slot !== "string") return undefined;
   const seen = parseTexts(slot, []);
@@ -109,7 +108,7 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
     if (version !== 1 || !Number.isFinite(savedAt)) return undefined;
     if (startedAt !== undefined && !Number.isFinite(startedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
-    const parse = isOwned(value) ? readSessionSnapshot : parseSessionSnapshot;
+    const parse = snapshotParser(value);
     const sessions = ending === undefined ? [] : (ending as unknown[]).map(parse);
     if (!sessions.every((session) => session.kind === "session")) return undefined;
     return createRecord({

@@ -10,7 +10,7 @@ import {
 import {
   isTooLong,
   newerFormat,
-  parseOAuthKey,
+  oauthKeys,
   sameJson,
   outdatedTools,
   withoutToolList,
@@ -162,12 +162,12 @@ interface RecordsQuery extends StoreListQuery {
 
 /** A record of a user's sign-in from a store's list, and the name in its key. */
 export interface ListedGrant extends StoredRecord {
-  readonly of: NonNullable<ReturnType<typeof parseOAuthKey>>;
+  readonly of: NonNullable<ReturnType<typeof oauthKeys.parse>>;
 }
 
 /** The record of a sign-in that a record is. The registration of a client serves all users, so it is none. */
 function asGrant(record: StoredRecord): ListedGrant[] {
-  const of = parseOAuthKey(record.key);
+  const of = oauthKeys.parse(record.key);
   return of === undefined || of.kind === "client" ? [] : [{ ...record, of }];
 }
 

@@ -6,7 +6,7 @@ import {
   type SessionFetchOptions,
   type SessionSlot,
 } from "@durable-mcp/core";
-import { detach, giveUpSession, innerFetch, isInUse, within } from "@durable-mcp/core/internal";
+import { detach, innerFetch, manageSlot, within } from "@durable-mcp/core/internal";
 import { createConnectionSecrets } from "../connection/connection-secrets.ts";
 import { createTeller } from "../events/application-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
@@ -184,7 +184,7 @@ function createLife(
     /** @param prepare called before each mark */
     begin(prepare: () => void) {
       timer = setInterval(() => {
-        if (!isUsed && !isInUse(stored.slot)) return;
+        if (!isUsed && !manageSlot(stored.slot).isInUse()) return;
         isUsed = false;
         // They are asked once for each fetch of a connection.
         if (typeof headers === "function") connected = connect();
@@ -233,9 +233,10 @@ function watchAge(
     /** Between requests: the next one begins another. */
     replaceOld: () => {
       const { snapshot } = slot;
-      if (maxAgeMs === undefined || snapshot?.kind !== "session" || isInUse(slot)) return;
+      const managed = manageSlot(slot);
+      if (maxAgeMs === undefined || snapshot?.kind !== "session" || managed.isInUse()) return;
       if (now() - (snapshot.startedAt ?? now()) < maxAgeMs) return;
-      giveUpSession(slot);
+      managed.giveUp();
       replaced(snapshot);
     },
   };

@@ -1,11 +1,5 @@
 import { type ActiveSessionSnapshot, createSessionSlot, type StoredValue } from "@durable-mcp/core";
-import {
-  abortable,
-  isLost,
-  isRecord,
-  newerFormat,
-  takeUpSession,
-} from "@durable-mcp/core/internal";
+import { abortable, isLost, isRecord, newerFormat, manageSlot } from "@durable-mcp/core/internal";
 import { type DeclaredClient, endpointOf } from "../declare/define-connection.ts";
 import { hasSession } from "../declare/mcp-connection.ts";
 import {
@@ -146,7 +140,7 @@ function createStoredSlot(
     async mark() {
       await cell.reload();
       const other = await saving.adopt();
-      if (other) takeUpSession(slot, other, use.isToldOnce);
+      if (other) manageSlot(slot).takeUp(other, use.isToldOnce);
       if (!cell.isStored || (await saving.write())) return;
       if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
     },

@@ -1,4 +1,4 @@
-import { inSlotKey, isRecord, listPages, uniqueTools } from "@durable-mcp/core/internal";
+import { isRecord, listTools } from "@durable-mcp/core/internal";
 import type { McpClient, ServerTool } from "../base/mcp-client.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
@@ -50,24 +50,11 @@ async function listAll(
   { name, listedTools, emit }: LiveConnection,
   signal: AbortSignal,
 ): Promise<readonly ServerTool[]> {
-  const list = async (mark?: { readonly _meta: Record<string, unknown> }) =>
-    await listPages(
-      (cursor) => {
-        const params = { ...mark, ...(cursor !== undefined && { cursor }) };
-        return client.listTools({
-          ...((mark ?? cursor) !== undefined && { params }),
-          options: { signal },
-        });
-      },
-      () => emit({ type: "list-cut", connection: name, method: "tools/list" }),
-    );
-  const pages = await list(listedTools?.() && { _meta: { [inSlotKey]: true } });
-  const left = pages.filter(({ _meta }) => _meta?.[inSlotKey] === true);
-  const inSlot = left.length === pages.length ? listedTools?.()?.tools : undefined;
-  if (inSlot) return inSlot;
-  // The session was lost while it listed.
-  const whole = left.length > 0 ? await list() : pages;
-  return uniqueTools(whole.flatMap(({ tools }) => tools));
+  return await listTools<ServerTool>(
+    async (params) => await client.listTools({ ...(params && { params }), options: { signal } }),
+    listedTools,
+    () => emit({ type: "list-cut", connection: name, method: "tools/list" }),
+  );
 }
 
 function withoutHidden(connection: LiveConnection, listed: readonly ServerTool[]): ServerTool[] {

@@ -1,5 +1,5 @@
 import type { Principal, SessionStore, StoredRecord } from "@durable-mcp/core";
-import { isRecord, parseWaitingKey, waitingKey } from "@durable-mcp/core/internal";
+import { isRecord, waitingKeys } from "@durable-mcp/core/internal";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { isOpen, loadWaiting } from "./stored-calls.ts";
 import { deleteAll } from "../base/delete-all.ts";
@@ -7,7 +7,7 @@ import type { Tell } from "../events/step-events.ts";
 
 /** A waiting call from a store's list, and whose it is. */
 export interface ListedCall extends StoredRecord {
-  readonly of: NonNullable<ReturnType<typeof parseWaitingKey>>;
+  readonly of: NonNullable<ReturnType<typeof waitingKeys.parse>>;
 }
 
 /** A waiting call that was open when it was deleted. */
@@ -17,7 +17,7 @@ export interface OpenCall extends Pick<ListedCall, "of"> {
 
 /** The waiting call that a record is; none for any other record. */
 export function asWaitingCall(record: StoredRecord): ListedCall[] {
-  const of = parseWaitingKey(record.key);
+  const of = waitingKeys.parse(record.key);
   return of === undefined ? [] : [{ ...record, of }];
 }
 
@@ -58,7 +58,7 @@ export async function deleteCalls(
   if (calls.length === 0) return [];
   const { parseWaitingRecord, describeWaiting } = await loadWaiting();
   const keys = calls.map(({ key, of }) => ({
-    key: principal ? waitingKey({ ...of, principal }, of.id) : key,
+    key: principal ? waitingKeys.of({ ...of, principal }, of.id) : key,
   }));
   await deleteAll(store, keys);
   await deleteDue(store, calls);

@@ -5,7 +5,7 @@ import {
 } from "@durable-mcp/sessions";
 import { createDurableSessions } from "@durable-mcp/sessions";
 import type { SessionStore, StoredValue } from "@durable-mcp/core";
-import { parseWaitingKey } from "@durable-mcp/core/internal";
+import { waitingKeys } from "@durable-mcp/core/internal";
 import { forCalls } from "./declared-connections.ts";
 import {
   exceptTold,
@@ -97,7 +97,7 @@ function storeForCall(
     const stored = await store.get(key);
     const { snapshot } = (stored?.value ?? {}) as { snapshot?: { kind?: unknown; lost?: unknown } };
     const isGone = stored === undefined ? hasSession : snapshot?.lost !== undefined;
-    if (isGone && parseWaitingKey(key) === undefined) {
+    if (isGone && waitingKeys.parse(key) === undefined) {
       hasRefused = true;
       throw new McpSessionError("SESSION_LOST", "The stored session was lost or ended.");
     }

@@ -5,7 +5,7 @@ import { type Principal, principalParts } from "../../session/principal.ts";
 import { isNewerFormat, newerFormat } from "../../session/snapshot-shape.ts";
 import { dueStart } from "../../stores/due-order.ts";
 import type { SessionStore, StoredRecord, StoreListQuery } from "../../stores/session-store.ts";
-import { waitingKey, type WaitingOwner } from "./waiting-key.ts";
+import { waitingKeys, type WaitingOwner } from "./waiting-key.ts";
 import { isOpen } from "./waiting-life.ts";
 import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
@@ -210,7 +210,7 @@ async function readEntry(store: SessionStore, { key, value, owner }: StoredRecor
   const end = key.lastIndexOf("/");
   const agent = JSON.parse(key.slice(dueStart.length, end)) as string | null;
   const of = { agent, sessionId, principal };
-  const stored = await store.get(waitingKey(of, id));
+  const stored = await store.get(waitingKeys.of(of, id));
   if (stored === undefined) return "gone";
   const record = parseWaitingRecord(stored.value);
   return record && { ...of, id, reference: key.slice(end + 1), owner, record };

@@ -10,26 +10,26 @@ export interface WaitingOwner {
 
 const slotStart = "waiting/";
 
-/** No connection has such a name, so no session has such a key. */
-export function waitingKey({ agent, sessionId, principal }: WaitingOwner, id: string): string {
-  return JSON.stringify([agent, sessionId, slotStart + id, ...principalParts(principal)]);
-}
-
-/** The start of the keys of an agent session's waiting calls, and of no others. */
-export function waitingPrefix(agent: string | null, sessionId: string): string {
-  return `${JSON.stringify([agent, sessionId]).slice(0, -1)},"${slotStart}`;
-}
-
-/** The agent session in the key of a waiting call; `undefined` for any other key. */
-export function parseWaitingKey(
-  key: string,
-): { readonly agent: string | null; readonly sessionId: string; readonly id: string } | undefined {
-  try {
-    const [agent, sessionId, slot] = JSON.parse(key) as unknown[];
-    const isOurs = typeof slot === "string" && slot.startsWith(slotStart);
-    if (!isOurs || typeof sessionId !== "string") return undefined;
-    return { agent: agent as string | null, sessionId, id: slot.slice(slotStart.length) };
-  } catch {
-    return undefined;
-  }
-}
+/** The keys of waiting calls. No connection has such a name, so no session has such a key. */
+export const waitingKeys = {
+  of: ({ agent, sessionId, principal }: WaitingOwner, id: string): string =>
+    JSON.stringify([agent, sessionId, slotStart + id, ...principalParts(principal)]),
+  /** How the keys of an agent session's waiting calls begin, and no others. */
+  start: (agent: string | null, sessionId: string): string =>
+    `${JSON.stringify([agent, sessionId]).slice(0, -1)},"${slotStart}`,
+  /** The agent session in the key of a waiting call; `undefined` for any other key. */
+  parse(
+    key: string,
+  ):
+    | { readonly agent: string | null; readonly sessionId: string; readonly id: string }
+    | undefined {
+    try {
+      const [agent, sessionId, slot] = JSON.parse(key) as unknown[];
+      const isOurs = typeof slot === "string" && slot.startsWith(slotStart);
+      if (!isOurs || typeof sessionId !== "string") return undefined;
+      return { agent: agent as string | null, sessionId, id: slot.slice(slotStart.length) };
+    } catch {
+      return undefined;
+    }
+  },
+};

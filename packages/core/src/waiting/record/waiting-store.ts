@@ -3,7 +3,7 @@ import { principalParts } from "../../session/principal.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../../stores/session-store.ts";
 import { isNewerFormat, newerFormat } from "../../session/snapshot-shape.ts";
 import { createDueIndex, createReference } from "./due-calls.ts";
-import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
+import { waitingKeys, type WaitingOwner } from "./waiting-key.ts";
 import { createStepMarks } from "./step-marks.ts";
 import { sessionEnded } from "./waiting-failure.ts";
 import {
@@ -48,15 +48,15 @@ export function createWaitingStore(
 ) {
   const due = isCarried ? undefined : createDueIndex(store, of);
   const owner = JSON.stringify(principalParts(of.principal));
-  const prefix = waitingPrefix(of.agent, of.sessionId);
+  const prefix = waitingKeys.start(of.agent, of.sessionId);
   const get = async (id: string): Promise<StoredValue | undefined> => {
     // Ids come from browsers, and a store refuses a longer key.
     const isId = typeof id === "string" && id.length <= maxIdLength;
-    return isId ? await store.get(waitingKey(of, id)) : undefined;
+    return isId ? await store.get(waitingKeys.of(of, id)) : undefined;
   };
   const put = async (call: WaitingRecord, ifRevision: string | null) => {
     const use = { owner, at: now?.() };
-    return await store.put(waitingKey(of, call.id), printWaitingRecord(call), ifRevision, use);
+    return await store.put(waitingKeys.of(of, call.id), printWaitingRecord(call), ifRevision, use);
   };
 
   return {
@@ -96,13 +96,13 @@ export function createWaitingStore(
       return { call: next, revision: result.revision };
     },
     async remove({ call, revision }: StoredCall): Promise<void> {
-      await store.delete(waitingKey(of, call.id), revision);
+      await store.delete(waitingKeys.of(of, call.id), revision);
       await due?.forget(call).catch(() => undefined);
     },
-    touch: (id: string, at: number) => store.touch(waitingKey(of, id), at),
+    touch: (id: string, at: number) => store.touch(waitingKeys.of(of, id), at),
     /** When a record was last put or touched. */
     async lastUse({ call, revision }: StoredCall): Promise<number | undefined> {
-      const query = { prefix: waitingKey(of, call.id), owner, limit: pageSize };
+      const query = { prefix: waitingKeys.of(of, call.id), owner, limit: pageSize };
       const { records } = await store.list(query);
       // A store may list a fingerprint instead of the principal.
       return records.find((record) => record.revision === revision)?.lastUsedAt;
@@ -128,7 +128,7 @@ async function listAll(
   do {
     const page = await store.list({ ...query, cursor, limit: pageSize });
     for (const { key, value, revision } of page.records) {
-      const stored = accept({ value, revision }, parseWaitingKey(key)?.id);
+      const stored = accept({ value, revision }, waitingKeys.parse(key)?.id);
       if (stored !== undefined) found.push(stored);
     }
     ({ cursor } = page);

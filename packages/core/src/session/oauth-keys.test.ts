@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
-import { isOAuthKey, oauthKey, parseOAuthKey, sessionKey } from "./principal.ts";
+import { oauthKeys } from "./oauth-keys.ts";
+import { sessionKey } from "./principal.ts";
 
 const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
 
 test.each(["grant", "sign-in", "client"] as const)("the key of a %s is read again", (kind) => {
   for (const id of ["digest", "a/b", "two\nlines"]) {
-    const key = oauthKey(kind, id, alice);
-    expect(isOAuthKey(key)).toBe(true);
-    expect(parseOAuthKey(key)).toEqual({ kind, id });
+    const key = oauthKeys.of(kind, id, alice);
+    expect(oauthKeys.has(key)).toBe(true);
+    expect(oauthKeys.parse(key)).toEqual({ kind, id });
   }
 });
 
@@ -18,4 +19,4 @@ test.each([
   JSON.stringify([null, "oauth", "oauth/other/digest", "app"]),
   '[null,"oauth","oauth/grant/digest',
   "",
-])("%j is none", (key) => expect(parseOAuthKey(key)).toBeUndefined());
+])("%j is none", (key) => expect(oauthKeys.parse(key)).toBeUndefined());
