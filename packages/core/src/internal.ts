@@ -17,27 +17,19 @@ export {
 } from "./base/bounded-wait.ts";
 export {
   checkedClock,
-  checkedLater,
-  checkFunction,
-  checkMethods,
-  checkMs,
-  checkOptions,
-  checkText,
-  checkWhole,
   invalid,
   invalidOption,
   isTimerMs,
   type OptionCheck,
-  type OptionChecks,
 } from "./base/check-option.ts";
-export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
+export { checkKnown, misspeltOption, nearestName, type OptionKinds } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
 export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
 export { checkKeys } from "./sealing/sealed-text.ts";
-export { checkStore, isTooLong, maxBatch } from "./stores/store-arguments.ts";
+export { isTooLong, maxBatch } from "./stores/store-arguments.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { setBounded } from "./base/bounded-map.ts";
 export { textDigest } from "./base/text-digest.ts";

@@ -1,15 +1,5 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
-import {
-  checkedLater,
-  checkFunction,
-  checkMs,
-  checkOptions,
-  checkStore,
-  checkText,
-  invalidOption,
-  isRecord,
-  type OptionChecks,
-} from "@durable-mcp/core/internal";
+import { invalidOption, isRecord, type OptionKinds, checkKnown } from "@durable-mcp/core/internal";
 import type { SealingKeys } from "@durable-mcp/core/sealing";
 import type { EnterpriseOptions, WorkloadOptions } from "./base/assertion-options.ts";
 import type { OAuthClient } from "./base/oauth-client.ts";
@@ -106,16 +96,12 @@ const ownParameters = new Set([
   ...["code_challenge", "code_challenge_method"],
 ]);
 
-const checkBoolean = (value: unknown, field: string) => {
-  if (typeof value !== "boolean") throw invalidOption(field, "must be true or false");
-};
-
-const clientChecks: OptionChecks<OAuthClient> = {
+const clientChecks: OptionKinds<OAuthClient> = {
   issuer: httpUrl,
-  clientId: checkText,
-  clientSecret: checkText,
-  privateKey: checkedLater,
-  keyId: checkText,
+  clientId: "text",
+  clientSecret: "text",
+  privateKey: "anything",
+  keyId: "text",
   tokenEndpointAuthMethod: (value, field) => {
     const methods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
     if (!methods.includes(String(value))) {
@@ -129,7 +115,7 @@ const clientChecks: OptionChecks<OAuthClient> = {
     const taken = Object.keys(value).find((name) => ownParameters.has(name));
     if (taken !== undefined) throw invalidOption(`${field}.${taken}`, "is set by this package");
   },
-  clientCredentials: checkBoolean,
+  clientCredentials: "flag",
   scopes: (value, field) => {
     const isList = Array.isArray(value) && value.every((scope) => typeof scope === "string");
     const areScopes = isList && readScopes(value).length === value.length;
@@ -145,18 +131,18 @@ const {
   ...atProvider
 } = clientChecks;
 
-const enterpriseChecks: OptionChecks<EnterpriseOptions> = {
+const enterpriseChecks: OptionKinds<EnterpriseOptions> = {
   issuer: httpUrl,
   client: (value, field) => {
-    checkOptions(value as EnterpriseOptions["client"], atProvider, field);
-    checkText((value as Partial<OAuthClient>).clientId, `${field}.clientId`);
+    const client = value as EnterpriseOptions["client"];
+    checkKnown(client, atProvider, { path: field, required: ["clientId"] });
   },
-  idToken: checkFunction,
+  idToken: "function",
   loginUrl: httpUrl,
-  isRequired: checkBoolean,
+  isRequired: "flag",
 };
 
-const workloadChecks: OptionChecks<WorkloadOptions> = { assertion: checkFunction };
+const workloadChecks: OptionKinds<WorkloadOptions> = { assertion: "function" };
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` for an address to which no user should be sent back */
 export const checkRedirectUrl = (value: unknown, field: string): void => {
@@ -167,8 +153,8 @@ export const checkRedirectUrl = (value: unknown, field: string): void => {
   if (String(value).includes("#")) throw invalidOption(field, "must have no fragment");
 };
 
-const checks: OptionChecks<OAuthOptions> = {
-  store: checkStore,
+const checks: OptionKinds<OAuthOptions> = {
+  store: "store",
   keys: (value, field) => {
     if (value !== unencrypted && typeof value !== "function" && !isRecord(value)) {
       throw invalidOption(
@@ -189,54 +175,36 @@ const checks: OptionChecks<OAuthOptions> = {
     if (!Array.isArray(value)) throw invalidOption(field, "must be a list of registrations");
     for (const [index, client] of value.entries()) {
       const path = `${field}[${index}]`;
-      checkOptions(client as OAuthClient, clientChecks, path);
-      const { issuer, clientId } = client as Partial<OAuthClient>;
-      httpUrl(issuer, `${path}.issuer`);
-      checkText(clientId, `${path}.clientId`);
+      checkKnown(client as OAuthClient, clientChecks, { path, required: ["issuer", "clientId"] });
     }
   },
   enterprise: (value, field) => {
-    checkWhole(value as EnterpriseOptions, enterpriseChecks, field, [
-      "issuer",
-      "client",
-      "idToken",
-    ]);
+    const required = ["issuer", "client", "idToken"] as const;
+    checkKnown(value as EnterpriseOptions, enterpriseChecks, { path: field, required });
   },
   workload: (value, field) => {
-    checkWhole(value as WorkloadOptions, workloadChecks, field, ["assertion"]);
+    checkKnown(value as WorkloadOptions, workloadChecks, { path: field, required: ["assertion"] });
   },
   dpop: (value, field) => {
     const isRight = value === false || value === "when-supported" || value === "required";
     if (!isRight) throw invalidOption(field, 'must be "when-supported", "required" or false');
   },
-  clientName: checkText,
+  clientName: "text",
   allowIssuers: (value, field) => {
     if (typeof value === "function") return;
     if (!Array.isArray(value))
       throw invalidOption(field, "must be a list of issuers, or a function");
     for (const [index, issuer] of value.entries()) httpUrl(issuer, `${field}[${index}]`);
   },
-  allowPrivateAddresses: checkBoolean,
-  fetch: checkFunction,
-  onSignedIn: checkFunction,
-  onEvent: checkFunction,
-  timeoutMs: checkMs,
-  now: checkFunction,
+  allowPrivateAddresses: "flag",
+  fetch: "function",
+  onSignedIn: "function",
+  onEvent: "function",
+  timeoutMs: "ms",
+  now: "function",
 };
-
-/** Checks nested options, of which some must be there. */
-function checkWhole<T extends object>(
-  options: T,
-  own: OptionChecks<T>,
-  field: string,
-  required: readonly (keyof T & string)[],
-): void {
-  checkOptions(options, own, field);
-  for (const name of required) own[name](options[name], `${field}.${name}`);
-}
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkOAuthOptions(options: OAuthOptions): void {
-  checkOptions(options, checks);
-  for (const name of ["store", "keys", "redirectUrl"] as const) checks[name](options[name], name);
+  checkKnown(options, checks, { required: ["store", "keys", "redirectUrl"] });
 }

@@ -24,16 +24,8 @@ export { findDeclared, hasSession, hasSlot, notDeclared } from "./declare/mcp-co
 export { createTeller } from "./events/application-event.ts";
 export { emitUnavailable, isTold, pathHint } from "./events/connection-error.ts";
 export { secretScrubber } from "./events/scrub-secrets.ts";
-export { createBoundedStore } from "./records/bounded-store.ts";
-export { removeRecord } from "./records/end-record.ts";
-export { endForOperator, type InspectedRecord, inspectRecord } from "./records/operator-records.ts";
-export {
-  leastIdleMs,
-  type ListedRecord,
-  parseRecordOwner,
-  recordOwner,
-} from "./records/slot-record.ts";
-export { listRecords } from "./records/stored-records.ts";
+export { type InspectedRecord, operateStore } from "./records/operator-records.ts";
+export { type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";
 export { runInternalsOf } from "./run/run-internals.ts";
 export { currentScope, type RunScope } from "./run/run-scope.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
@@ -49,4 +41,4 @@ export { type AgentInTool, beginAgent, currentToolCall } from "./tools/tool-call
 export type { PlaceEnd, Resumption, WaitingPlace } from "./waiting/resumption.ts";
 export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";
 export { executeInRun, withAgentName } from "./waiting/sub-agents.ts";
-export { deleteUnusedCalls, type ListedCall } from "./waiting/waiting-records.ts";
+export type { ListedCall } from "./waiting/waiting-records.ts";

@@ -1,7 +1,8 @@
-import { checkKnown, checkMethods, checkMs } from "@durable-mcp/core/internal";
+import { checkKnown, type OptionKinds } from "@durable-mcp/core/internal";
 import type { StoreOptions } from "./base/store-options.ts";
 import {
   createSqliteDialectStore,
+  dialectKinds,
   maxRowText,
   type SqliteDialectOptions,
   type SqliteDialectStore,
@@ -38,16 +39,19 @@ export interface D1StoreOptions extends SqliteDialectOptions, Pick<StoreOptions,
   readonly database: D1Database;
 }
 
+const kinds: OptionKinds<D1StoreOptions> = {
+  ...{ ...dialectKinds, timeoutMs: "ms" },
+  database: { methods: ["prepare", "batch"], is: "a D1 database, from env" },
+};
+
 /**
  * A store in Cloudflare D1, for a Worker. Each operation is one request. A value may have 1,990,000 bytes.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createD1Store(options: D1StoreOptions): SqliteDialectStore {
-  checkKnown(options, ["database", "table", "timeoutMs", "onUnreadable", "now"]);
+  checkKnown(options, kinds, { required: ["database"] });
   const { database, timeoutMs = 10_000 } = options;
-  checkMethods(database, "database", ["prepare", "batch"], "a D1 database, from env");
-  checkMs(timeoutMs, "timeoutMs");
   const prepare = ([sql, ...values]: SqliteStatement) => database.prepare(sql).bind(...values);
   return createSqliteDialectStore(
     {

@@ -1,7 +1,8 @@
-import { checkKnown, checkMethods } from "@durable-mcp/core/internal";
+import { checkKnown } from "@durable-mcp/core/internal";
 import { createStoreListeners, type StoreListeners } from "@durable-mcp/core/store-driver";
 import {
   createSqliteDialectStore,
+  dialectKinds,
   maxRowText,
   type SqliteDialectOptions,
   type SqliteDialectStore,
@@ -24,6 +25,11 @@ export interface DurableObjectStoreOptions extends SqliteDialectOptions {
   readonly storage: DurableObjectStorage;
 }
 
+const kinds = {
+  ...dialectKinds,
+  storage: { methods: ["transactionSync"], is: "ctx.storage of a Durable Object" },
+} as const;
+
 /**
  * A store in the SQLite database of a Durable Object, for the code in that object. No operation is a request.
  * A value may have 1,990,000 bytes. Notices go to the subscribers in the object.
@@ -31,10 +37,12 @@ export interface DurableObjectStoreOptions extends SqliteDialectOptions {
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createDurableObjectStore(options: DurableObjectStoreOptions): SqliteDialectStore {
-  checkKnown(options, ["storage", "table", "onUnreadable", "now"]);
+  checkKnown(options, kinds, { required: ["storage"] });
   const { storage } = options;
-  checkMethods(storage, "storage", ["transactionSync"], "ctx.storage of a Durable Object");
-  checkMethods(storage.sql, "storage", ["exec"], "ctx.storage of a Durable Object with SQLite");
+  const ofSql = {
+    storage: { methods: ["exec"], is: "ctx.storage of a Durable Object with SQLite" },
+  };
+  checkKnown({ storage: storage.sql }, ofSql, { required: ["storage"] });
   const read = (statement: SqliteStatement) =>
     [...storage.sql.exec(...statement)] as Record<string, unknown>[];
   const listeners = listenersOf(storage);

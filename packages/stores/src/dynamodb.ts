@@ -1,19 +1,13 @@
 import { BatchGetItemCommand, type DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import type { SessionStore } from "@durable-mcp/core";
-import {
-  checkKnown,
-  checkMethods,
-  checkMs,
-  checkText,
-  checkWhole,
-} from "@durable-mcp/core/internal";
+import { checkKnown, type OptionKinds } from "@durable-mcp/core/internal";
 import {
   attemptInStore,
   createDrivenStore,
   type StoreDriver,
   type StoredText,
 } from "@durable-mcp/core/store-driver";
-import type { StoreOptions } from "./base/store-options.ts";
+import { storeKinds, type StoreOptions } from "./base/store-options.ts";
 import { answered, withSignal } from "./dynamodb/answers.ts";
 import { primaryKey, readItem } from "./dynamodb/item.ts";
 import { listFromDynamoDb } from "./dynamodb/list.ts";
@@ -55,6 +49,11 @@ const maxItems = 100;
 /** How long `createTable` may take, in milliseconds. */
 const creationMs = 120_000;
 
+const kinds: OptionKinds<DynamoDbStoreOptions> = {
+  ...{ ...storeKinds, table: "text", prefix: "text", shards: [1, 100] },
+  client: { methods: ["send"], is: "a DynamoDBClient of @aws-sdk/client-dynamodb" },
+};
+
 /**
  * A store in a DynamoDB table of its own, in one region: a global table's other regions do not see each other's
  * conditions. All reads are consistent, those of lists too, because its two indexes are local ones. Such a table
@@ -66,14 +65,9 @@ const creationMs = 120_000;
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createDynamoDbStore(options: DynamoDbStoreOptions): DynamoDbStore {
-  checkKnown(options, ["client", "table", "prefix", "shards", "timeoutMs", "onUnreadable", "now"]);
+  checkKnown(options, kinds, { required: ["client", "table"] });
   const { client, table, prefix = "mcp-sessions", shards = 4 } = options;
   const { timeoutMs = 10_000, onUnreadable, now } = options;
-  checkMethods(client, "client", ["send"], "a DynamoDBClient of @aws-sdk/client-dynamodb");
-  checkText(table, "table");
-  checkText(prefix, "prefix");
-  checkWhole(shards, "shards", 1, 100);
-  checkMs(timeoutMs, "timeoutMs");
   const places = { table, prefix, shards };
 
   const getMany = async (

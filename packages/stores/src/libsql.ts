@@ -1,7 +1,8 @@
-import { checkKnown, checkMethods, checkMs } from "@durable-mcp/core/internal";
+import { checkKnown, type OptionKinds } from "@durable-mcp/core/internal";
 import type { StoreOptions } from "./base/store-options.ts";
 import {
   createSqliteDialectStore,
+  dialectKinds,
   type SqliteDialectOptions,
   type SqliteDialectStore,
 } from "./sqlite/dialect-store.ts";
@@ -44,6 +45,11 @@ export interface LibsqlStoreOptions extends SqliteDialectOptions, Pick<StoreOpti
   readonly client: LibsqlClient;
 }
 
+const kinds: OptionKinds<LibsqlStoreOptions> = {
+  ...{ ...dialectKinds, timeoutMs: "ms" },
+  client: { methods: ["execute", "batch"], is: "a client of @libsql/client" },
+};
+
 /**
  * A store in Turso, or in another libSQL database. Each operation is one request. Several processes may share a
  * `file:`. Leave out the client's `timeout`, whose waits block the process.
@@ -51,10 +57,8 @@ export interface LibsqlStoreOptions extends SqliteDialectOptions, Pick<StoreOpti
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createLibsqlStore(options: LibsqlStoreOptions): SqliteDialectStore {
-  checkKnown(options, ["client", "table", "timeoutMs", "onUnreadable", "now"]);
+  checkKnown(options, kinds, { required: ["client"] });
   const { client, timeoutMs = 10_000 } = options;
-  checkMethods(client, "client", ["execute", "batch"], "a client of @libsql/client");
-  checkMs(timeoutMs, "timeoutMs");
   const unlocked = <T>(run: () => Promise<T>): Promise<T> =>
     client.protocol === "file" ? whenUnlocked(client, timeoutMs, run) : run();
   return createSqliteDialectStore(

@@ -119,7 +119,10 @@ export async function openStore(
   address: string,
   options: OpenStoreOptions = {},
 ): Promise<OpenedStore> {
-  checkKnown(options, ["table", "schema", "prefix", "createTables", "onError", "loadDriver"]);
+  checkKnown(options, {
+    ...{ table: "anything", schema: "anything", prefix: "anything" },
+    ...{ createTables: "flag", onError: "function", loadDriver: "function" },
+  });
   const open = openers[/^([a-z]+):/.exec(address)?.[1] ?? ""];
   if (open === undefined)
     throw invalidOption("address", "must begin with file:, postgres://, redis:// or libsql://");

@@ -1,17 +1,9 @@
 import type { SessionStore } from "@durable-mcp/core";
-import {
-  checkFunction,
-  checkKnown,
-  checkMethods,
-  checkMs,
-  guarded,
-  invalidOption,
-  warnOnce,
-} from "@durable-mcp/core/internal";
+import { checkKnown, guarded, invalidOption, warnOnce } from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore, type StoredText } from "@durable-mcp/core/store-driver";
 import { escapeText } from "./base/key-text.ts";
 import { createPurgeTurns } from "./base/purge-turns.ts";
-import type { StoreOptions } from "./base/store-options.ts";
+import { storeKinds, type StoreOptions } from "./base/store-options.ts";
 import { makePostgresBatch } from "./postgres/batch.ts";
 import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
 import {
@@ -170,22 +162,20 @@ function connect(options: PostgresStoreOptions) {
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 function checkPostgresOptions(options: PostgresStoreOptions): void {
-  const known = ["pool", "query", "schema", "table", "listen", "onDeaf", "prepare"];
-  checkKnown(options, [...known, "timeoutMs", "onUnreadable", "now"]);
-  checkMs(options.timeoutMs, "timeoutMs");
-  checkFunction(options.onDeaf, "onDeaf");
-  if (options.query !== undefined) {
-    checkFunction(options.query, "query");
-    checkFunction(options.listen, "listen");
+  const isOfPool = (options as Partial<PostgresStoreOptions> | null)?.query === undefined;
+  checkKnown<Readonly<Record<keyof PostgresStoreOptions, unknown>>>(
+    options as never,
+    {
+      ...{ ...storeKinds, schema: "anything", table: "anything", onDeaf: "function" },
+      ...{ query: "function", listen: isOfPool ? "flag" : "function", prepare: "flag" },
+      pool: { methods: ["query"], is: "a Pool of pg. For another driver, give query" },
+    },
+    { required: isOfPool ? ["pool"] : [] },
+  );
+  if (!isOfPool) {
     for (const option of ["pool", "prepare"] as const) {
       if (options[option] !== undefined)
         throw invalidOption(option, "must be left out beside query");
     }
-    return;
-  }
-  checkMethods(options.pool, "pool", ["query"], "a Pool of pg. For another driver, give query");
-  const { listen = true, prepare = true } = options;
-  for (const [option, value] of Object.entries({ listen, prepare })) {
-    if (typeof value !== "boolean") throw invalidOption(option, "must be true or false");
   }
 }

@@ -1,7 +1,7 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { checkKnown, checkMethods, checkMs, invalidOption } from "@durable-mcp/core/internal";
+import { checkKnown, invalidOption, type OptionKinds } from "@durable-mcp/core/internal";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
-import type { StoreOptions } from "./base/store-options.ts";
+import { storeKinds, type StoreOptions } from "./base/store-options.ts";
 import {
   checkRedisClient,
   type IoRedisClient,
@@ -34,6 +34,11 @@ export interface RedisStoreOptions extends StoreOptions {
   readonly prefix?: string | undefined;
 }
 
+const kinds: OptionKinds<RedisStoreOptions> = {
+  ...{ ...storeKinds, client: checkRedisClient, prefix: "anything" },
+  subscriber: { methods: ["subscribe", "unsubscribe", "on"], is: "a client of redis" },
+};
+
 /**
  * A store in Redis 6.2 or newer, through a client of `redis` or of `ioredis`. There is nothing to create
  * beforehand.
@@ -41,15 +46,10 @@ export interface RedisStoreOptions extends StoreOptions {
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createRedisStore(options: RedisStoreOptions): SessionStore {
-  checkKnown(options, ["client", "subscriber", "prefix", "timeoutMs", "onUnreadable", "now"]);
+  checkKnown(options, kinds, { required: ["client"] });
   const { client, subscriber, prefix, timeoutMs = 10_000, onUnreadable, now } = options;
-  checkRedisClient(client);
-  if (subscriber !== undefined) {
-    const methods = ["subscribe", "unsubscribe", "on"];
-    checkMethods(subscriber, "subscriber", methods, "a client of redis");
-    if (isIoRedis(subscriber)) throw invalidOption("subscriber", "must be a client of redis");
-  }
-  checkMs(timeoutMs, "timeoutMs");
+  if (subscriber !== undefined && isIoRedis(subscriber))
+    throw invalidOption("subscriber", "must be a client of redis");
   const { driver, publish, channelOf } = createRedisDriver(sendWith(client), prefix, timeoutMs);
   const source = subscriberSource(client, subscriber);
   return createDrivenStore(

@@ -1,11 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import {
   checkKnown,
-  checkMethods,
-  checkWhole,
   invalid,
   invalidOption,
   maxTimerMs,
+  type OptionKinds,
 } from "@durable-mcp/core/internal";
 import {
   allRows,
@@ -15,6 +14,7 @@ import {
 } from "./sqlite/database.ts";
 import {
   createSqliteDialectStore,
+  dialectKinds,
   type SqliteDialectOptions,
   type SqliteDialectStore,
 } from "./sqlite/dialect-store.ts";
@@ -98,17 +98,19 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   };
 }
 
+const kinds: OptionKinds<SqliteStoreOptions> = {
+  ...{ ...dialectKinds, path: "anything", busyTimeoutMs: [0, maxTimerMs] },
+  database: { methods: ["exec", "prepare"], is: "a DatabaseSync of node:sqlite" },
+};
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 function checkSqliteOptions(options: SqliteStoreOptions): void {
-  checkKnown(options, ["path", "database", "table", "busyTimeoutMs", "onUnreadable", "now"]);
-  const { path, database, busyTimeoutMs = 0 } = options;
+  checkKnown(options, kinds);
+  const { path, database } = options;
   if ((path === undefined) === (database === undefined)) {
     throw invalid("path", "createSqliteStore needs either path or database. Pass one of them.");
   }
-  if (path === undefined) {
-    checkMethods(database, "database", ["exec", "prepare"], "a DatabaseSync of node:sqlite");
-  } else if (typeof path !== "string") throw invalidOption("path", "must be a text");
-  checkWhole(busyTimeoutMs, "busyTimeoutMs", 0, maxTimerMs);
+  if (path !== undefined && typeof path !== "string") throw invalidOption("path", "must be a text");
 }
 
 /** The cause of what fails after `close`. */

@@ -1,13 +1,7 @@
 import type { SessionStore } from "@durable-mcp/core";
-import {
-  checkFunction,
-  checkKnown,
-  checkMs,
-  invalidOption,
-  lastFetch,
-} from "@durable-mcp/core/internal";
+import { checkKnown, invalidOption, lastFetch, type OptionKinds } from "@durable-mcp/core/internal";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
-import type { StoreOptions } from "./base/store-options.ts";
+import { storeKinds, type StoreOptions } from "./base/store-options.ts";
 import { createRedisDriver, type SendScript } from "./redis/driver.ts";
 
 /** Options of `createUpstashStore`. */
@@ -22,6 +16,10 @@ export interface UpstashStoreOptions extends StoreOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
+const kinds: OptionKinds<UpstashStoreOptions> = {
+  ...{ ...storeKinds, url: "anything", token: "anything", prefix: "anything", fetch: "function" },
+};
+
 /**
  * A store in Upstash Redis, over its REST API: one request an operation, and two when the database does not
  * know a script yet. It needs `fetch` and Web Crypto, and no package. There is nothing to create beforehand.
@@ -34,8 +32,7 @@ export interface UpstashStoreOptions extends StoreOptions {
  * @see https://upstash.com/docs/redis/features/restapi
  */
 export function createUpstashStore(options: UpstashStoreOptions): SessionStore {
-  const known = ["url", "token", "prefix", "timeoutMs", "onUnreadable", "now", "fetch"];
-  checkKnown(options, known);
+  checkKnown(options, kinds);
   const { url, token, prefix, timeoutMs = 10_000, onUnreadable, now } = options;
   if (typeof url !== "string" || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw invalidOption("url", "must be the database's REST URL, which starts with https://");
@@ -44,8 +41,6 @@ export function createUpstashStore(options: UpstashStoreOptions): SessionStore {
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
     throw invalidOption("token", "must be the database's REST token");
   }
-  checkMs(timeoutMs, "timeoutMs");
-  checkFunction(options.fetch, "fetch");
   const { driver } = createRedisDriver(sendByFetch(lastFetch(options.fetch), url, token), prefix);
   return createDrivenStore({ name: "Upstash", timeoutMs, onUnreadable, ...driver }, now);
 }

@@ -1,4 +1,3 @@
-import { endForOperator, removeRecord } from "@durable-mcp/sessions/internal";
 import type { Command } from "commander";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, printJson } from "../output/print.ts";
@@ -53,10 +52,7 @@ export async function endRow(
   const stored = { ...row.stored, ...found };
   const hasSession =
     row.details.origins.length > 0 || row.isSealed || row.details.kind === "invalid";
-  const ended =
-    access === undefined || !hasSession
-      ? await removeRecord(opened.store, stored)
-      : await endForOperator(opened.store, stored, { mode, ...access });
+  const ended = await opened.records.end(stored, mode, hasSession ? access : undefined);
   if (ended === undefined) return { ...stays, reason: "used" };
   const { reason, status, removed = false } = ended;
   return {

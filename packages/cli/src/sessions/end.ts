@@ -1,4 +1,4 @@
-import { deleteUnusedCalls, inParallel, leastIdleMs } from "@durable-mcp/sessions/internal";
+import { inParallel } from "@durable-mcp/sessions/internal";
 import type { Command } from "commander";
 import { confirmAct, hasPerson } from "../output/ask.ts";
 import { wrongUsage } from "../output/command-failure.ts";
@@ -48,8 +48,8 @@ interface SweepOptions extends EndingOptions, Pick<RowFilter, "agent"> {
 export async function sweepSessions(options: SweepOptions, command: Command): Promise<void> {
   const idleForMs = durationOf("--idle", options.idle);
   const touchMs = durationOf("--touch-interval", options.touchInterval);
-  // What the library's own sweep spares: marks of use come now and then, and clocks differ by 15 of them.
-  const leastMs = leastIdleMs(touchMs) + 15 * touchMs;
+  // What the library's own sweep spares: marks of use come now and then, so three of them, and clocks differ by 15.
+  const leastMs = (3 + 15) * touchMs;
   if (idleForMs < leastMs) {
     throw wrongUsage(
       `--idle must be ${printDuration(leastMs)} or more: a session in use is only marked now and then, and clocks differ.`,
@@ -108,7 +108,7 @@ async function endChosen(opened: OpenedStore, rows: Chosen, use: EndUse): Promis
   if (calls[0]) await reread(opened, calls[0]);
   const ends = await inParallel(sessions, (row) => endRow(opened, row, mode, access));
   const storedCalls = calls.map(({ stored }) => stored);
-  const waitingCalls = await deleteUnusedCalls(opened, storedCalls);
+  const waitingCalls = await opened.records.deleteUnusedCalls(storedCalls);
   printEnds(command, { ends, waitingCalls }, { json, isTold: access !== undefined });
 }
 

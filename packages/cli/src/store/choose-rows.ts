@@ -1,4 +1,4 @@
-import { recordOwner } from "@durable-mcp/sessions/internal";
+import { principalParts } from "@durable-mcp/core";
 import type { Command } from "commander";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import type { CallRow, Look, Row, SessionRow } from "./look.ts";
@@ -54,7 +54,7 @@ function userOf({ user, issuer, owner }: RowFilter, rows: readonly Row[]): strin
   if (owner !== undefined) throw wrongUsage("--owner and --user: say one of them.");
   if (rows.some((row) => row.owner.startsWith("hidden-")))
     throw wrongUsage("--user: owners are hidden here. Give the key that opens them: --key-env.");
-  return recordOwner({ type: "user", issuer, id: user });
+  return JSON.stringify(principalParts({ type: "user", issuer, id: user }));
 }
 
 export function hasFilter(filter: RowFilter): boolean {

@@ -1,17 +1,12 @@
 import {
-  createBoundedStore,
   type InspectedRecord,
-  inspectRecord,
   type ListedCall,
   type ListedRecord,
-  listRecords,
   parseRecordOwner,
 } from "@durable-mcp/sessions/internal";
 import type { StoredRecord } from "@durable-mcp/core";
-import { waitingKeys } from "@durable-mcp/core/internal";
 import {
   isNewerCall,
-  listOpenCalls,
   parseWaitingRecord,
   type WaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
@@ -69,9 +64,6 @@ export interface Look<CALL extends CallRow = RecordedCall> {
   readonly signIns: number;
 }
 
-const pageSize = 200;
-const timeoutMs = 30_000;
-
 /**
  * Chooses among the open calls. Among all of the store, if nothing open has a name that is given, or if some open ones
  * cannot be read: without their keys, or because a later release wrote them.
@@ -81,16 +73,13 @@ export async function chooseCalls(
   command: Command,
   choose: (look: Look<CallRow>) => CallRow[],
 ): Promise<CallRow[]> {
-  // It reads many at once.
-  const store = createBoundedStore(opened.store, timeoutMs, Date.now);
-  const all = { limit: Number.POSITIVE_INFINITY };
-  const { calls, unread, gone } = await listOpenCalls(store, {}, all);
+  const { calls, unread, gone } = await opened.records.openCalls();
   // With keys and without that of fingerprints nothing is found under its key.
   const isUnsure = unread > 0 || (gone > 0 && opened.hasKeys && !opened.fingerprintKey);
   const short = await createShortNames(opened, command);
   const byAge = calls.toSorted((a, b) => b.record.askedAt - a.record.askedAt);
-  const rows = byAge.map(({ record: call, owner, ...of }) => {
-    const stored = { key: waitingKeys.of(of, of.id), owner };
+  const rows = byAge.map(({ record: call, owner, key, ...of }) => {
+    const stored = { key, owner };
     return { ...rowOf(short, stored, of), isSealed: false, isNewer: false, of, call, stored };
   });
   try {
@@ -108,25 +97,22 @@ export async function lookInto(
   { agent }: { readonly agent?: string } = {},
 ): Promise<Look> {
   const short = await createShortNames(opened, command);
-  const [sessions, calls]: [SessionRow[], RecordedCall[]] = [[], []];
-  let signIns = 0;
   const ofAgent = agent && JSON.stringify([agent === "-" ? null : agent]).slice(0, -1);
-  const prefix = ofAgent && `${ofAgent},`;
-  let cursor: string | undefined;
-  do {
-    const page = await listRecords(opened.store, { prefix, cursor, limit: pageSize });
-    sessions.push(...page.records.map((stored) => sessionRow(opened, short, stored)));
-    calls.push(...page.waiting.map((stored) => callRow(opened, short, stored)));
-    signIns += page.grants.length;
-    ({ cursor } = page);
-  } while (cursor !== undefined);
+  const found = await opened.records.list(ofAgent && `${ofAgent},`);
+  const sessions = found.sessions.map((stored) => sessionRow(opened, short, stored));
+  const calls = found.calls.map((stored) => callRow(opened, short, stored));
+  const { signIns } = found;
   opened.checkKeys();
   const byUse = (a: SessionRow | RecordedCall, b: SessionRow | RecordedCall) =>
     b.stored.lastUsedAt - a.stored.lastUsedAt;
   return { sessions: sessions.toSorted(byUse), calls: calls.toSorted(byUse), signIns };
 }
 
-function sessionRow(opened: OpenedStore, short: ShortName, stored: ListedRecord): SessionRow {
+function sessionRow(
+  opened: OpenedStore,
+  short: ShortName,
+  { details, ...stored }: ListedRecord & Pick<SessionRow, "details">,
+): SessionRow {
   const { value, ...rest } = stored;
   const sealed = opened.sealedBytes(stored);
   return {
@@ -134,7 +120,7 @@ function sessionRow(opened: OpenedStore, short: ShortName, stored: ListedRecord)
     isSealed: sealed !== undefined,
     bytes: sealed ?? Buffer.byteLength(JSON.stringify(value)),
     of: stored.of,
-    details: inspectRecord(stored),
+    details,
     stored: rest,
   };
 }

@@ -6,6 +6,7 @@ import {
 } from "@durable-mcp/core";
 import { oauthKeys } from "@durable-mcp/core/internal";
 import { encryptStore, encryptValues } from "@durable-mcp/core/sealing";
+import { operateStore } from "@durable-mcp/sessions/internal";
 import { variableOf } from "../credentials.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { openPlace } from "./open-place.ts";
@@ -16,6 +17,7 @@ export type OpenedStore = Awaited<ReturnType<typeof openPlace>> &
   ReturnType<typeof openSeals> & {
     /** With its values as they are in their place, sealed or not. */
     readonly raw: SessionStore;
+    readonly records: ReturnType<typeof operateStore>;
   };
 
 /** Runs a command on the store of the options, and closes the store after it. Makes nothing that is not there. */
@@ -25,7 +27,8 @@ export async function withStore<T>(
 ): Promise<T> {
   const place = await openPlace(options);
   try {
-    return await run({ ...place, raw: place.store, ...openSeals(place.store, options) });
+    const seals = openSeals(place.store, options);
+    return await run({ ...place, raw: place.store, ...seals, records: operateStore(seals.store) });
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "STORE_FAILED") throw error;
     throw new CommandFailure(`--store: ${error.message}`);

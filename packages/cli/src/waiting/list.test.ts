@@ -1,3 +1,4 @@
+import { operateStore } from "@durable-mcp/sessions/internal";
 import { randomBytes } from "node:crypto";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
@@ -61,7 +62,8 @@ describe("calls that wait", () => {
     await store.put(`${entry.key}0`, left, null, { owner: entry.owner });
     const operations: string[] = [];
     const found = await withStore({ store: address }, async (opened) => {
-      const counted = { ...opened, store: countedStore(opened.store, operations) };
+      const records = operateStore(countedStore(opened.store, operations));
+      const counted = { ...opened, records };
       return await chooseCalls(counted, new Command(), ({ calls }) => [...calls]);
     });
     expect(found).toMatchObject([{ call: { state: "waiting" } }]);

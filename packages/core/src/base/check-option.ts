@@ -77,6 +77,10 @@ export function checkMethods(
   throw invalidOption(field, `must be ${what}`);
 }
 
+/** @throws {McpSessionError} `CONNECTION_INVALID` for an option that is no store */
+export const checkStore: OptionCheck = (value, field) =>
+  checkMethods(value, field, ["get", "put", "touch", "delete", "list"], "a SessionStore");
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function checkText(value: unknown, field: string): asserts value is string {
   if (typeof value === "string" && value !== "") return;

@@ -1,4 +1,4 @@
-import { checkedLater, checkFunction, checkOptions } from "../base/check-option.ts";
+import { checkedLater, checkFunction, checkOptions, checkStore } from "../base/check-option.ts";
 import { owning } from "../base/json-values.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type {
@@ -9,7 +9,7 @@ import type {
   StoredRecord,
   StoredValue,
 } from "../stores/session-store.ts";
-import { checkStore, isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
+import { isStoreText, printValue, readBatch } from "../stores/store-arguments.ts";
 import {
   createFingerprint,
   type Fingerprint,

@@ -1,4 +1,4 @@
-import { checkMethods, checkWhole, invalidOption, type OptionCheck } from "../base/check-option.ts";
+import { checkWhole, invalidOption } from "../base/check-option.ts";
 import { maxValueLength } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
@@ -9,10 +9,6 @@ import type {
   StoreListQuery,
   StorePutOptions,
 } from "./session-store.ts";
-
-/** @throws {McpSessionError} `CONNECTION_INVALID` for an option that is no store */
-export const checkStore: OptionCheck = (value, field) =>
-  checkMethods(value, field, ["get", "put", "touch", "delete", "list"], "a SessionStore");
 
 /** The longest key, owner and prefix, in characters. */
 const maxTextLength = 1_000;

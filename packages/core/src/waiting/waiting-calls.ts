@@ -4,6 +4,7 @@ import {
   checkFunction,
   checkMs,
   checkOptions,
+  checkStore,
   checkText,
   type OptionChecks,
   wholeFrom,
@@ -12,7 +13,6 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
 import type { WaitingFeature } from "../session/session-fetch-options.ts";
 import type { SessionStore } from "../stores/session-store.ts";
-import { checkStore } from "../stores/store-arguments.ts";
 import { lastFetch } from "../wire/last-fetch.ts";
 import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { timeLimited } from "../base/bounded-wait.ts";

@@ -1,16 +1,6 @@
 import type { McpClientConnection, OnEvent } from "./centre.ts";
 import type { Principal, SessionStore } from "@durable-mcp/core";
-import {
-  checkedLater,
-  checkFunction,
-  checkMethods,
-  checkMs,
-  checkOptions,
-  checkWhole,
-  invalidOption,
-  isRecord,
-  type OptionChecks,
-} from "@durable-mcp/core/internal";
+import { checkKnown, invalidOption, isRecord, type OptionKinds } from "@durable-mcp/core/internal";
 
 /** Options of `createGateway`. */
 export interface GatewayOptions {
@@ -39,22 +29,18 @@ export interface GatewayOptions {
   readonly now?: (() => number) | undefined;
 }
 
-const checks: OptionChecks<GatewayOptions> = {
+const kinds: OptionKinds<GatewayOptions> = {
   connections: checkConnections,
-  store: (store, field) => checkMethods(store, field, ["get", "put", "list"], "a store"),
-  principal: checkFunction,
+  ...{ store: { methods: ["get", "put", "list"], is: "a store" }, principal: "function" },
   allowedHosts: checkNames,
   allowedOrigins: checkNames,
-  maxBodyBytes: (value, field) => checkWhole(value, field, 1),
-  maxSessions: (value, field) => checkWhole(value, field, 1, 1_000),
-  idleMs: checkMs,
-  onEvent: checkedLater,
-  now: checkFunction,
+  ...{ maxBodyBytes: [1], maxSessions: [1, 1_000], idleMs: "ms" },
+  ...{ onEvent: "anything", now: "function" },
 };
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkGatewayOptions(options: GatewayOptions): void {
-  checkOptions(options, checks);
+  checkKnown(options, kinds);
   for (const name of ["connections", "store", "principal"] as const)
     if (options[name] === undefined) throw invalidOption(name, "is missing");
 }

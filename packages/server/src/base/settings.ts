@@ -1,12 +1,4 @@
-import {
-  checkFunction,
-  checkMs,
-  checkText,
-  checkWhole,
-  invalidOption,
-  isRecord,
-  misspeltOption,
-} from "@durable-mcp/core/internal";
+import { checkKnown } from "@durable-mcp/core/internal";
 
 /** All times of a handler, in milliseconds. */
 export interface SessionTimeouts {
@@ -183,37 +175,29 @@ export function withinStore(settings: HandlerSettings, maxBytes = Infinity): Han
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the setting */
 export function withDefaults({ name = "default", now = Date.now, ...options }: SettingsOptions) {
-  checkText(name, "name");
-  checkFunction(now, "now");
-  const timeouts = complete("timeouts", options.timeouts, (value, field, setting) =>
-    ages.has(setting) ? checkWhole(value, field, 1) : checkMs(value, field),
+  checkKnown({ name, now }, { name: "text", now: "function" });
+  const timeouts = complete("timeouts", options.timeouts, (setting) =>
+    ages.has(setting) ? [1] : "ms",
   );
   return {
     name,
     now,
     timeouts: { ...timeouts, retryMs: timeouts.retryMs ?? Math.ceil(timeouts.leaseMs / 2) },
-    limits: complete("limits", options.limits, checkCount),
-    events: complete("events", options.events, checkCount),
+    limits: complete("limits", options.limits, countKind),
+    events: complete("events", options.events, countKind),
   };
 }
 
-function checkCount(value: unknown, field: string, setting: string): void {
-  checkWhole(value, field, 0, largest[setting]);
-}
+const countKind = (setting: string) => [0, largest[setting]] as [number, number?];
 
 /** A group of settings, with the defaults of those that were not given. */
 function complete<GROUP extends keyof typeof defaults>(
   group: GROUP,
   given: object = {},
-  check: (value: unknown, field: string, setting: string) => void,
+  kindOf: (setting: string) => "ms" | [number, number?],
 ): (typeof defaults)[GROUP] {
-  if (!isRecord(given)) throw invalidOption(group, "must be an object");
-  const known = Object.keys(defaults[group]);
+  const kinds = Object.keys(defaults[group]).map((setting) => [setting, kindOf(setting)]);
+  checkKnown(given, Object.fromEntries(kinds) as object, { path: group });
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  for (const [setting, value] of set) {
-    const field = `${group}.${setting}`;
-    if (!known.includes(setting)) throw misspeltOption(field, known);
-    check(value, field, setting);
-  }
   return { ...defaults[group], ...Object.fromEntries(set) };
 }

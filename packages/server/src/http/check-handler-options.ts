@@ -1,57 +1,51 @@
+import type { SessionHandlerOptions } from "../author/session-handler-options.ts";
 import type { SealingKeys } from "@durable-mcp/core/sealing";
 import {
-  checkFunction,
   checkKeys,
   checkKnown,
-  checkStore,
   invalidOption,
   isRecord,
+  type OptionKinds,
 } from "@durable-mcp/core/internal";
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** What `createSessionHandler` takes besides its settings, which are checked where they are read. */
-const ownOptions = ["createServer", "store", "principal", "allowedHosts", "allowedOrigins"];
-const functions = [
-  "authInfo",
-  "initialState",
-  "migrate",
-  "onStateConflict",
-  "stateless",
-  "onEvent",
-];
-const settings = ["name", "timeouts", "limits", "events", "now"];
-const ofAdoption = ["unknownSession", "adoptedCapabilities"];
-const others = ["responseFormat", "stateScope", "keys"];
+const oneOf =
+  (...known: readonly string[]) =>
+  (value: unknown, field: string) =>
+    checkOneOf(value, field, known);
+
+/** What `createSessionHandler` takes. Its settings are checked where they are read. */
+const kinds: OptionKinds<SessionHandlerOptions<any>> = {
+  createServer(value: unknown, field: string): void {
+    if (typeof value === "function") return;
+    throw invalidOption(field, "must be a function that builds a server");
+  },
+  principal(value: unknown, field: string): void {
+    if (value === "none" || typeof value === "function") return;
+    const fix = 'must be a function that identifies the sender of a request, or "none"';
+    throw invalidOption(field, fix);
+  },
+  store: "store",
+  keys: (value: unknown) => checkKeys(value as SealingKeys),
+  ...{ authInfo: "function", initialState: "function", migrate: "function" },
+  ...{ onStateConflict: "function", stateless: "function", onEvent: "function" },
+  responseFormat(value: unknown, field: string): void {
+    if (typeof value !== "function") checkOneOf(value, field, ["sse", "json"]);
+  },
+  ...{ allowedHosts: checkHosts, allowedOrigins: checkHosts },
+  unknownSession: oneOf("reject", "adopt"),
+  adoptedCapabilities(value: unknown, field: string): void {
+    if (!isRecord(value)) throw invalidOption(field, "must be an object");
+  },
+  ...{ stateScope: "anything", name: "anything", timeouts: "anything", limits: "anything" },
+  ...{ events: "anything", now: "anything" },
+};
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
-export function checkHandlerOptions(options: object): void {
-  checkKnown(options, [...ownOptions, ...functions, ...settings, ...ofAdoption, ...others]);
-  const { createServer, store, principal, responseFormat, stateScope, ...rest } =
-    options as Options;
-  if (typeof createServer !== "function") {
-    throw invalidOption("createServer", "must be a function that builds a server");
-  }
-  if (principal !== "none" && typeof principal !== "function") {
-    const fix = 'must be a function that identifies the sender of a request, or "none"';
-    throw invalidOption("principal", fix);
-  }
-  if (store !== undefined) checkStore(store, "store");
-  if (rest["keys"] !== undefined) checkKeys(rest["keys"] as SealingKeys);
-  for (const name of functions) checkFunction(rest[name], name);
-  if (typeof responseFormat !== "function") {
-    checkOneOf(responseFormat, "responseFormat", ["sse", "json"]);
-  }
-  checkHosts(rest, "allowedHosts");
-  checkHosts(rest, "allowedOrigins");
-  checkAdoption(rest);
-  checkStateScope(stateScope, principal);
-}
-
-function checkAdoption({ unknownSession, adoptedCapabilities }: Options): void {
-  checkOneOf(unknownSession, "unknownSession", ["reject", "adopt"]);
-  if (adoptedCapabilities === undefined || isRecord(adoptedCapabilities)) return;
-  throw invalidOption("adoptedCapabilities", "must be an object");
+export function checkHandlerOptions(options: SessionHandlerOptions<any>): void {
+  checkKnown(options, kinds, { required: ["createServer", "principal"] });
+  checkStateScope(options.stateScope, options.principal);
 }
 
 function checkStateScope(scope: unknown, principal: unknown): void {
@@ -67,14 +61,13 @@ function checkStateScope(scope: unknown, principal: unknown): void {
   throw invalidOption("stateScope", fix);
 }
 
-function checkHosts(options: Options, field: string): void {
-  const hosts = options[field];
+function checkHosts(hosts: unknown, field: string): void {
   const isList = Array.isArray(hosts) && hosts.every((host) => typeof host === "string");
-  if (hosts === undefined || hosts === "any" || isList) return;
+  if (hosts === "any" || isList) return;
   throw invalidOption(field, 'must be a list of names, or "any"');
 }
 
 function checkOneOf(value: unknown, field: string, known: readonly string[]): void {
-  if (value === undefined || known.includes(value as string)) return;
+  if (known.includes(value as string)) return;
   throw invalidOption(field, `must be one of ${known.map((text) => `"${text}"`).join(", ")}`);
 }

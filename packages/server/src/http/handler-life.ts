@@ -1,4 +1,4 @@
-import { checkMs, wait } from "@durable-mcp/core/internal";
+import { wait, checkKnown } from "@durable-mcp/core/internal";
 import type { HandlerContext } from "../context/handler-context.ts";
 import type { SessionDirectory } from "../live/session-directory.ts";
 import type { StatelessServer } from "../stateless/stateless-server.ts";
@@ -34,8 +34,9 @@ export function createHandlerLife(
         unanswered.count -= 1;
       }
     },
-    drain: async ({ timeoutMs = 10_000 }: DrainOptions = {}): Promise<void> => {
-      checkMs(timeoutMs, "timeoutMs");
+    drain: async (options: DrainOptions = {}): Promise<void> => {
+      checkKnown(options, { timeoutMs: "ms" });
+      const { timeoutMs = 10_000 } = options;
       if (phase === "serving") phase = "draining";
       draining.abort();
       const deadline = Date.now() + timeoutMs;

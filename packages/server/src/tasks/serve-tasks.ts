@@ -1,4 +1,4 @@
-import { checkKnown, checkWhole } from "@durable-mcp/core/internal";
+import { checkKnown, type OptionKinds } from "@durable-mcp/core/internal";
 import {
   type BaseToolCallback,
   type CallToolResult,
@@ -62,8 +62,11 @@ export interface TaskToolConfig<Input extends StandardSchemaWithJSON | undefined
 }
 
 const requests = new WeakMap<McpServer, RequestTasks | undefined>();
-const own = ["ttlMs", "pollIntervalMs", "runAgain", "required", "before"];
-const ofTools = ["title", "description", "inputSchema", "outputSchema", "annotations", "_meta"];
+const kinds: OptionKinds<TaskToolConfig<StandardSchemaWithJSON>> = {
+  ...{ ttlMs: [1], pollIntervalMs: [1], runAgain: "anything", required: "anything" },
+  ...{ before: "anything", title: "anything", description: "anything", inputSchema: "anything" },
+  ...{ outputSchema: "anything", annotations: "anything", _meta: "anything" },
+};
 const dayMs = 86_400_000;
 
 /**
@@ -111,9 +114,7 @@ export function taskTool<Input extends StandardSchemaWithJSON | undefined = unde
   const ofRequest = requests.get(server);
   const { ttlMs = dayMs, pollIntervalMs = 1_000, runAgain = false, ...others } = config;
   const { required = false, before, ...tool } = others;
-  checkKnown(config, [...ofTools, ...own]);
-  checkWhole(ttlMs, "ttlMs", 1);
-  checkWhole(pollIntervalMs, "pollIntervalMs", 1);
+  checkKnown(config as TaskToolConfig<StandardSchemaWithJSON>, kinds);
   const call = handler as (...args: unknown[]) => unknown;
   const early = before as ((...args: unknown[]) => unknown) | undefined;
 

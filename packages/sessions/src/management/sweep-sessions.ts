@@ -73,7 +73,7 @@ export async function sweepSessions(
       const ended = await endRecord(context, stored.of, stored, { ...use, mode });
       return ended ? [{ owner: stored.owner, ...ended }] : [];
     }),
-    deleteUnusedCalls(context, waiting.slice(0, limit - sweeping.length)),
+    deleteUnusedCalls(context.store, waiting.slice(0, limit - sweeping.length)),
     deleteAll(store, seen),
   ]);
   const removed = await deleteAll(store, unusable);

@@ -1,6 +1,10 @@
 import type { SessionStore } from "@durable-mcp/core";
+import { deleteUnusedCalls, type ListedCall } from "../waiting/waiting-records.ts";
+import { loadWaiting } from "../waiting/stored-calls.ts";
 import { declareServer } from "../declare/define-connection.ts";
+import { createBoundedStore } from "./bounded-store.ts";
 import type { EndMode } from "./kept-session.ts";
+import { listRecords } from "./stored-records.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import { endRecord, removeRecord } from "./end-record.ts";
 import { describeRecord, type ListedRecord, parseRecord, parseRecordOwner } from "./slot-record.ts";
@@ -19,8 +23,59 @@ export interface InspectedRecord extends StoredSession {
   readonly replacesLost?: true | undefined;
 }
 
+/** How long an operation of a store may take, in milliseconds. */
+const storeTimeoutMs = 30_000;
+/** The most that is listed at a time. */
+const pageSize = 200;
+
+/** What an operator's program does with the records of a store, whosever they are. */
+export function operateStore(store: SessionStore) {
+  return {
+    /** The records whose keys begin so, with what they say. Sign-ins are only counted. */
+    async list(prefix: string | undefined) {
+      const sessions: (ListedRecord & { readonly details: InspectedRecord })[] = [];
+      const calls: ListedCall[] = [];
+      let signIns = 0;
+      let cursor: string | undefined;
+      do {
+        const page = await listRecords(store, { prefix, cursor, limit: pageSize });
+        sessions.push(...page.records.map((each) => ({ ...each, details: inspectRecord(each) })));
+        calls.push(...page.waiting);
+        signIns += page.grants.length;
+        ({ cursor } = page);
+      } while (cursor !== undefined);
+      return { sessions, calls, signIns };
+    },
+    /** All open calls that can be read, with their keys, and how many cannot. */
+    async openCalls() {
+      const { listOpenCalls } = await loadWaiting();
+      // It reads many at once.
+      const bounded = createBoundedStore(store, storeTimeoutMs, Date.now);
+      return await listOpenCalls(bounded, {}, { limit: Number.POSITIVE_INFINITY });
+    },
+    /** Ends the sessions of a record, or only removes it. @param access `undefined` to tell no server */
+    end: async (
+      stored: ListedRecord,
+      mode: "end" | "sweep",
+      access: ServerAccess | undefined,
+    ): Promise<EndedSession | undefined> =>
+      access === undefined
+        ? await removeRecord(store, stored)
+        : await endForOperator(store, stored, { mode, ...access }),
+    /** Deletes calls that nobody has used since they were listed. @returns how many */
+    deleteUnusedCalls: async (calls: readonly ListedCall[]) =>
+      await deleteUnusedCalls(store, calls),
+  };
+}
+
+/** How an operator's program reaches servers. */
+interface ServerAccess {
+  readonly origins: ReadonlySet<string>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** Describes a record for an operator. */
-export function inspectRecord(stored: ListedRecord): InspectedRecord {
+function inspectRecord(stored: ListedRecord): InspectedRecord {
   const { snapshot, ending = [] } = parseRecord(stored.value) ?? {};
   const session = snapshot?.kind === "session" ? snapshot : undefined;
   const { refusedSince, replacesLost } = session ?? {};
@@ -39,20 +94,15 @@ export function inspectRecord(stored: ListedRecord): InspectedRecord {
  * Ends the sessions of a record on their server, for an operator without the application's definitions. As in a
  * definition, somebody has to name the servers: a session goes to no other origin than one of `origins`.
  *
- * @param use.mode `end` keeps the record for another attempt if the server could not be told, `sweep` for one more,
- *   `delete` for none
+ * @param use.mode `end` keeps the record for another attempt if the server could not be told, `sweep` for one more
  * @param use.headers for the DELETE, such as `authorization`
  * @returns `undefined` if another process took care of the record meanwhile
  * @throws {McpSessionError} `STORE_FAILED`
  */
-export async function endForOperator(
+async function endForOperator(
   store: SessionStore,
   stored: ListedRecord,
-  use: {
-    readonly mode: Extract<EndMode, "end" | "sweep" | "delete">;
-    readonly origins: ReadonlySet<string>;
-    readonly headers: Readonly<Record<string, string>>;
-  },
+  use: ServerAccess & { readonly mode: Extract<EndMode, "end" | "sweep"> },
 ): Promise<EndedSession | undefined> {
   const principal = parseRecordOwner(stored.owner);
   const record = parseRecord(stored.value);

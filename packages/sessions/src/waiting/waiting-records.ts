@@ -75,7 +75,7 @@ export async function deleteCalls(
 
 /** Deletes waiting calls that nobody has used since they were listed. @returns how many */
 export async function deleteUnusedCalls(
-  { store }: { readonly store: SessionStore },
+  store: SessionStore,
   calls: readonly ListedCall[],
 ): Promise<number> {
   const deleted = await deleteAll(store, calls);

@@ -1,3 +1,5 @@
+import type { OptionKinds } from "@durable-mcp/core/internal";
+
 /** Options that the stores have in common. */
 export interface StoreOptions {
   /** How long one operation may take, connecting included, in milliseconds. @default 10000 */
@@ -7,3 +9,8 @@ export interface StoreOptions {
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
+
+/** The kinds of these options. The driven store checks its clock. */
+export const storeKinds = {
+  ...{ timeoutMs: "ms", onUnreadable: "function", now: "anything" },
+} as const satisfies OptionKinds<StoreOptions>;

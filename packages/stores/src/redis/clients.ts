@@ -1,4 +1,4 @@
-import { checkMethods, invalidOption, wait } from "@durable-mcp/core/internal";
+import { invalidOption, wait, checkKnown } from "@durable-mcp/core/internal";
 import type { SendScript } from "./driver.ts";
 
 /** The part of a `redis` client that the store needs: `createClient`, `createClientPool`, `createCluster`. */
@@ -42,7 +42,8 @@ export function isIoRedis(client: object): client is IoRedisClient {
 export function checkRedisClient(client: unknown): void {
   const isOther = typeof client === "object" && client !== null && isIoRedis(client);
   const methods = ["eval", isOther ? "evalsha" : "evalSha"];
-  checkMethods(client, "client", methods, "a client of redis or of ioredis");
+  const is = "a client of redis or of ioredis";
+  checkKnown({ client }, { client: { methods, is } }, { required: ["client"] });
   const { keyPrefix } = (client as IoRedisState).options ?? {};
   // It would stand before the store's indexes, and not before the records.
   if (keyPrefix) throw invalidOption("client", "must have no keyPrefix: give the store a prefix");

@@ -4,7 +4,7 @@ import {
   createDrivenStore,
   type StoreDriver,
 } from "@durable-mcp/core/store-driver";
-import type { StoreOptions } from "../base/store-options.ts";
+import { storeKinds, type StoreOptions } from "../base/store-options.ts";
 import { createSqliteDialect, type SqliteDatabase } from "./dialect.ts";
 import { sqliteTableList } from "./tables.ts";
 
@@ -20,6 +20,10 @@ export interface SqliteDialectOptions extends Omit<StoreOptions, "timeoutMs"> {
   /** @default "mcp_sessions" */
   readonly table?: string | undefined;
 }
+
+const { timeoutMs: _, ...others } = storeKinds;
+/** The kinds of these options. The tables' names are checked where they are made. */
+export const dialectKinds = { ...others, table: "anything" } as const;
 
 /** A store in an SQLite database, which can make its tables. */
 export interface SqliteDialectStore extends SessionStore {

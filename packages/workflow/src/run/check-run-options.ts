@@ -1,6 +1,12 @@
-import { checkKnown, invalidOption } from "@durable-mcp/core/internal";
+import { checkKnown, invalidOption, type OptionKinds } from "@durable-mcp/core/internal";
 
-const known = ["connections", "principal", "sessionId", "state", "steps", "onUnavailable"];
+type Options = Readonly<
+  Record<"connections" | "principal" | "sessionId" | "state" | "steps" | "onUnavailable", unknown>
+>;
+const kinds: OptionKinds<Options> = {
+  ...{ connections: "anything", principal: "anything", sessionId: "text", state: "anything" },
+  ...{ steps: "anything", onUnavailable: "anything" },
+};
 
 /**
  * Checks the options of `openDurableConnections`. By hand, because workflow code carries no schemas. A
@@ -8,14 +14,11 @@ const known = ["connections", "principal", "sessionId", "state", "steps", "onUna
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
-export function checkRunOptions(options: unknown): void {
-  checkKnown(options, known);
-  const { connections, sessionId, steps, onUnavailable } = options as Record<string, unknown>;
+export function checkRunOptions(options: Partial<Options>): void {
+  checkKnown(options as Options, kinds);
+  const { connections, steps, onUnavailable } = options;
   if (!Array.isArray(connections) || !connections.every(isName)) {
     throw invalidOption("connections", "must be a list of names");
-  }
-  if (sessionId !== undefined && !isName(sessionId)) {
-    throw invalidOption("sessionId", "must be a non-empty string");
   }
   const { sessions, call } = (steps ?? {}) as Record<string, unknown>;
   if (typeof sessions !== "function" || typeof call !== "function") {

@@ -210,8 +210,9 @@ async function readEntry(store: SessionStore, { key, value, owner }: StoredRecor
   const end = key.lastIndexOf("/");
   const agent = JSON.parse(key.slice(dueStart.length, end)) as string | null;
   const of = { agent, sessionId, principal };
-  const stored = await store.get(waitingKeys.of(of, id));
+  const callKey = waitingKeys.of(of, id);
+  const stored = await store.get(callKey);
   if (stored === undefined) return "gone";
   const record = parseWaitingRecord(stored.value);
-  return record && { ...of, id, reference: key.slice(end + 1), owner, record };
+  return record && { ...of, id, key: callKey, reference: key.slice(end + 1), owner, record };
 }
