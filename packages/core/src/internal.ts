@@ -42,19 +42,9 @@ export {
   saysUnknown,
 } from "./session/lost-session.ts";
 export { refusingTasks } from "./session/task-answer.ts";
-export {
-  isLost,
-  isOutdated,
-  LATEST_SESSION_VERSION,
-  outdated,
-  snapshotParser,
-} from "./session/session-snapshot.ts";
-export {
-  type ManagedSlot,
-  manageSlot,
-  outdatedTools,
-  withoutToolList,
-} from "./tools/manage-slot.ts";
+export { isLost, LATEST_SESSION_VERSION, snapshotParser } from "./session/session-snapshot.ts";
+export { type ManagedSlot, manageSlot } from "./tools/manage-slot.ts";
+export { toolsIn } from "./tools/snapshot-tools.ts";
 export { compareTools } from "./tools/compare-tools.ts";
 export { listTools } from "./tools/list-tools.ts";
 export { createHostCheck } from "./wire/allowed-hosts.ts";

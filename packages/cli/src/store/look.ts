@@ -103,9 +103,11 @@ export async function lookInto(
   const calls = found.calls.map((stored) => callRow(opened, short, stored));
   const { signIns } = found;
   opened.checkKeys();
-  const byUse = (a: SessionRow | RecordedCall, b: SessionRow | RecordedCall) =>
-    b.stored.lastUsedAt - a.stored.lastUsedAt;
   return { sessions: sessions.toSorted(byUse), calls: calls.toSorted(byUse), signIns };
+}
+
+function byUse(a: SessionRow | RecordedCall, b: SessionRow | RecordedCall): number {
+  return b.stored.lastUsedAt - a.stored.lastUsedAt;
 }
 
 function sessionRow(

@@ -62,9 +62,10 @@ describe("calls that wait", () => {
     await store.put(`${entry.key}0`, left, null, { owner: entry.owner });
     const operations: string[] = [];
     const found = await withStore({ store: address }, async (opened) => {
-      const records = operateStore(countedStore(opened.store, operations));
-      const counted = { ...opened, records };
-      return await chooseCalls(counted, new Command(), ({ calls }) => [...calls]);
+      const counted = operateStore(countedStore(opened.store, operations));
+      return await chooseCalls({ ...opened, records: counted }, new Command(), ({ calls }) => [
+        ...calls,
+      ]);
     });
     expect(found).toMatchObject([{ call: { state: "waiting" } }]);
     expect(operations).toEqual(["list", "getMany"]);

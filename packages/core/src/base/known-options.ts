@@ -17,7 +17,7 @@ import { isRecord } from "./json-values.ts";
 /** Kinds of options by name. */
 const checks = {
   ...{ anything: checkedLater, flag, function: checkFunction, ms: checkMs },
-  ...{ store: checkStore, text: checkText as OptionCheck },
+  ...{ store: checkStore, text: checkText },
 };
 
 /** An object with methods. */

@@ -46,15 +46,6 @@ export interface ToolList {
   readonly listedAt: number;
 }
 
-/** The list as one that answers no client any more. */
-export function outdated(list: ToolList): ToolList {
-  return { ...list, listedAt: -1 };
-}
-
-export function isOutdated({ listedAt }: ToolList): boolean {
-  return listedAt < 0;
-}
-
 /** Requests of the client that hold for the rest of the session. A recovery makes them again. */
 export interface StandingRequests {
   /** The URIs of `resources/subscribe`. */

@@ -10,11 +10,10 @@ import { type SessionSlot, slotState } from "../session/session-slot.ts";
 import {
   type ActiveSessionSnapshot,
   isLost,
-  outdated,
-  type SessionSnapshot,
   type ToolDefinition,
 } from "../session/session-snapshot.ts";
 import type { SlotState } from "../session/slot-state.ts";
+import { outdated, toolsIn } from "./snapshot-tools.ts";
 import { lastList } from "./tool-list.ts";
 
 /** What happens to a slot beside the requests of its session fetch. */
@@ -53,7 +52,7 @@ export function manageSlot(slot: SessionSlot) {
       state.tools.local = local && { ...local, list: outdated(local.list) };
       pages.clear();
       const { snapshot } = state;
-      const cleared = snapshot && outdatedTools(snapshot);
+      const cleared = snapshot && toolsIn(snapshot).outdated;
       if (cleared) saveSnapshot(state, cleared);
     },
   };
@@ -77,19 +76,4 @@ function giveUpSession(state: SlotState): ActiveSessionSnapshot | undefined {
     saveSnapshot(state, others);
   }
   return undefined;
-}
-
-/** A snapshot whose tool list is only compared with the next one; `undefined` when there is none to forget. */
-export function outdatedTools(snapshot: SessionSnapshot): SessionSnapshot | undefined {
-  const cleared = withoutToolList(snapshot);
-  if (cleared === undefined || !("toolList" in snapshot) || !snapshot.toolList) return cleared;
-  return { ...cleared, toolList: outdated(snapshot.toolList) } as SessionSnapshot;
-}
-
-/** A snapshot without its tool list; `undefined` when there is none to forget. */
-export function withoutToolList(snapshot: SessionSnapshot): SessionSnapshot | undefined {
-  const { toolList, kept, ...others } = { toolList: undefined, kept: undefined, ...snapshot };
-  const left = kept?.filter(({ method }) => method !== "tools/list");
-  if (toolList === undefined && left?.length === kept?.length) return undefined;
-  return { ...others, ...(left && { kept: left }) };
 }

@@ -6,9 +6,7 @@ import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { type LiveSession, sameSession, type SlotState } from "../session/slot-state.ts";
 import {
   isKeepable,
-  isOutdated,
   MAX_KEPT_LENGTH,
-  outdated,
   type ToolDefinition,
   type ToolList,
 } from "../session/session-snapshot.ts";
@@ -17,6 +15,7 @@ import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/js
 import { scrubStrings } from "../wire/scrub-session-id.ts";
 import { compareTools, reportsUnknownTool } from "./compare-tools.ts";
 import { uniqueTools } from "./list-pages.ts";
+import { isOutdated, outdated } from "./snapshot-tools.ts";
 
 /** The kept tools of a complete `tools/list`, of this step or an earlier one, if they can answer it. */
 export function toolsFor(

@@ -12,7 +12,7 @@ import {
   abortable,
   anySignal,
   innerFetch,
-  isOutdated,
+  toolsIn,
   refusingTasks,
   sendingSafeAgain,
 } from "@durable-mcp/core/internal";
@@ -147,8 +147,7 @@ function mayCallTwice(
 ): boolean {
   const name = params?.["name"];
   if (method !== "tools/call" || typeof name !== "string") return false;
-  const list = snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
-  const tools = list && !isOutdated(list) ? list.tools : [];
+  const { tools = [] } = { ...(snapshot && toolsIn(snapshot).current) };
   return mayRunTwice(tools.find((tool) => tool.name === name) ?? { name }, resend);
 }
 

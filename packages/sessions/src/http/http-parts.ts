@@ -1,4 +1,9 @@
-import { type ActiveSessionSnapshot, createSessionSlot, type OnSession } from "@durable-mcp/core";
+import {
+  type ActiveSessionSnapshot,
+  createSessionSlot,
+  type OnSession,
+  type SessionSlot,
+} from "@durable-mcp/core";
 import { isLost, manageSlot } from "@durable-mcp/core/internal";
 import {
   connectTimeoutMs,
@@ -96,10 +101,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     use: sent,
     toolNow:
       typeof definition.options.approval === "function" && slot
-        ? (tool: JudgedTool) =>
-            manageSlot(slot)
-              .listed()
-              ?.tools?.find((it) => it.name === tool.name) ?? tool
+        ? (tool: JudgedTool) => listedIn(slot, tool)
         : undefined,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
@@ -127,4 +129,13 @@ function dated(
     const own = { ...snapshot, startedAt: now() };
     return (await save?.(own)) ?? own;
   };
+}
+
+/** A tool as it was listed last. */
+function listedIn(slot: SessionSlot, tool: JudgedTool): JudgedTool {
+  return (
+    manageSlot(slot)
+      .listed()
+      ?.tools?.find(({ name }) => name === tool.name) ?? tool
+  );
 }

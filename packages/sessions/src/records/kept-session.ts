@@ -1,4 +1,4 @@
-import { isLost, isNewerFormat, isOutdated, isRecord, outdated } from "@durable-mcp/core/internal";
+import { isLost, isNewerFormat, isRecord, toolsIn } from "@durable-mcp/core/internal";
 import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
 import { type DeclaredServer, endpointOf } from "../declare/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
@@ -72,13 +72,12 @@ export function describeSnapshot(snapshot: SessionSnapshot) {
     return { kind, ...(version !== undefined && { protocolVersion: version }) };
   }
   const { protocolVersion, serverInfo } = snapshot.initializeResult;
-  const { toolList } = snapshot;
-  const isKnown = toolList && !isOutdated(toolList);
+  const { current } = toolsIn(snapshot);
   return {
     kind,
     protocolVersion,
     server: { name: serverInfo.name, version: serverInfo.version },
-    ...(isKnown && { tools: { count: toolList.tools.length, listedAt: toolList.listedAt } }),
+    ...(current && { tools: { count: current.tools.length, listedAt: current.listedAt } }),
   };
 }
 
@@ -149,7 +148,7 @@ export function lostSnapshot({
   toolList,
 }: Pick<ActiveSessionSnapshot, "url" | "toolList">): SessionSnapshot {
   const lost = { version: 1, kind: "sessionless", url, lost: {} } as const;
-  return toolList ? { ...lost, toolList: outdated(toolList) } : lost;
+  return toolsIn({ ...lost, toolList }).outdated ?? lost;
 }
 
 function isRestart(mode: EndMode): boolean {

@@ -7,14 +7,7 @@ import {
   type StoredValue,
   type StoreListQuery,
 } from "@durable-mcp/core";
-import {
-  isTooLong,
-  newerFormat,
-  oauthKeys,
-  sameJson,
-  outdatedTools,
-  withoutToolList,
-} from "@durable-mcp/core/internal";
+import { isTooLong, newerFormat, oauthKeys, sameJson, toolsIn } from "@durable-mcp/core/internal";
 import { deleteAll } from "../base/delete-all.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../events/connection-error.ts";
@@ -85,7 +78,7 @@ export function createRecordCell(
       const write = () =>
         store.put(key, next as unknown as JsonValue, revision, { owner: recordOwner(principal) });
       const result = await write().catch((error: unknown) => {
-        const shorter = isTooLong(error) && withoutToolList(next.snapshot);
+        const shorter = isTooLong(error) && toolsIn(next.snapshot).without;
         if (shorter) return { shorter };
         throw error;
       });
@@ -136,7 +129,7 @@ export async function forgetToolList(
   principal: Principal,
 ): Promise<void> {
   await createRecordCell(store, name, principal, stored).update((record) => {
-    const snapshot = record && outdatedTools(record.snapshot);
+    const snapshot = record && toolsIn(record.snapshot).outdated;
     return snapshot ? { ...record, snapshot } : "leave";
   });
 }

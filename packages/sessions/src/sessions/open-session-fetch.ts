@@ -232,8 +232,7 @@ function watchAge(
     },
     /** Between requests: the next one begins another. */
     replaceOld: () => {
-      const { snapshot } = slot;
-      const managed = manageSlot(slot);
+      const [{ snapshot }, managed] = [slot, manageSlot(slot)];
       if (maxAgeMs === undefined || snapshot?.kind !== "session" || managed.isInUse()) return;
       if (now() - (snapshot.startedAt ?? now()) < maxAgeMs) return;
       managed.giveUp();
