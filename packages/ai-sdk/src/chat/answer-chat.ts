@@ -4,6 +4,7 @@ import type { DurableAgent } from "../agent/durable-agent.ts";
 import { openAnswer } from "../agent/durable-agent-ui-stream.ts";
 import type { OwnAnswer } from "./answer-record.ts";
 import { createLiveStream, type LiveStream } from "./live-stream.ts";
+import type { CallEnd } from "./noted-calls.ts";
 import { lacksResult, settleMessages } from "./settle-messages.ts";
 
 interface ChatAnswer {
@@ -50,8 +51,10 @@ export async function answerChat({
     cause = error;
     return McpSessionError.isInstance(error) ? error.message : "An error occurred.";
   };
-  const failures = new TransformStream<UIMessageChunk, UIMessageChunk>({
+  const notes = new TransformStream<UIMessageChunk, UIMessageChunk>({
     transform(chunk, controller) {
+      const end = endIn(chunk);
+      if (end) answer.ended(...end);
       controller.enqueue(chunk.type === "error" ? { ...chunk, errorText: fail(cause) } : chunk);
     },
   });
@@ -76,7 +79,7 @@ export async function answerChat({
     );
     const saved = ai.createUIMessageStream({
       originalMessages: uiMessages,
-      execute: ({ writer }) => writer.merge(answered.stream.pipeThrough(failures)),
+      execute: ({ writer }) => writer.merge(answered.stream.pipeThrough(notes)),
       // By the names that both releases of AI SDK know. What is not saved now is saved at the end.
       onStepFinish: async ({ messages: all }) => void (await keep(all).catch(onError)),
       onFinish: async ({ messages: all }) => await finish(all),
@@ -88,6 +91,13 @@ export async function answerChat({
     await answer.end("failed").catch(onError);
     throw error;
   }
+}
+
+function endIn(chunk: UIMessageChunk): [toolCallId: string, CallEnd] | undefined {
+  if (chunk.type === "tool-output-available" && !chunk.preliminary)
+    return [chunk.toolCallId, { state: "output-available", output: chunk.output }];
+  if (chunk.type !== "tool-output-error") return undefined;
+  return [chunk.toolCallId, { state: "output-error", errorText: chunk.errorText }];
 }
 
 /** A step in which nothing was said, because calls still wait or it failed at once, leaves no trace. */

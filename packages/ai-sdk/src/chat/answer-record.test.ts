@@ -41,6 +41,43 @@ test("long arguments of a call are not noted", async () => {
   expect(await answers.find()).toBeUndefined();
 });
 
+const added = { state: "output-available", output: "1 item" } as const;
+
+test("the end of a call is noted at once while another is made, else with what is written next", async () => {
+  const { faulty, answers } = start(1_000_000);
+  const answer = (await answers.claim(undefined, []))!;
+  for (const id of ["1", "2", "3"]) await answer.begin(call(id));
+  faulty.log.length = 0;
+  answer.ended("1", added);
+  answer.ended("of another agent", added);
+  const failed = { state: "output-error", errorText: "No." } as const;
+  answer.ended("2", failed);
+  const noted = [{ ...call("1"), end: added }, { ...call("2"), end: failed }, call("3")];
+  await expect.poll(async () => (await answers.find())!.calls).toEqual(noted);
+  answer.ended("3", added);
+  expect(faulty.log.filter((name) => name === "put")).toHaveLength(2);
+  await answer.begin(call("4"));
+  expect((await answers.find())!.calls[2]).toEqual({ ...call("3"), end: added });
+  await answer.end("done");
+});
+
+test("of a long result it is noted that there was one, and all of them fit into a record", async () => {
+  const { answers } = start(1_000_000);
+  const answer = (await answers.claim(undefined, []))!;
+  for (const id of ["1", "2", "3"]) await answer.begin(call(id));
+  const output = "x".repeat(60_000);
+  answer.ended("1", { ...added, output });
+  answer.ended("2", { ...added, output });
+  await expect.poll(async () => (await answers.find())!.calls[1]).toHaveProperty("end");
+  const { calls } = (await answers.find())!;
+  expect(calls[0]!.end).toEqual({ ...added, output });
+  expect(calls[1]!.end).toMatchObject({
+    state: "output-error",
+    errorText: expect.stringContaining("has ended"),
+  });
+  await answer.end("done");
+});
+
 test("a process that was asleep has lost the answer", async () => {
   const { answers, pass } = start(1_000_000);
   const asleep = (await answers.claim(undefined, []))!;

@@ -2,6 +2,7 @@ import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { isNewerFormat, isRecord, newerFormat, randomToken } from "@durable-mcp/core/internal";
 import type { UIMessage } from "ai";
 import type { AgentCall } from "../agent/before-call.ts";
+import { type CallEnd, type NotedCall, withCall, withEnd } from "./noted-calls.ts";
 
 /** Who makes an answer, and what is not among the saved messages yet. */
 interface AnswerRecord {
@@ -14,8 +15,8 @@ interface AnswerRecord {
   readonly isStopped?: boolean | undefined;
   /** What the user has said. */
   readonly messages: readonly UIMessage[];
-  /** Calls that have begun. */
-  readonly calls: readonly AgentCall[];
+  /** Those that have begun. */
+  readonly calls: readonly NotedCall[];
 }
 
 /** An answer as a request finds it. */
@@ -23,9 +24,6 @@ export interface FoundAnswer extends AnswerRecord {
   readonly revision: string;
   readonly state: "yes" | "interrupted" | "failed";
 }
-
-/** The longest arguments that are noted with a call, in characters of JSON. */
-const maxInput = 20_000;
 
 interface AnswersOptions {
   readonly key: string;
@@ -103,8 +101,7 @@ function keepAnswer(
       if (written.ok) {
         ({ revision } = written);
         // It may have changed meanwhile.
-        record = { ...record, until };
-        return;
+        return void (record = { ...record, until });
       }
       const current = parseRecord(written.current?.value);
       if (current?.by !== record.by) return lose();
@@ -137,11 +134,17 @@ function keepAnswer(
     },
     /** Notes a call before it is made. @throws if another process may make the answer */
     async begin(call: AgentCall): Promise<void> {
-      const isLong = (JSON.stringify(call.input)?.length ?? 0) > maxInput;
-      const noted = isLong ? { ...call, input: {} } : call;
-      record = { ...record, calls: [...record.calls, noted] };
+      record = { ...record, calls: withCall(record.calls, call) };
       await inTurn(() => write());
       if (isLost) throw lost();
+    },
+    /** Notes how a call has ended, for the next process: at once while another is made, else with the next write. */
+    ended(toolCallId: string, end: CallEnd): void {
+      const calls = withEnd(record.calls, toolCallId, end, store.maxBytes);
+      if (calls === record.calls) return;
+      record = { ...record, calls };
+      // What is not written now is so with the next sign of life.
+      if (calls.some((call) => !call.end)) inTurn(write).catch(() => undefined);
     },
     /** The messages are saved, and the calls but those that are still missing. */
     saved(isMissing: (call: AgentCall) => boolean): void {

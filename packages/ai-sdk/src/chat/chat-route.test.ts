@@ -214,6 +214,23 @@ describe("a process that is gone", () => {
     expect(server.waits.filter((wait) => wait === "started")).toHaveLength(1);
   });
 
+  test("leaves the results of calls that have ended beside one that has not", async () => {
+    const calls = [add("milk"), { tool: "notes__fail" }, { tool: "notes__wait" }];
+    const { server, gone, next, model } = await startGone(calls, "Too late.");
+    const late = await gone.say("Note milk, and wait");
+    const lines = async () => linesOf(await next.state())[1];
+    const ended = "[notes__add_note output-available] [notes__fail output-available]";
+    await expect.poll(lines).toContain(ended);
+    expect(await lines()).toContain("[notes__wait output-error: The answer of this call is l]");
+    await (await next.post({})).text();
+    server.release();
+    await late.text();
+    expect(await lines()).toMatch(/ I go on\.$/);
+    const prompt = JSON.stringify(model.doStreamCalls[0]!.prompt);
+    expect(prompt).toContain("1 notes");
+    expect(prompt.split("Nobody knows whether")).toHaveLength(2);
+  });
+
   test("leaves what the user has not had an answer to when they say more", async () => {
     const turn = held("Too late.");
     const { gone, next } = await startGone(turn.turn);

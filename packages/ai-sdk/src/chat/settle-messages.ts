@@ -4,13 +4,14 @@ import type { UIMessage } from "ai";
 import type { AgentCall } from "../agent/before-call.ts";
 import { findPlaceholders } from "../messages/placeholders.ts";
 import type { FoundAnswer } from "./answer-record.ts";
+import type { CallEnd, NotedCall } from "./noted-calls.ts";
 
 type Messages = readonly UIMessage[];
 type Part = UIMessage["parts"][number];
 
 const errorText =
   "The answer of this call is lost: what made it has ended. Nobody knows whether it was carried out; check before you call again.";
-const lost = { state: "output-error", errorText } as const;
+const lost: CallEnd = { state: "output-error", errorText };
 
 /**
  * The saved messages, with what only the record of an unfinished answer has.
@@ -34,22 +35,24 @@ export function hasMessage(messages: Messages, { id }: UIMessage): boolean {
 }
 
 /**
- * Gives calls of the last answer that have no result one: that it is lost.
+ * Gives calls of the last answer that have no result one: what was noted of their end, or that it is lost.
  *
  * @param calls those that had begun, also if the answer lacks them; without it, all that the answer has
  * @param waiting entries of the chat, in the order in which they began: a call among them gets its placeholder
  */
 export function settleMessages(
   messages: Messages,
-  calls?: readonly AgentCall[],
+  calls?: readonly NotedCall[],
   waiting: readonly WaitingEntry[] = [],
 ): Messages {
-  const endOf = ({ toolCallId }: { readonly toolCallId: string }) => {
+  const endOf = ({ toolCallId }: { readonly toolCallId: string }): CallEnd => {
+    const noted = calls?.findLast((call) => call.toolCallId === toolCallId)?.end;
+    if (noted) return noted;
     const isOwn = (entry: WaitingEntry): entry is WaitingCall =>
       "path" in entry ? false : "toolCallId" in entry && entry.toolCallId === toolCallId;
     // Models give ids again: the call of this answer is the latest.
     const call = waiting.findLast(isOwn);
-    return call ? ({ state: "output-available", output: waitingResult(call) } as const) : lost;
+    return call ? { state: "output-available", output: waitingResult(call) } : lost;
   };
   const last = messages.at(-1);
   const answer = last?.role === "assistant" ? last : undefined;
@@ -60,7 +63,10 @@ export function settleMessages(
     return part.state === "input-streaming" ? [] : [{ ...part, ...endOf(part) } as Part];
   });
   const missing = calls?.filter((call) => !settled.some((part) => isOf(part, call))) ?? [];
-  const added = missing.map((call): Part => ({ type: "dynamic-tool", ...call, ...endOf(call) }));
+  const added = missing.map(({ toolCallId, toolName, input }): Part => {
+    const call = { toolCallId, toolName, input };
+    return { type: "dynamic-tool", ...call, ...endOf(call) };
+  });
   if (answer === undefined && added.length === 0) return messages;
   const step: Part[] = added.length > 0 ? [{ type: "step-start" }] : [];
   // The same each time that it is read.
