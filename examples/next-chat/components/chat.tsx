@@ -56,9 +56,9 @@ export function Chat({ id, initialState, modelName }: ChatProps) {
             ),
           )}
         </div>
-        {error !== undefined && (
+        {phase === "failed" && (
           <p className="problem" role="alert">
-            {error.message}{" "}
+            {error?.message}{" "}
             <button type="button" onClick={goOn}>
               Go on
             </button>

@@ -63,8 +63,8 @@ export function createChatMachine<MESSAGE extends UIMessage>(
       dispatch({ type: "posted", message: isNew && last?.role === "user" ? last : undefined });
     },
     onFinish: (isAbort: boolean) => {
-      const { failure, chunks = 0 } = post ?? {};
-      dispatch({ type: "ended", failure: isAbort ? undefined : failure, chunks });
+      const { failure, chunks = 0, isWhole = false } = post ?? {};
+      dispatch({ type: "ended", failure: isAbort ? undefined : failure, chunks, isWhole });
     },
     onRead: (found: DurableChatState<MESSAGE> | undefined) => {
       const { chunks: all = 0 } = post ?? {};

@@ -7,8 +7,7 @@ import { contentOf, reasonOf, settle } from "./settle-page.ts";
 export type PageEvent<MESSAGE extends UIMessage = UIMessage> =
   /** A POST goes out, with a message that the server does not have, or to go on. */
   | { readonly type: "posted"; readonly message: MESSAGE | undefined }
-  /** A POST has ended; `chunks`: how many parts of an answer it has brought. */
-  | { readonly type: "ended"; readonly failure: Failure | undefined; readonly chunks: number }
+  | Ended
   /** A read; `chunks`: how many parts of an answer have come since the one before. */
   | { readonly type: "found"; readonly state: DurableChatState<MESSAGE>; readonly chunks: number }
   | { readonly type: "missed"; readonly chunks: number }
@@ -16,8 +15,18 @@ export type PageEvent<MESSAGE extends UIMessage = UIMessage> =
   /** A person wants it tried again, given up, or forgotten. */
   | { readonly type: "told" | "stopped" | "cleared" };
 
-/** How long a POST may be on its way without a sign of it. */
-const patienceMs = 15_000;
+/** A POST has ended. */
+interface Ended {
+  readonly type: "ended";
+  readonly failure: Failure | undefined;
+  /** How many parts of an answer it has brought. */
+  readonly chunks: number;
+  /** Whether the answer has come to its end. */
+  readonly isWhole?: boolean;
+}
+
+/** How long a POST may be on its way without a sign of it: the route notes first that it answers. */
+const patienceMs = 8_000;
 
 /** A page as it begins. */
 export function openPage<MESSAGE extends UIMessage>(
@@ -41,8 +50,9 @@ export function step<MESSAGE extends UIMessage>(
       return [post(page, event.message, moment), []];
     case "ended": {
       if (at !== "posting") return [page, []];
-      const unsent = event.chunks > 0 ? undefined : page.unsent;
-      return [{ ...page, at: "checking", failure: event.failure, unsent, doubts: 0 }, ["look"]];
+      const { failure, chunks, isWhole = false } = event;
+      const unsent = chunks > 0 ? undefined : page.unsent;
+      return [{ ...page, at: "checking", failure, unsent, isWhole, doubts: 0 }, ["look"]];
     }
     case "found":
       return found(page, event, moment);
@@ -54,9 +64,10 @@ export function step<MESSAGE extends UIMessage>(
     }
     case "due":
       if (page.dueAt === undefined) return [page, []];
-      return [post(page, page.unsent, moment), ["post"]];
+      // Behind a proxy that takes turns, a POST after each look would be for the same process, which may be frozen.
+      return [post(page, page.unsent, moment), isTurn(page) ? ["look", "post"] : ["post"]];
     case "online":
-      return [at === "pausing" ? { ...page, dueAt: moment.now } : page, []];
+      return [online(page, moment), []];
     case "told":
       if (at !== "failed" && at !== "pausing" && !isOwed(page)) return [page, ["look"]];
       return [{ ...post(page, page.unsent, moment), attempts: 0 }, ["post"]];
@@ -77,6 +88,14 @@ function isOwed({ at, state }: Page): boolean {
   return at === "ready" && state?.messages.at(-1)?.role === "user";
 }
 
+const isTurn = ({ at, attempts }: Page) => at === "pausing" && attempts % 2 === 1;
+
+/** What was tried without a network does not count. */
+function online<MESSAGE extends UIMessage>(page: Page<MESSAGE>, { now }: Moment): Page<MESSAGE> {
+  if (page.at === "pausing") return { ...page, attempts: 0, dueAt: now };
+  return page.attempts === 0 ? page : { ...page, attempts: 0 };
+}
+
 function post<MESSAGE extends UIMessage>(
   page: Page<MESSAGE>,
   unsent: MESSAGE | undefined,
@@ -85,7 +104,7 @@ function post<MESSAGE extends UIMessage>(
   const isNew = unsent !== undefined && unsent.id !== page.unsent?.id;
   return {
     ...{ ...page, at: "posting", unsent, failure: undefined, doubts: 0, dueAt: undefined },
-    ...{ attempts: isNew ? 0 : page.attempts, postedAt: now, isTaken: false },
+    ...{ attempts: isNew ? 0 : page.attempts, postedAt: now, isTaken: false, isWhole: false },
     wentOnFor: page.state && reasonOf(page.state),
   };
 }

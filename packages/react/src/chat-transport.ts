@@ -1,35 +1,6 @@
 import { type ChatTransport, DefaultChatTransport, type UIMessage } from "ai";
-import type { AnswerProblem } from "./question.tsx";
+import { refusing } from "./refusal.ts";
 import { type Failure, failureOf } from "./retry.ts";
-
-/** A `fetch` that throws what a route says of its failure: `message` and `field` of its JSON, or its text. */
-export const refusing =
-  (fetch: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch =>
-  async (...request) => {
-    const response = await fetch(...request);
-    if (response.ok) return response;
-    const text = await response.text();
-    const { message, field } = readProblem(text);
-    // A gateway's page is for nobody.
-    const isPage = text.trimStart().startsWith("<");
-    const said = typeof message === "string" ? message : !isPage && text;
-    const error = new Error(said || `A POST was answered with ${response.status}.`);
-    throw Object.assign(error, { status: response.status, field });
-  };
-
-function readProblem(text: string): { message?: unknown; field?: unknown } {
-  try {
-    return Object(JSON.parse(text)) as object;
-  } catch {
-    return {};
-  }
-}
-
-/** Why an answer did not reach its server. */
-export function problemOf(thrown: Error & { field?: unknown }): AnswerProblem {
-  const { message, field } = thrown;
-  return { message, field: typeof field === "string" ? field : undefined };
-}
 
 /** Sends what is new, a message of the user's or nothing: all else of the chat is the server's. */
 export function createTransport<MESSAGE extends UIMessage>(
@@ -51,6 +22,8 @@ export interface Post<MESSAGE extends UIMessage> {
   chunks: number;
   /** Why it came to nothing, if it ends now. */
   failure: Failure | undefined;
+  /** Whether its answer has come to its end. */
+  isWhole: boolean;
 }
 
 /** Tells how each POST of a transport goes. */
@@ -61,8 +34,9 @@ export function watchTransport<MESSAGE extends UIMessage>(
   return {
     reconnectToStream: (options) => transport.reconnectToStream(options),
     async sendMessages(options) {
-      const failure = failureOf(new Error("the answer broke off."));
-      const post: Post<MESSAGE> = { messages: options.messages, chunks: 0, failure };
+      const failure: Failure = { error: new Error("The answer broke off."), isPassing: true };
+      const begun = { chunks: 0, failure, isWhole: false };
+      const post: Post<MESSAGE> = { messages: options.messages, ...begun };
       onPost(post);
       const stream = await transport.sendMessages(options).catch((error: unknown) => {
         post.failure = failureOf(error);
@@ -72,6 +46,7 @@ export function watchTransport<MESSAGE extends UIMessage>(
         new TransformStream({
           transform(chunk, controller) {
             post.chunks += 1;
+            post.isWhole = chunk.type === "finish";
             if (chunk.type === "error") {
               post.failure = { error: new Error(chunk.errorText), isPassing: false };
             }

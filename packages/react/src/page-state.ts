@@ -44,6 +44,8 @@ export interface Page<MESSAGE extends UIMessage = UIMessage> {
   readonly postedAt: number;
   /** Whether the route has taken the open POST. */
   readonly isTaken: boolean;
+  /** Whether a POST is over that has brought an answer to its end: the page has all of it. */
+  readonly isWhole?: boolean | undefined;
   /** When the page does something, in milliseconds since 1970. */
   readonly dueAt?: number | undefined;
 }

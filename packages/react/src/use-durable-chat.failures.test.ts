@@ -1,15 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { answered, chunksOf, said, startChatServer } from "../test/chat-server.ts";
+import { answered, chunksOf, question, said, startChatServer } from "../test/chat-server.ts";
 import { openChat, textsOf, waits } from "../test/open-chat.ts";
-import { refusing } from "./chat-transport.ts";
+
+const call = { toolCallId: "1", toolName: "delivery__order", dynamic: true } as const;
 
 describe("errors", () => {
-  it("does not show what a gateway says", async () => {
-    const page = new Response("\n<html><h1>Bad Gateway</h1></html>", { status: 502 });
-    const fetch = refusing(async () => page);
-    await expect(fetch("/api/chat/1")).rejects.toThrow("A POST was answered with 502.");
-  });
-
   it("says why the agent could not go on, and tries again when it is told to", async () => {
     const chat = await startChatServer({ ...waits, waiting: [] });
     const { last } = await openChat(chat);
@@ -166,12 +161,64 @@ describe("errors", () => {
     expect(last()).toMatchObject({ phase: "failed", isBusy: false });
   });
 
+  it("has nothing more to do after a whole answer, also if the next reads are lost", async () => {
+    const chat = await startChatServer({ answering: "no" });
+    const { last, results } = await openChat(chat);
+    chat.onPost = () => {
+      chat.status = 502;
+      return chunksOf("a1", "Hello");
+    };
+    void last().sendMessage({ text: "Hi" });
+    await expect.poll(() => chat.looks).toBeGreaterThan(2);
+    const done = { phase: "ready", isBusy: false, error: undefined };
+    expect(last()).toMatchObject(done);
+    expect(textsOf(last())).toEqual(["Hi", "Hello"]);
+    const { length } = results;
+    chat.state = { ...chat.state, messages: [said("u1", "Hi"), answered("a1", "Hello")] };
+    chat.status = 200;
+    const { looks } = chat;
+    await expect.poll(() => chat.looks).toBeGreaterThan(looks);
+    await expect.poll(() => last().state?.messages).toHaveLength(2);
+    for (const result of results.slice(length)) expect(result).toMatchObject(done);
+  });
+
+  it("still works after a whole answer in which a call waits, until it knows what for", async () => {
+    const chat = await startChatServer({ answering: "no" });
+    const { last } = await openChat(chat);
+    const output = { content: [], _meta: { "durable-mcp/waiting": question } };
+    chat.onPost = () => {
+      chat.status = 502;
+      return [
+        { type: "start", messageId: "a1" },
+        { type: "tool-input-available", ...call, input: {} },
+        { type: "tool-output-available", ...call, output },
+        { type: "finish" },
+      ];
+    };
+    void last().sendMessage({ text: "Order tea" });
+    await expect.poll(() => chat.looks).toBeGreaterThan(2);
+    await expect.poll(() => last()).toMatchObject({ phase: "reconnecting", isBusy: true });
+    chat.state = { ...chat.state, ...waits };
+    chat.status = 200;
+    await expect.poll(() => last().blocking).toEqual([question]);
+  });
+
+  it("does not connect again to a route that refuses the page", async () => {
+    const chat = await startChatServer();
+    const { last } = await openChat(chat);
+    chat.status = 401;
+    await last().refresh();
+    const refused = { message: "The server refused this." };
+    await expect.poll(() => last()).toMatchObject({ phase: "failed", error: refused });
+  });
+
   it("looks again, and sends nothing, when the page is not up to date", async () => {
     const chat = await startChatServer();
     const { last } = await openChat(chat);
     chat.status = 503;
     await last().refresh();
-    await expect.poll(() => last().error?.message).toMatch(/GET of .* was answered with 503/);
+    await expect.poll(() => last().error?.message).toBe("The server does not answer right now.");
+    expect(last().phase).toBe("reconnecting");
     chat.status = 200;
     last().goOn();
     await expect.poll(() => last().error).toBeUndefined();

@@ -4,9 +4,11 @@ import type { ChatInit } from "ai";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { createChatMachine } from "./chat-machine.ts";
 import { shownMessages } from "./chat-page.ts";
-import { createTransport, problemOf, refusing, watchTransport } from "./chat-transport.ts";
-import type { DurableChatState, PageName } from "./page-state.ts";
+import { createTransport, watchTransport } from "./chat-transport.ts";
+import { type ChatPhase, viewOf } from "./chat-view.ts";
+import type { DurableChatState } from "./page-state.ts";
 import type { AnswerProblem } from "./question.tsx";
+import { problemOf, refusing } from "./refusal.ts";
 import { useServerState } from "./use-server-state.ts";
 import {
   blockingOf,
@@ -32,25 +34,6 @@ export interface DurableChatOptions<STATE extends DurableChatState>
    */
   readonly api: string;
 }
-
-/**
- * What a page does:
- *
- * - `loading`: it does not know the chat yet.
- * - `ready`: nothing; it is the user's turn, or a call waits.
- * - `answering`: it sends, or reads an answer.
- * - `following`: it looks how far an answer is that another page or process makes.
- * - `reconnecting`: a connection, a process or a read is lost, and the page tries again by itself.
- * - `failed`: `error` will not pass by itself. `goOn` tries again.
- */
-export type ChatPhase = "loading" | "ready" | "answering" | "following" | "reconnecting" | "failed";
-
-/** Those that have another name than the page's state. */
-const phases: Partial<Record<PageName, ChatPhase>> = {
-  posting: "answering",
-  checking: "following",
-  pausing: "reconnecting",
-};
 
 /** What `useChat` returns, and what waits. */
 export interface DurableChat<STATE extends DurableChatState>
@@ -94,7 +77,7 @@ export function useDurableChat<STATE extends DurableChatState>(
   const page = useSyncExternalStore(machine.subscribe, machine.page, machine.page);
   const { at } = page;
 
-  const { state, error, refresh } = useServerState<STATE>(
+  const { state, failure, refresh } = useServerState<STATE>(
     { api, initialState, fetch },
     (now) => {
       if (at === "checking") return Math.min(1_000, intervalMs);
@@ -134,14 +117,10 @@ export function useDurableChat<STATE extends DurableChatState>(
     return problem;
   };
   const waiting = state?.waiting ?? [];
-  const isPost = at === "posting" || at === "checking" || at === "pausing";
-  const missed = at === "failed" || at === "posting" ? undefined : error;
   return {
     ...chat,
     ...{ state, refresh, blocking: blockingOf(waiting), working: workingOf(waiting) },
-    phase: missed ? "reconnecting" : (phases[at] ?? (at as ChatPhase)),
-    isBusy: isPost || state?.answering === "yes",
-    error: (at === "failed" || at === "pausing" ? page.failure?.error : undefined) ?? missed,
+    ...viewOf(page, failure, chat.messages),
     goOn: () => machine.tell("told"),
     async stop() {
       machine.tell("stopped");

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { pauseMs } from "./retry.ts";
+import { refusing } from "./refusal.ts";
+import { type Failure, failureOf, patienceMs, pauseMs } from "./retry.ts";
 
 /** How a page gets what the server knows. */
 export interface ServerStateOptions<STATE> {
@@ -14,7 +15,7 @@ export interface ServerStateOptions<STATE> {
 interface ServerState<STATE> {
   readonly state: STATE | undefined;
   /** Why the last request brought none. The state is the one before. */
-  readonly error: Error | undefined;
+  readonly failure: Failure | undefined;
   /** Asks now. Gives `undefined` if it fails, or if a later request has taken its place. */
   readonly refresh: () => Promise<STATE | undefined>;
 }
@@ -23,7 +24,7 @@ interface Known<STATE> {
   readonly api: string;
   readonly state?: STATE | undefined;
   readonly text?: string | undefined;
-  readonly error?: Error | undefined;
+  readonly failure?: Failure | undefined;
 }
 
 /**
@@ -48,15 +49,17 @@ export function useServerState<STATE>(
   const refresh = useCallback(async () => {
     request.current?.abort();
     const own = (request.current = new AbortController());
-    const found = await get<STATE>(latest.fetch, api, own);
+    const found = await get<STATE>(latest, api, own);
     if (request.current !== own) return undefined;
     request.current = undefined;
     const { known: before, failures } = latest;
-    latest.failures = found.error ? failures + 1 : 0;
-    const isNew = found.error?.message !== before.error?.message || found.text !== before.text;
+    const { failure } = found;
+    latest.failures = failure ? failures + 1 : 0;
+    const why = (each: Known<STATE>) => each.failure?.error.message;
     // What has not changed is not drawn again.
-    if (isNew) setKnown((latest.known = found.error ? { ...before, ...found } : found));
-    const state = found.error ? undefined : latest.known.state;
+    if (why(found) !== why(before) || found.text !== before.text)
+      setKnown((latest.known = failure ? { ...before, ...found } : found));
+    const state = failure ? undefined : latest.known.state;
     latest.onRead?.(state);
     return state;
   }, [api, latest]);
@@ -68,14 +71,14 @@ export function useServerState<STATE>(
     };
   }, [refresh, latest]);
 
-  const { state, error } = current;
-  const ms = state === undefined || error ? undefined : everyMs(state);
+  const { state, failure } = current;
+  const ms = state === undefined || failure ? undefined : everyMs(state);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
     const plan = () => {
       const { known: now, failures } = latest;
-      const isMissed = now.state === undefined || now.error !== undefined;
+      const isMissed = now.state === undefined || now.failure !== undefined;
       const pause = isMissed ? pauseMs(Math.max(1, failures)) : latest.everyMs(now.state);
       clearTimeout(timer);
       if (pause !== undefined && !isOver) timer = setTimeout(() => void look(false), pause);
@@ -86,8 +89,11 @@ export function useServerState<STATE>(
       plan();
     };
     const onShow = () => void look(false);
-    // What was asked before is lost.
-    const onOnline = () => void look(true);
+    // What was asked before is lost, and does not count.
+    const onOnline = () => {
+      latest.failures = 0;
+      void look(true);
+    };
     plan();
     window.addEventListener("focus", onShow);
     window.addEventListener("online", onOnline);
@@ -99,28 +105,27 @@ export function useServerState<STATE>(
       window.removeEventListener("online", onOnline);
       document.removeEventListener("visibilitychange", onShow);
     };
-  }, [ms, error, refresh, latest]);
+  }, [ms, failure, refresh, latest]);
 
-  return { state, error, refresh };
+  return { state, failure, refresh };
 }
 
-const timeoutMs = 20_000;
-
 async function get<STATE>(
-  fetch: typeof globalThis.fetch = globalThis.fetch,
+  { fetch, failures }: Pick<ServerStateOptions<STATE>, "fetch"> & { readonly failures: number },
   api: string,
   own: AbortController,
 ): Promise<Known<STATE>> {
-  const timer = setTimeout(() => own.abort(new Error("there was no answer.")), timeoutMs);
+  const timer = setTimeout(() => own.abort(), patienceMs(failures));
   try {
     const { signal } = own;
-    const response = await fetch(api, { headers: { accept: "application/json" }, signal });
-    if (!response.ok) throw new Error(`a GET of ${api} was answered with ${response.status}.`);
+    const response = await refusing(fetch)(api, {
+      headers: { accept: "application/json" },
+      signal,
+    });
     const text = await response.text();
     return { api, text, state: JSON.parse(text) as STATE };
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return { api, error: new Error(`The page may be old: ${reason}`, { cause }) };
+  } catch (thrown) {
+    return { api, failure: failureOf(thrown) };
   } finally {
     clearTimeout(timer);
   }

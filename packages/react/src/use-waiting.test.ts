@@ -84,7 +84,7 @@ describe("when it looks", () => {
     const { last } = await renderHook(useWaiting, { api: chat.api, intervalMs: 10 });
     await expect.poll(() => last().blocking).toEqual([question]);
     chat.status = 401;
-    await expect.poll(() => last().error?.message).toMatch(/^The page may be old: .* 401\.$/);
+    await expect.poll(() => last().error?.message).toBe("The server refused this.");
     expect(last().blocking).toEqual([question]);
     chat.status = 200;
     window.dispatchEvent(new Event("focus"));
@@ -101,12 +101,32 @@ describe("when it looks", () => {
     await expect.poll(() => chat.looks).toBe(4);
     // At least 0.5 s and 1 s.
     expect(Date.now() - begun).toBeGreaterThan(1_490);
+    window.dispatchEvent(new Event("online"));
+    await expect.poll(() => chat.looks, { timeout: 900 }).toBe(5);
+    // After 1 s at most, as after a first failure.
+    await expect.poll(() => chat.looks, { timeout: 1_400 }).toBe(6);
     chat.status = 200;
     chat.state = { ...chat.state, waiting: [question] };
     window.dispatchEvent(new Event("online"));
-    expect(chat.looks).toBe(4);
+    expect(chat.looks).toBe(6);
     await expect.poll(() => last().blocking, { timeout: 900 }).toEqual([question]);
     expect(last().error).toBeUndefined();
+  });
+
+  it("gives a request up that is not answered at once, to ask another process", async () => {
+    const begun = Date.now();
+    const given: number[] = [];
+    const fetch = async (_: unknown, { signal }: RequestInit = {}) =>
+      await new Promise<Response>((_done, fail) => {
+        signal!.addEventListener("abort", () => {
+          given.push(Date.now() - begun);
+          fail(signal!.reason);
+        });
+      });
+    const { last } = await renderHook(useWaiting, { api: "/chat", fetch: fetch as never });
+    const lost = "The connection is lost.";
+    await expect.poll(() => last().error?.message, { timeout: 8_000 }).toBe(lost);
+    expect(given.at(-1)).toBeGreaterThan(4_900);
   });
 
   it("goes by the last request, however late an earlier one is answered", async () => {

@@ -43,7 +43,8 @@ export function useWaiting<STATE extends WaitingState = WaitingState>({
   intervalMs = defaultIntervalMs,
   ...options
 }: WaitingOptions<STATE>): Waiting<STATE> {
-  const { state, error, refresh } = useServerState(options, (now) => everyMs(now, intervalMs));
+  const { state, failure, refresh } = useServerState(options, (now) => everyMs(now, intervalMs));
+  const error = failure?.error;
   const waiting = state?.waiting ?? [];
   return { state, blocking: blockingOf(waiting), working: workingOf(waiting), error, refresh };
 }

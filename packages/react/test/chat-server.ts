@@ -5,7 +5,7 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import { onTestFinished } from "vitest";
 import type { DurableChatState } from "../src/index.ts";
 
-/** Chunks of a stream, a status, a status with a text, or a stream that stays open. */
+/** Chunks of a stream, a status with a message, a status with a text, or a stream that stays open. */
 type Answer = (UIMessageChunk | "breaks off")[] | number | [number, string] | "stays open";
 
 export interface ChatServer {
@@ -53,7 +53,10 @@ export async function startChatServer(state: Partial<DurableChatState> = {}): Pr
 }
 
 function send(response: ServerResponse, answer: Answer): void {
-  const [status, text] = typeof answer === "number" ? [answer, `answered with ${answer}`] : answer;
+  const [status, text] =
+    typeof answer === "number"
+      ? [answer, JSON.stringify({ message: `answered with ${answer}` })]
+      : answer;
   if (typeof status === "number") {
     response.writeHead(status).end(text);
     return;

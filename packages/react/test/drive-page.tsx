@@ -20,9 +20,9 @@ function Chat({ id }: { id: string }) {
             <Question key={entry.id} call={entry} onAnswer={chat.answer} />
           ),
       )}
-      {chat.error && (
+      {chat.phase === "failed" && (
         <p role="alert">
-          {chat.error.message} <button onClick={chat.goOn}>Go on</button>
+          {chat.error?.message} <button onClick={chat.goOn}>Go on</button>
         </p>
       )}
       <form action={(data) => void chat.sendMessage({ text: data.get("text") as string })}>
