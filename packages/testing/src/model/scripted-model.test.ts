@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import * as ai7 from "ai";
 import * as ai6 from "ai-6";
 import { describe, expect, test } from "vitest";
@@ -7,7 +8,7 @@ import { scriptedModel, toolResults } from "./scripted-model.ts";
 describe.each([
   ["6", ai6 as unknown as typeof ai7],
   ["7", ai7],
-])("a scripted model in AI SDK %s", (_, { generateText, stepCountIs, streamText, tool }) => {
+])("a scripted model in AI SDK %s", (_, { generateText, stepCountIs, streamText, tool, ...ai }) => {
   const order = tool({
     inputSchema: z.object({ item: z.string() }),
     execute: ({ item }) => `Ordered ${item}.`,
@@ -31,6 +32,20 @@ describe.each([
     const words: string[] = [];
     for await (const word of streamText(use()).textStream) words.push(word);
     expect(words).toEqual(["Your ", "tea ", "is ", "ordered."]);
+  });
+
+  test("thinks as long as a turn's function does, and speaks as slowly as a stream is made", async () => {
+    const begun = Date.now();
+    const model = scriptedModel(async () => {
+      await sleep(50);
+      return "Your tea is ordered.";
+    });
+    const experimental_transform = ai.smoothStream({ delayInMs: 50 });
+    const times: number[] = [];
+    const { textStream } = streamText({ model, prompt: "Order tea.", experimental_transform });
+    for await (const word of textStream) if (word) times.push(Date.now() - begun);
+    expect(times[0]).toBeGreaterThanOrEqual(49);
+    expect(times.at(-1)! - times[0]!).toBeGreaterThanOrEqual(140);
   });
 
   test("has no turn after its last", async () => {

@@ -24,7 +24,8 @@ export interface TurnOptions extends ModelCall {
   readonly results: readonly string[];
 }
 
-type GiveTurn = (options: TurnOptions) => Turn | Promise<Turn>;
+/** Gives a turn, in a while if it likes: a model that thinks waits before. */
+export type GiveTurn = (options: TurnOptions) => Turn | Promise<Turn>;
 
 /** A language model of AI SDK 6 and 7 that keeps its calls, as the mocks of `ai/test` do. */
 export type ScriptedModel = Extract<LanguageModel, { readonly specificationVersion: "v3" }> & {
