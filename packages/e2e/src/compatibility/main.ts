@@ -49,16 +49,14 @@ const coldServers = [
   ...withoutIds,
   ...askingServers.map(coldAskingServer),
 ];
-const probed: string[] = [];
+const surprises: string[] = [];
 const probes = [...matrix, ...withoutIds, ...askingServers].map((server) => ({
   name: `${server.name}, probe`,
   visit: async () => {
-    const surprises = await ("kind" in server ? visitServer(server, []) : probeOther(server)).then(
-      (seen) => ("surprises" in seen ? seen.surprises : seen),
+    const seen = await ("kind" in server ? visitServer(server, []) : probeOther(server)).catch(
       (error: unknown) => [failureOf(server.name, error)],
     );
-    probed.push(...surprises);
-    return undefined;
+    return "surprises" in seen ? seen : { surprises: seen };
   },
 }));
 const probeCount = probes.length;
@@ -76,7 +74,7 @@ const visits = onlyProbe
               unavailable: "it did not start or gave no session",
             }));
             rows[index] = { server, report, extra };
-            return report.unavailable;
+            return report;
           },
         })),
       ...(onlyCold || onlyLasting ? [] : askingServers).filter(isWanted).map((server, index) => ({
@@ -87,7 +85,7 @@ const visits = onlyProbe
             unavailable: "it did not start or did not ask",
           }));
           askingRows[index] = row;
-          return row.unavailable;
+          return row;
         },
       })),
       ...(onlyAsking || onlyCold ? [] : lastingServers).filter(isWanted).map((server, index) => ({
@@ -98,7 +96,7 @@ const visits = onlyProbe
             unavailable: "it did not start",
           }));
           lastingRows[index] = row;
-          return row.unavailable;
+          return row;
         },
       })),
       ...(onlyAsking || onlyLasting ? [] : coldServers).filter(isWanted).map((server, index) => ({
@@ -109,20 +107,13 @@ const visits = onlyProbe
             unavailable: "it did not start",
           }));
           coldRows[index] = row;
-          return row.unavailable;
+          return row;
         },
       })),
     ];
 if (visits.length === 0) throw new Error(`no server of the matrix is named ${wanted}`);
 await Promise.all(Array.from({ length: serversAtOnce }, work));
 
-const surprises = [
-  ...probed,
-  ...[...rows.map(({ report }) => report), ...askingRows, ...coldRows, ...lastingRows].flatMap(
-    (seen) => seen.surprises,
-  ),
-];
-for (const surprise of surprises) console.error(`not as recorded: ${surprise}`);
 const date = new Date().toISOString().slice(0, 10);
 const asking = askingRows.length === 0 ? "" : renderAskingServers(askingRows, date);
 const pageFile = new URL("../../../../docs/reports/compatibility.md", import.meta.url);
@@ -143,9 +134,11 @@ process.exitCode = surprises.length > 0 ? 1 : 0;
 async function work(): Promise<void> {
   for (let next = visits.shift(); next !== undefined; next = visits.shift()) {
     const startedAt = Date.now();
-    const unavailable = await next.visit();
+    const seen: { unavailable?: string; surprises: string[] } = await next.visit();
     const seconds = Math.round((Date.now() - startedAt) / 1000);
-    console.error(`${next.name}: ${unavailable ?? `${seconds} s`}`);
+    console.error(`${next.name}: ${seen.unavailable ?? `${seconds} s`}`);
+    for (const surprise of seen.surprises) console.error(`not as recorded: ${surprise}`);
+    surprises.push(...seen.surprises);
   }
 }
 
