@@ -19,7 +19,7 @@ const consequences: Consequence[] = [
   },
   {
     seen: /^HTTP \d+/,
-    says: "answered with a status that does not concern the session; the client reported it and no new session was started",
+    says: "answered with a status that does not concern the session, and then a ping; the client reported the status, and no new session was started",
   },
   {
     seen: /^other-era/,

@@ -1,8 +1,8 @@
 import { cpus } from "node:os";
 
-/** An outcome for a cell of a table: our codes stand out. */
+/** An outcome for a cell of a table: our codes and reasons stand out. */
 export const plainOutcome = (outcome: string) =>
-  outcome.replaceAll(/\b[A-Z]+_[A-Z_]+\b/g, "`$&`").replaceAll("|", "\\|");
+  outcome.replaceAll(/\b(?:[A-Z]+_[A-Z_]+|other-era)\b/g, "`$&`").replaceAll("|", "\\|");
 
 /** How often each value comes. */
 export function countBy(values: string[]): Map<string, number> {
