@@ -35,6 +35,10 @@ async function open({ place, url, times }: FrozenChatsTask & { type: "open" }): 
   const store: SessionStore = {
     ...opened.store,
     get: (key) => freezing("get", opened.store.get(key)),
+    // Chats that are read at once are read together.
+    ...(opened.store.getMany && {
+      getMany: (keys) => freezing("get", opened.store.getMany!(keys)),
+    }),
     put: (...args) => freezing("put", opened.store.put(...args)),
   };
   // The chats share what this process knows of the server.

@@ -60,14 +60,20 @@ function frozen(
       const { front, program } = world;
       const chats = newChats(round, world, 2);
       if (!isFirst) await step(world, chats, { plan: { calls: 1 } });
-      if ("method" in at) freezeAtAnswer(world, at.method);
+      let isMet = false;
+      const freezing = async () => {
+        isMet = true;
+        await thawLater(program);
+      };
+      if ("method" in at) freezeAtAnswer(world, at.method, freezing);
       const freezesAt = "operation" in at ? { freezesAt: at.operation } : {};
       try {
-        await step(world, chats, { plan: { calls: 2 }, ...freezesAt });
+        await step(world, chats, { plan: { calls: 2 }, ...freezesAt }, freezing);
       } finally {
         front.heal();
         program.signal("SIGCONT");
       }
+      if (!isMet) round.fault("it did not meet its fault");
       // At once: nobody may be told that the server is away.
       const later = newChats(round, world, 2);
       const both = [...chats, ...later];
@@ -76,13 +82,17 @@ function frozen(
   };
 }
 
-function freezeAtAnswer({ front, program }: FrozenWorld, on: string): void {
+function freezeAtAnswer(
+  { front, program }: FrozenWorld,
+  on: string,
+  freezing: () => Promise<void>,
+): void {
   front.meet(
     async ({ carryOut }) => {
       const { body, ...answer } = await wholeOf(await carryOut());
       program.signal("SIGSTOP");
       await soon();
-      void thawLater(program);
+      void freezing();
       return new Response(body, answer);
     },
     { on, times: 1 },
@@ -122,12 +132,13 @@ async function step(
   { program }: FrozenWorld,
   chats: readonly Chat[],
   task: Omit<Step, "type" | "ids">,
+  freezing?: () => Promise<void>,
 ): Promise<readonly ToldChat[]> {
   program.send({ type: "step", ids: chats.map(({ options }) => options.id), ...task });
   for (;;) {
     const said = await program.receive();
     if (said.type === "stepped") return said.chats;
-    if (said.type === "freezing") await thawLater(program);
+    if (said.type === "freezing") await freezing?.();
   }
 }
 
