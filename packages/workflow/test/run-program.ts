@@ -5,6 +5,7 @@
  *
  *     NOTEBOOK_URL=… node run-program.ts <bundles> <folder> <run to begin> [id of the run to go on with]
  */
+import { flushCompileCache } from "node:module";
 import { getRun, start } from "workflow/api";
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
@@ -24,6 +25,8 @@ if (url !== undefined) {
   setStepSettings({ notes: defineMcpClientConnection(notes) });
 }
 await startLocalWorld(app, dataDir);
+// For the next process: when this one is killed, Node keeps nothing.
+flushCompileCache();
 const run = runId
   ? getRun(runId)
   : await start({ workflowId: app.workflowIds["scripted"]! }, [JSON.parse(options)]);
