@@ -8,9 +8,6 @@ const allConditions = ["@durable-mcp/source", "module", "node", "development|pro
 /** The modules of AWS's client name no files: only bundlers can resolve them, and Node, which loads it, cannot. */
 const withoutModules = allConditions.filter((condition) => condition !== "module");
 
-/** Room for what a test leaves behind: with Node's default a fifth of the CPU goes into collecting it. */
-const lessCollection = ["--max-semi-space-size=64"];
-
 type TestOptions = NonNullable<TestProjectInlineConfiguration["test"]>;
 
 /**
@@ -33,7 +30,6 @@ function project(
       isolate: false,
       // More than there are cores: these tests wait for a third of their time, for timers and sockets.
       maxWorkers: availableParallelism() * 3,
-      execArgv: lessCollection,
       // For a machine that is busy with other work as well; a test that hangs fails all the same.
       testTimeout: 30_000,
       expect: { poll: { timeout: 20_000 } },
@@ -99,7 +95,7 @@ const realServers: TestOptions = {
 const ofEngines: TestOptions = {
   ...realServers,
   globalSetup: [compileOnce, buildWorkflowApp],
-  execArgv: [...lessCollection, "--conditions=@durable-mcp/source"],
+  execArgv: ["--conditions=@durable-mcp/source"],
 };
 
 /** With a document, without a browser. */
