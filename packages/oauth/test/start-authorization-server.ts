@@ -8,7 +8,7 @@ export interface AuthorizationServerOptions {
   readonly clients?: readonly ClientMetadata[];
   /** Client ID metadata documents by their https URL. */
   readonly documents?: Readonly<Record<string, unknown>>;
-  readonly accessTokenSeconds?: number;
+  readonly accessTokenSeconds?: number | (() => number);
   /** Whether tokens are bound to keys, and each proof needs a nonce (RFC 9449). @default false */
   readonly withDpop?: boolean;
   /** Stands before it, at the issuer's address. */

@@ -74,7 +74,7 @@ function createTaskServer({ tasks, session }: Server, work: TaskWork): McpServer
     throw new Error("It went wrong.");
   });
   const outputSchema = z.object({ item: z.string() });
-  taskTool(mcp, "structured", { ...config, ttlMs: 300, outputSchema }, ({ item }) => ({
+  taskTool(mcp, "structured", { ...config, ttlMs: 1_500, outputSchema }, ({ item }) => ({
     ...text(item),
     structuredContent: { item },
   }));

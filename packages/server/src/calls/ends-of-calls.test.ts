@@ -58,10 +58,22 @@ test("a cancellation of an earlier request does not reach a later one with the s
 });
 
 test("a call whose session ended meanwhile is told so", async () => {
-  const { one, two, id } = await startTwo({ timeouts: { pollIntervalMs: 5_000 } });
-  const call = one.client.call(id, "add_slowly", { text: "a", ms: 60 }, "slow");
+  const replicas = createReplicas({ timeouts: { pollIntervalMs: 5_000 } });
+  const ended = Promise.withResolvers<void>();
+  const one = replicas.start({
+    setUp: (mcp, session) => {
+      mcp.registerTool("work", {}, async () => {
+        await ended.promise;
+        session.state.notes.push("a");
+        return { content: [] };
+      });
+    },
+  });
+  const id = await one.client.initialize();
+  const call = one.client.call(id, "work", {}, "slow");
   await one.client.whenInFlight(id, "slow");
-  await two.client.end(id);
+  await replicas.start().client.end(id);
+  ended.resolve();
   expect((await call).error?.data?.code).toBe("SESSION_LOST");
 });
 

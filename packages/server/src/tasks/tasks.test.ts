@@ -171,8 +171,9 @@ test("a tool with an output schema; and a task is kept for ttlMs", async () => {
   const taskId = await begin("structured");
   const done = await until(taskId, "completed");
   expect(done["result"]).toMatchObject({ structuredContent: { item: "tea" } });
-  await pause(300);
-  expect((await send("tasks/get", { taskId })).error).toMatchObject({ code: -32_602 });
+  await expect
+    .poll(async () => (await send("tasks/get", { taskId })).error)
+    .toMatchObject({ code: -32_602 });
 });
 
 test("arguments that do not fit are refused, and begin no task", async () => {
