@@ -34,7 +34,7 @@ export { writeBatch } from "./stores/write-batch.ts";
 export { setBounded } from "./base/bounded-map.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { serverLimits } from "./base/server-limits.ts";
-export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
+export { createScrubber, scrubJson } from "./base/scrub-text.ts";
 export {
   classifyLoss,
   mayFollowWork,
@@ -55,7 +55,6 @@ export { oauthKeys } from "./session/oauth-keys.ts";
 export {
   type ConnectionFailure,
   connectionFailure,
-  describeFailure,
   mayHaveRun,
 } from "./wire/connection-failure.ts";
 export { isSafeQuestion, urlsWanted } from "./waiting/questions/input-request.ts";
@@ -64,7 +63,7 @@ export { waitingKeys } from "./waiting/record/waiting-key.ts";
 export { waitingLimitChecks } from "./waiting/record/waiting-limits.ts";
 export type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from "./wire/json-rpc.ts";
 export type { LastingClient } from "./session/lasting-client.ts";
-export { mayMention, methodNotFoundAnswer, parseMessages, revisionIn } from "./wire/json-rpc.ts";
+export { parseMessages, revisionIn } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/snapshot-shape.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export { innerFetch, lastFetch } from "./wire/last-fetch.ts";
@@ -76,6 +75,7 @@ export {
   readText,
   rewriteRefusal,
 } from "./wire/read-answer.ts";
-export { endNamed, safeMethodIn, sendingSafeAgain } from "./wire/safe-requests.ts";
+export { discoveringEra } from "./handshake/discover-era.ts";
+export { asksFor, sendingSafeAgain } from "./wire/safe-requests.ts";
 export { scrubSessionId } from "./wire/scrub-session-id.ts";
 export { isRedirect, refusingRedirects } from "./wire/server-endpoint.ts";

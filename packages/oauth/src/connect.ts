@@ -4,7 +4,7 @@ import {
   lastFetch,
   refusingRedirects,
   rewriteRefusal,
-  scrubText,
+  createScrubber,
   sendWithToken,
   type TokenProof,
 } from "@durable-mcp/core/internal";
@@ -110,7 +110,7 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
       const response = await sendWithToken(sending, sendOnce);
       // A server may repeat the token where it refuses it, and clients put that into their errors.
       const secrets = [token, headers.get("dpop")].filter((secret) => secret != null);
-      const scrub = (text: string) => scrubText(text, secrets, "[removed]");
+      const scrub = createScrubber(secrets, "[removed]");
       return await rewriteRefusal(response, scrub);
     };
     // Whatever else there is at this origin gets no token.

@@ -4,5 +4,4 @@
  */
 export { createGuardedFetch } from "./guard/guarded-fetch.ts";
 export { checkRedirectUrl } from "./oauth-options.ts";
-export { isLoopbackUrl } from "./protocol/loopback-url.ts";
 export { discover, type Discovered } from "./protocol/discover.ts";

@@ -144,13 +144,18 @@ const enterpriseChecks: OptionKinds<EnterpriseOptions> = {
 
 const workloadChecks: OptionKinds<WorkloadOptions> = { assertion: "function" };
 
-/** @throws {McpSessionError} `CONNECTION_INVALID` for an address to which no user should be sent back */
-export const checkRedirectUrl = (value: unknown, field: string): void => {
+/**
+ * @returns whether it leads to this computer
+ * @throws {McpSessionError} `CONNECTION_INVALID` for an address to which no user should be sent back
+ */
+export const checkRedirectUrl = (value: unknown, field: string): boolean => {
   httpUrl(value, field);
   const url = new URL(String(value));
-  const isSafe = url.protocol === "https:" || isLoopbackUrl(url);
-  if (!isSafe) throw invalidOption(field, "must be an https URL, or an http URL of this computer");
+  const isLoopback = isLoopbackUrl(url);
+  if (url.protocol !== "https:" && !isLoopback)
+    throw invalidOption(field, "must be an https URL, or an http URL of this computer");
   if (String(value).includes("#")) throw invalidOption(field, "must have no fragment");
+  return isLoopback;
 };
 
 const checks: OptionKinds<OAuthOptions> = {

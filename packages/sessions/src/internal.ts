@@ -3,12 +3,7 @@
  * every release, and all packages are released together.
  */
 
-export {
-  checkOptions,
-  checkOwnOptions,
-  optionalOptions,
-  wholeNumber,
-} from "./base/check-options.ts";
+export { checkOptions, checkOwnOptions, optionalOptions } from "./base/check-options.ts";
 export { deleteAll } from "./base/delete-all.ts";
 export { inParallel } from "./base/in-parallel.ts";
 export { loadedLater } from "./base/loaded-later.ts";
@@ -17,13 +12,12 @@ export { resultsInContext } from "./base/results-in-context.ts";
 export type { ObserveProgress } from "./connection/call-progress.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
 export { createConnectionFetch } from "./connection/connection-fetch.ts";
-export { secretsOfUrl } from "./connection/connection-secrets.ts";
+export { sentScrubber } from "./connection/connection-secrets.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
-export { endpointOf, mayRunTwice, redefine, waitingLimits } from "./declare/define-connection.ts";
-export { findDeclared, hasSession, hasSlot, notDeclared } from "./declare/mcp-connection.ts";
+export { mayRunTwice, redefine, waitingLimits } from "./declare/define-connection.ts";
+export { hasSession, hasSlot, requireDeclared } from "./declare/mcp-connection.ts";
 export { createTeller } from "./events/application-event.ts";
-export { emitUnavailable, isTold, pathHint } from "./events/connection-error.ts";
-export { secretScrubber } from "./events/scrub-secrets.ts";
+export { emitUnavailable, pathHint } from "./events/connection-error.ts";
 export { type InspectedRecord, operateStore } from "./records/operator-records.ts";
 export { type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";
 export { runInternalsOf } from "./run/run-internals.ts";
@@ -31,7 +25,7 @@ export { currentScope, type RunScope } from "./run/run-scope.ts";
 export { checkConnections } from "./sessions/check-connections.ts";
 export type { StoredSessionsOptions } from "./management/durable-sessions.ts";
 export { openStoredFetch } from "./sessions/open-session-fetch.ts";
-export { durableSessionsFields, someStore } from "./sessions/option-schemas.ts";
+export { durableSessionsFields } from "./sessions/option-schemas.ts";
 export { type ChatsContext, chatsContextOf } from "./sessions/sessions-context.ts";
 export { secretValues } from "./stdio/server-environment.ts";
 export type { ListTools } from "./tools/offer-tools.ts";

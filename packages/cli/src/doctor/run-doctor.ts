@@ -1,4 +1,4 @@
-import { checkRedirectUrl, isLoopbackUrl } from "@durable-mcp/oauth/internal";
+import { checkRedirectUrl } from "@durable-mcp/oauth/internal";
 import type { Command } from "commander";
 import { readConnectionsModule } from "../configuration/connections-module.ts";
 import type { DeclaredServer } from "../configuration/declared-server.ts";
@@ -49,13 +49,12 @@ export function checkNode(version: string): CheckResult {
 function checkRedirect(text: string | undefined): CheckResult {
   if (text === undefined) return note("Not checked. Give --redirect-url, if users sign in.");
   try {
-    checkRedirectUrl(text, "--redirect-url");
+    return checkRedirectUrl(text, "--redirect-url")
+      ? note("It leads to this computer, so only browsers here come back. It was not opened.")
+      : ok("https, without a fragment. It was not opened.");
   } catch (error) {
     return failed((error as Error).message);
   }
-  return isLoopbackUrl(new URL(text))
-    ? note("It leads to this computer, so only browsers here come back. It was not opened.")
-    : ok("https, without a fragment. It was not opened.");
 }
 
 /** The servers of a file and of a module, which says more of one with the same name. */

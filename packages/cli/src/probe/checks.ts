@@ -1,4 +1,4 @@
-import { secretScrubber, secretsOfUrl } from "@durable-mcp/sessions/internal";
+import { sentScrubber } from "@durable-mcp/sessions/internal";
 import { abortable, createScrubber, scrubJson, timeLimited } from "@durable-mcp/core/internal";
 import { renderTable } from "../output/table.ts";
 import type { Ending, OpenSessions } from "./open-sessions.ts";
@@ -161,7 +161,6 @@ export function createSecretScrubber(
   url?: URL,
 ): (text: string) => string {
   const withoutIds = createScrubber(ids, "<id>");
-  const sent = [...Object.values(headers), ...(url ? secretsOfUrl(url) : [])];
-  const withoutSecrets = secretScrubber(sent, "<secret>");
+  const withoutSecrets = sentScrubber(url, Object.values(headers), "<secret>");
   return (text) => withoutSecrets(withoutIds(text));
 }

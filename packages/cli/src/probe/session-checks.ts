@@ -4,7 +4,7 @@ import {
   type InitializeResult,
   parseSessionSnapshot,
 } from "@durable-mcp/core";
-import { classifyLoss, letGo, scrubText, withTimeLimit } from "@durable-mcp/core/internal";
+import { classifyLoss, letGo, createScrubber, withTimeLimit } from "@durable-mcp/core/internal";
 import { count } from "../output/print-values.ts";
 import {
   type CheckResult,
@@ -25,7 +25,7 @@ const maxLength = 160;
 export function refusalOf({ status, contentType, body, words }: Answer, id: string): Refusal {
   if (status < 400)
     return { status, contentType, text: "", loss: classifyLoss({ status, body: "" }) };
-  const text = scrubText(words, [id], "<id>").trim().slice(0, maxLength);
+  const text = createScrubber([id], "<id>")(words).trim().slice(0, maxLength);
   return { status, contentType, text, loss: classifyLoss({ status, body }) };
 }
 

@@ -1,8 +1,7 @@
-import { secretScrubber, secretsOfUrl } from "@durable-mcp/sessions/internal";
+import { sentScrubber } from "@durable-mcp/sessions/internal";
 import type { SessionLoss } from "@durable-mcp/core";
 import {
   connectionFailure,
-  describeFailure,
   isRecord,
   isRedirect,
   letGo,
@@ -224,7 +223,7 @@ function wordsOf(body: string): string {
 
 /** A URL without its query, and without what may be a key in its path. */
 export function shownUrl(url: URL): string {
-  return secretScrubber(secretsOfUrl(url), "<secret>")(url.origin + url.pathname);
+  return sentScrubber(url, [], "<secret>")(url.origin + url.pathname);
 }
 
 function redirected(answer: Response, url: URL): string {
@@ -240,7 +239,7 @@ function inWords(error: unknown, timeoutMs: number): Error {
     return new Error(`No answer within ${timeoutMs / 1_000} s.`, { cause: error });
   }
   const failure = connectionFailure(error);
-  const text = failure === undefined ? undefined : describeFailure(failure);
+  const text = failure?.words;
   if (text === undefined) return error instanceof Error ? error : new Error(String(error));
   return new Error(`${text[0]?.toUpperCase()}${text.slice(1)}`, { cause: error });
 }

@@ -3,7 +3,7 @@ import {
   type McpSessionErrorCode,
   type UnavailableReason,
 } from "../base/mcp-session-error.ts";
-import { connectionFailure, describeFailure } from "../wire/connection-failure.ts";
+import { connectionFailure } from "../wire/connection-failure.ts";
 import { safeMethods, UnusableAnswer } from "../wire/json-rpc.ts";
 import { liveSession, lostSession } from "./session-life.ts";
 import type { SlotState } from "./slot-state.ts";
@@ -158,7 +158,7 @@ export function connectionBroke(request: Failed): unknown {
   return failed(
     isSafe ? "CONNECTION_UNAVAILABLE" : "OUTCOME_UNKNOWN",
     request,
-    `${describeFailure(failure)} ${isSafe ? triesAgain : checkFirst}`,
+    `${failure.words} ${isSafe ? triesAgain : checkFirst}`,
     reason,
   );
 }

@@ -8,7 +8,10 @@ export interface ConnectionFailure {
   readonly reason: ConnectionFailureReason;
   /** The code of the system or of the runtime, such as `ECONNREFUSED`. */
   readonly code?: string | undefined;
+  /** In words: one sentence or two. */
+  readonly words: string;
 }
+type Known = Omit<ConnectionFailure, "words">;
 
 /** The codes of Node, undici, Deno and Bun, and the reason in words, for a connection that was not made. */
 const reasons: readonly (readonly [ConnectionFailureReason, unsent: string, codes: RegExp])[] = [
@@ -69,13 +72,14 @@ const maxCauses = 10;
  * time-out here, so look at the signal first.
  */
 export function connectionFailure(error: unknown): ConnectionFailure | undefined {
-  const known = knownFailure(error, maxCauses);
-  if (known !== undefined || !ofFetch.test(textOf(error, "name"))) return known;
-  return { sent: "perhaps", reason: "other" };
+  const ofNetwork = { sent: "perhaps", reason: "other" } as const;
+  const isOfFetch = ofFetch.test(textOf(error, "name"));
+  const known = knownFailure(error, maxCauses) ?? (isOfFetch ? ofNetwork : undefined);
+  return known && { ...known, words: wordsOf(known) };
 }
 
 /** What an error says, or else its cause. */
-function knownFailure(error: unknown, depth: number): ConnectionFailure | undefined {
+function knownFailure(error: unknown, depth: number): Known | undefined {
   if (!isRecord(error) || depth === 0) return undefined;
   const { errors } = error;
   // Several addresses were tried.
@@ -98,7 +102,7 @@ function knownFailure(error: unknown, depth: number): ConnectionFailure | undefi
     : { sent: "perhaps", reason, code: code || undefined };
 }
 
-function failureOfAll(errors: readonly unknown[], depth: number): ConnectionFailure | undefined {
+function failureOfAll(errors: readonly unknown[], depth: number): Known | undefined {
   const failures = errors.map((each) => knownFailure(each, depth - 1));
   const maySent = failures.findIndex((failure) => failure?.sent !== "never");
   return failures[Math.max(maySent, 0)];
@@ -109,8 +113,7 @@ function textOf(error: unknown, field: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** What is known of a connection that failed, in words: one sentence or two. */
-export function describeFailure({ sent, reason, code }: ConnectionFailure): string {
+function wordsOf({ sent, reason, code }: Known): string {
   const withCode = code === undefined ? "" : ` (${code})`;
   if (sent === "never") {
     const [, unsent] = reasons.find(([each]) => each === reason)!;

@@ -3,7 +3,7 @@ import { isRecord } from "../base/json-values.ts";
 import { serverLimits } from "../base/server-limits.ts";
 import { connectionFailure } from "./connection-failure.ts";
 import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
-import { parseMessage, safeMethods } from "./json-rpc.ts";
+import { mayMention, parseMessage, safeMethods } from "./json-rpc.ts";
 import { isEventStream, letGo, MAX_MESSAGE_BYTES } from "./read-answer.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -15,8 +15,14 @@ const firstMethods: ReadonlySet<string> = new Set([
 /** Those of them that have an answer, in a body. Calls are long, and are not parsed for it. */
 const mayNameFirst = /"(?:initialize|server\/discover|tools\/list)"/;
 
+/** Whether a body of `fetch` asks for this method of the handshake. A long body is only parsed if it may. */
+export function asksFor(method: "initialize" | "server/discover", body: unknown): boolean {
+  const mayAsk = typeof body === "string" && mayMention(body, `"${method}"`);
+  return mayAsk && safeMethodIn(body) === method;
+}
+
 /** The JSON-RPC method in a body of `fetch`, if nothing can be done twice with it. */
-export function safeMethodIn(body: unknown): string | undefined {
+function safeMethodIn(body: unknown): string | undefined {
   if (typeof body !== "string") return undefined;
   try {
     const message: unknown = JSON.parse(body);

@@ -1,4 +1,4 @@
-import { scrubText } from "@durable-mcp/core/internal";
+import { createScrubber } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "../base/refused-token.ts";
 import { readScopes } from "../protocol/scopes.ts";
 
@@ -18,7 +18,8 @@ export interface Asked {
  */
 export function readChallenge({ challenge, status, token }: RefusedToken): Asked {
   if (challenge === undefined) return { scopes: [] };
-  const isSafe = (text: string) => scrubText(text, [token ?? ""], "") === text;
+  const scrub = createScrubber([token ?? ""], "");
+  const isSafe = (text: string) => scrub(text) === text;
   const scopes = readScopes(challenge.scope ?? "");
   const { resourceMetadata, takesProofs } = challenge;
   const isNamed = resourceMetadata !== undefined && isSafe(resourceMetadata);

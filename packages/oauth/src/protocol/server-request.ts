@@ -1,10 +1,5 @@
 import { McpSessionError, type McpSessionErrorData } from "@durable-mcp/core";
-import {
-  connectionFailure,
-  describeFailure,
-  isRecord,
-  mayHaveRun,
-} from "@durable-mcp/core/internal";
+import { connectionFailure, isRecord, mayHaveRun } from "@durable-mcp/core/internal";
 
 /** How requests are sent. */
 export interface Sending {
@@ -80,8 +75,7 @@ export async function sendRequest(
     if (isOver()) return overBy(name, signal?.reason, sent);
     const failure = connectionFailure(error);
     if (failure === undefined) return failed(name, sent, "the `fetch` failed.");
-    const { reason } = failure;
-    const words = describeFailure(failure);
+    const { reason, words } = failure;
     return failed(name, failure.sent === "never" ? "no" : sent, words, { reason });
   }
 }

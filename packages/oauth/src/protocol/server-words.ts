@@ -1,4 +1,4 @@
-import { oneLine, scrubText } from "@durable-mcp/core/internal";
+import { oneLine, createScrubber } from "@durable-mcp/core/internal";
 
 const maxLength = 200;
 
@@ -11,7 +11,7 @@ const maxLength = 200;
 export function serverWords(value: unknown, secrets: readonly (string | undefined)[]): string {
   if (typeof value !== "string") return "";
   const known = secrets.filter((secret) => secret !== undefined);
-  return oneLine(scrubText(oneLine(value, Infinity), known, "[removed]"), maxLength);
+  return oneLine(createScrubber(known, "[removed]")(oneLine(value, Infinity)), maxLength);
 }
 
 /** An error code of an authorization server, such as `invalid_grant`; `undefined` if it is none. */

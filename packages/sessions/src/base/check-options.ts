@@ -43,13 +43,30 @@ export const endsAt = z.custom(
   "must be a date, or milliseconds since 1970-01-01 UTC",
 );
 
+const methods = ["get", "put", "delete", "touch", "list"];
+export const someStore = z.custom(
+  (value) => methods.every((name) => isFunction((value as Record<string, unknown> | null)?.[name])),
+  "must be a SessionStore",
+);
+
 /** Kinds of options by name, for packages that have options of these kinds. */
 const kinds = {
-  ...{ abortSignal, anything, endsAt, eventObserver, flag, names, onUnavailable, text, timeout },
-  ...{ function: someFunction, object: someObject },
+  ...{
+    abortSignal,
+    age,
+    anything,
+    endsAt,
+    eventObserver,
+    flag,
+    names,
+    onUnavailable,
+    text,
+    timeout,
+  },
+  ...{ function: someFunction, object: someObject, store: someStore },
 };
-/** A kind of option by its name, or its schema. */
-type Kind = keyof typeof kinds | z.core.$ZodType;
+/** A kind of option by its name, a whole number by its bounds, or a schema. */
+type Kind = keyof typeof kinds | readonly [min: number, max: number] | z.core.$ZodType;
 type Shape = Readonly<Record<string, Kind>>;
 
 /** The schema of an option that a check of core is for. */
@@ -88,7 +105,10 @@ export function wholeNumber(min: number, max: number, unit?: string) {
   );
 }
 
-const kindOf = (kind: Kind) => (typeof kind === "string" ? kinds[kind] : kind);
+function kindOf(kind: Kind): z.core.$ZodType {
+  if (typeof kind === "string") return kinds[kind];
+  return Array.isArray(kind) ? wholeNumber(kind[0], kind[1]) : (kind as z.core.$ZodType);
+}
 
 /**
  * The schema of an options object in which every option may be left out.

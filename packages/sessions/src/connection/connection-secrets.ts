@@ -80,6 +80,13 @@ const keyLike = /^(?:.{32,}|(?=.*\d)(?=.*[A-Za-z]).{8,}|(?=.*[a-z].*[A-Z].*[a-z]
 /** They stand before a key: `/s/KEY/mcp`. */
 const keyName = /^(?:[ks]|api-?key|keys?|tokens?|secrets?)$/i;
 
+/** Takes what is sent to a server out of texts: these values, and what may be a key in the server's URL. */
+export const sentScrubber = (
+  url: URL | undefined,
+  values: readonly string[],
+  placeholder: string,
+) => secretScrubber([...values, ...(url ? secretsOfUrl(url) : [])], placeholder);
+
 /** The parts of a URL that are never quoted: its password, and what may be a key in its query and its path. */
 export function secretsOfUrl({ password, searchParams, pathname }: URL): string[] {
   const queried = [...searchParams].filter(

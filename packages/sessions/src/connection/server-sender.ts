@@ -1,9 +1,8 @@
 import {
   bearerChallenge,
-  mayMention,
+  asksFor,
   refusingRedirects,
   rewriteRefusal,
-  safeMethodIn,
   scrubSessionId,
   sendWithToken,
 } from "@durable-mcp/core/internal";
@@ -47,10 +46,8 @@ export function createServerSender(
     secrets.addProof(headers.get("dpop") ?? "");
     // `fetch` would send the definition's headers to another origin.
     const target = input instanceof Request ? input.clone() : input;
-    const { body } = init;
-    const mayBegin = typeof body === "string" && mayMention(body, '"initialize"');
     const note = ({ status, ok, headers: own }: Response) => {
-      if (!mayBegin || safeMethodIn(body) !== "initialize") return;
+      if (!asksFor("initialize", init.body)) return;
       initializeStatus = status;
       if (ok && own.has("mcp-session-id")) onSession?.();
     };

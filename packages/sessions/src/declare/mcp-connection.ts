@@ -20,6 +20,17 @@ export function findDeclared<CONNECTION extends McpConnection>(
   return Object.hasOwn(declared, name) ? declared[name] : undefined;
 }
 
+/** The same. @throws {McpSessionError} `CONNECTION_INVALID` @param field the argument with the name */
+export function requireDeclared<CONNECTION extends McpConnection>(
+  declared: Readonly<Record<string, CONNECTION>>,
+  name: string,
+  field: string,
+): CONNECTION {
+  const found = findDeclared(declared, name);
+  if (found === undefined) throw notDeclared(name, Object.keys(declared), field);
+  return found;
+}
+
 /** `CONNECTION_INVALID` for a name that is not declared. @param field the argument with the name */
 export function notDeclared(name: string, declared: readonly string[], field: string) {
   const own = JSON.stringify(name);

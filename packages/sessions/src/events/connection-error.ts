@@ -4,7 +4,7 @@ import {
   type SessionSlot,
   type UnavailableReason,
 } from "@durable-mcp/core";
-import { describeFailure, saysUnknown } from "@durable-mcp/core/internal";
+import { saysUnknown } from "@durable-mcp/core/internal";
 import { cannotAsk } from "./application-event.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import {
@@ -135,7 +135,7 @@ function tryAgain(reason: UnavailableReason, hint: string | undefined): string {
 }
 
 function inWords({ reason, connection, status, said }: RequestFailure, origin: string): string {
-  if (connection) return `no answer from ${origin}: ${describeFailure(connection)}`;
+  if (connection) return `no answer from ${origin}: ${connection.words}`;
   const server = `the server at ${origin}`;
   const words = said === undefined ? "" : `, and says ${JSON.stringify(said)}`;
   const withStatus = status === undefined ? "" : ` (HTTP ${status})`;
@@ -200,9 +200,18 @@ export function isTold(error: unknown): boolean {
   return McpSessionError.isInstance(error) && told.has(error);
 }
 
-/** Emits `unavailable`, or `authorization-required`, once for each error, however many callers see it. */
-export function emitUnavailable(emit: Emit, connection: string, error: McpSessionError): void {
-  if (told.has(error)) return;
+/**
+ * Emits `unavailable`, or `authorization-required`, once for each error, however many callers see it.
+ *
+ * @param thrown what was thrown, of which `error` may be a copy
+ */
+export function emitUnavailable(
+  emit: Emit,
+  connection: string,
+  error: McpSessionError,
+  thrown: unknown = error,
+): void {
+  if (isTold(thrown)) return;
   told.add(error);
   const { reason, scopes = [], startUrl } = error.data;
   emit(

@@ -60,7 +60,8 @@ const ofFetch = /fetch|network|terminated|load failed|socket|connection|connect/
 function brokenConnection(cause: Record<string, unknown>): ConnectionFailure | undefined {
   const message = String(cause["message"]);
   // Clients have time limits of their own.
-  if (/timed out after/.test(message)) return { sent: "perhaps", reason: "timeout" };
+  if (/timed out after/.test(message))
+    return { sent: "perhaps", reason: "timeout", words: "no answer came in time." };
   const failure = connectionFailure(cause);
   const isKnown = failure?.code !== undefined || failure?.reason !== "other";
   return isKnown || ofFetch.test(message) ? failure : undefined;

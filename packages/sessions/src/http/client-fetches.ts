@@ -14,6 +14,7 @@ import {
   innerFetch,
   toolsIn,
   refusingTasks,
+  discoveringEra,
   sendingSafeAgain,
 } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
@@ -27,7 +28,6 @@ import {
   startTimeoutMs,
 } from "../declare/define-connection.ts";
 import { withSessionErrors } from "../events/client-errors.ts";
-import { discoveringEra } from "./discover-era.ts";
 import type { HttpParts, TakeFetch } from "./http-parts.ts";
 import { openClient } from "./open-client.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";

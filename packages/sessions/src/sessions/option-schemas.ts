@@ -10,6 +10,7 @@ import {
   optionalOptions,
   someFunction,
   someObject,
+  someStore,
   text,
   timeout,
   wholeNumber,
@@ -47,12 +48,6 @@ export const runOnStateSchema = optionalOptions(
 export const shutdownSchema = optionalOptions({ timeoutMs: timeout });
 
 // The options of durable sessions, and of their steps.
-
-const methods = ["get", "put", "delete", "touch", "list"];
-export const someStore = z.custom(
-  (value) => methods.every((name) => isFunction((value as Record<string, unknown> | null)?.[name])),
-  "must be a SessionStore",
-);
 
 /** Options of `createDurableSessions` that a durable agent takes, too. */
 export const durableSessionsFields = {

@@ -17,7 +17,7 @@ import { secretsOfUrl } from "../connection/connection-secrets.ts";
 import { declareServer, type DeclaredClient } from "../declare/define-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import { connectionName } from "./check-connections.ts";
-import { someStore } from "./option-schemas.ts";
+import { someStore } from "../base/check-options.ts";
 
 /** Options of `openSessionFetch`. Times are whole milliseconds. */
 export interface OpenSessionFetchOptions

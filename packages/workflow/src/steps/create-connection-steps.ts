@@ -8,13 +8,10 @@ import {
   checkConnections,
   checkOptions,
   emitUnavailable,
-  isTold,
   mayWait,
   optionalOptions,
   pendingSignIns,
-  someStore,
   createTeller,
-  wholeNumber,
 } from "@durable-mcp/sessions/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
@@ -79,9 +76,9 @@ export interface ConnectionStepsOptions {
 export interface ConnectionSteps extends ConnectionStepFunctions, RunQuestions {}
 
 const optionsSchema = optionalOptions({
-  ...{ connections: "anything", keys: "object", store: someStore, agent: "text" },
+  ...{ connections: "anything", keys: "object", store: "store", agent: "text" },
   ...{ onEvent: "eventObserver", now: "function" },
-  expiresInMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
+  expiresInMs: "age",
 });
 
 const toFind = { kind: "find" } as const;
@@ -158,7 +155,7 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
           const isRequired = definition.options.required === true || onUnavailable === "throw";
           if (isRequired || !isUnavailable(error)) throw error;
           // The events tell of what fails in it.
-          if (!isTold(thrown)) emitUnavailable(emit, connection, error);
+          emitUnavailable(emit, connection, error, thrown);
         },
       );
     },

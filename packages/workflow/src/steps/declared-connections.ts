@@ -1,9 +1,4 @@
-import {
-  checkConnections,
-  findDeclared,
-  notDeclared,
-  redefine,
-} from "@durable-mcp/sessions/internal";
+import { checkConnections, redefine, requireDeclared } from "@durable-mcp/sessions/internal";
 import { invalid } from "@durable-mcp/core/internal";
 import type {
   McpClientConnection,
@@ -29,11 +24,8 @@ export function findConnection(
 ): McpClientConnection {
   const connections = typeof declared === "function" ? declared(principal) : declared;
   if (connections !== declared) checkConnections(connections);
-  const definition = findDeclared(connections, connection);
-  if (definition?.type === "mcp-client") return definition;
-  if (definition === undefined) {
-    throw notDeclared(connection, Object.keys(connections), "connections");
-  }
+  const definition = requireDeclared(connections, connection, "connections");
+  if (definition.type === "mcp-client") return definition;
   throw invalid(
     "connections",
     `Connection ${connection} is a stdio server, which ends with its step. Put it behind HTTP.`,

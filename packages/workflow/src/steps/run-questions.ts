@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/sessions";
-import { checkOptions, optionalOptions, wholeNumber } from "@durable-mcp/sessions/internal";
+import { checkOptions, optionalOptions } from "@durable-mcp/sessions/internal";
 import { principalParts } from "@durable-mcp/core";
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
 import {
@@ -51,7 +51,7 @@ export interface RunQuestions {
 }
 
 const useSchema = optionalOptions({ principal: "anything" });
-const answerSchema = optionalOptions({ principal: "anything", round: wholeNumber(1, 1_000) });
+const answerSchema = optionalOptions({ principal: "anything", round: [1, 1_000] });
 
 /** @param signInsOf the sign-ins that the declared connections wait for */
 export function createRunQuestions(

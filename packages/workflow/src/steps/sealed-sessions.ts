@@ -1,4 +1,4 @@
-import { endpointOf, hasSlot } from "@durable-mcp/sessions/internal";
+import { hasSlot } from "@durable-mcp/sessions/internal";
 import {
   sealState,
   type SealingKeys,
@@ -196,7 +196,7 @@ function told(snapshot: SessionSnapshot, tellLoss: boolean): SessionSnapshot {
 
 /** Whether a step can use it without a handshake that makes another session. */
 function isUsable(snapshot: SessionSnapshot, definition: McpClientConnection): boolean {
-  return !isLost(snapshot) && snapshot.url === endpointOf(definition);
+  return !isLost(snapshot) && snapshot.url === new URL(definition.options.url).href;
 }
 
 /**

@@ -1,17 +1,9 @@
-import {
-  anySignal,
-  connectionFailure,
-  endNamed,
-  LATEST_SESSION_VERSION,
-  letGo,
-  mayMention,
-  methodNotFoundAnswer,
-  readAnswer,
-  rewriteRefusal,
-  safeMethodIn,
-  within,
-} from "@durable-mcp/core/internal";
-import type { PausableLimits } from "../connection/pausable-limits.ts";
+import { anySignal, within } from "../base/bounded-wait.ts";
+import { LATEST_SESSION_VERSION } from "../session/session-snapshot.ts";
+import { connectionFailure } from "../wire/connection-failure.ts";
+import { methodNotFoundAnswer } from "../wire/json-rpc.ts";
+import { letGo, readAnswer, rewriteRefusal } from "../wire/read-answer.ts";
+import { asksFor, endNamed } from "../wire/safe-requests.ts";
 
 type Fetch = typeof globalThis.fetch;
 type Handle = (...request: Required<Parameters<Fetch>>) => Promise<Response>;
@@ -19,7 +11,8 @@ type Handle = (...request: Required<Parameters<Fetch>>) => Promise<Response>;
 interface EraParts {
   /** The time for a handshake, in milliseconds. */
   readonly connectMs: number;
-  readonly paused: PausableLimits["paused"];
+  /** Has other limits of time stand still during some work. */
+  readonly paused: <T>(work: () => Promise<T>) => Promise<T>;
   /** Called when the client goes on with sessions because `server/discover` met an outage. */
   readonly onUnsure: () => void;
 }
@@ -80,11 +73,8 @@ export function discoveringEra(fetch: Fetch, { connectMs, paused, onUnsure }: Er
 
   return async (input, init = {}) => {
     const { body } = init;
-    const mayBegin = (method: string) => typeof body === "string" && mayMention(body, method);
-    const isHandshake = mayBegin('"initialize"') || mayBegin('"server/discover"');
-    const method = isHandshake ? safeMethodIn(body) : undefined;
-    if (method === "server/discover") return await discover(input, init);
-    return await (method === "initialize" ? initialize(input, init) : fetch(input, init));
+    if (asksFor("server/discover", body)) return await discover(input, init);
+    return await (asksFor("initialize", body) ? initialize(input, init) : fetch(input, init));
   };
 }
 
