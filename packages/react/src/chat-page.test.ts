@@ -29,6 +29,7 @@ const works: DurableChatState = { messages: [placeholder(task)], waiting: [task]
 const overdueTask = { ...task, pollAfter: now - 1 };
 const overdue: DurableChatState = { messages: [placeholder(task)], waiting: [overdueTask] };
 const free: DurableChatState = { messages: [placeholder(question)], waiting: [] };
+const freed: DurableChatState = { ...free, answering: "no" };
 const asks: DurableChatState = { ...free, waiting: [question] };
 
 const passing = { error: new Error("502"), isPassing: true };
@@ -96,9 +97,26 @@ const posts: Row[] = [
     found(goner),
     "pausing +0 → leave show",
   ],
-  ["leaves what went astray", astray, found(done), "pausing u2 +1000 → leave show"],
+  [
+    "leaves what went astray",
+    astray,
+    found(done),
+    "pausing u2 +1000 The server does not answer right now. → leave show",
+  ],
+  [
+    "goes on again if that went astray",
+    { ...after(opened(freed), itIsTime), postedAt: now - 8_001, doubts: 1 },
+    found(freed),
+    "pausing +1000 The server does not answer right now. → leave show",
+  ],
   ["stays at one lost read", posting, missed, "posting u2 ? → "],
-  ["leaves at the second lost read", after(posting, missed), missed, "checking u2 → leave"],
+  ["leaves at the second lost read", after(taken, missed), missed, "checking u2 → leave"],
+  [
+    "does so with one that perhaps went astray",
+    after(posting, missed),
+    missed,
+    "checking u2 The server does not answer right now. → leave",
+  ],
   [
     "stays if only reads are lost",
     after(posting, missed),

@@ -60,7 +60,7 @@ export function step<MESSAGE extends UIMessage>(
       if (at !== "posting") return [page, []];
       const next = { ...page, doubts: event.chunks > 0 ? 0 : page.doubts + 1 };
       // It may be as lost as the reads. The server makes the answer to its end.
-      return next.doubts < 2 ? [next, []] : [{ ...next, at: "checking", doubts: 0 }, ["leave"]];
+      return next.doubts < 2 ? [next, []] : [{ ...leave(next), doubts: 0 }, ["leave"]];
     }
     case "due":
       if (page.dueAt === undefined) return [page, []];
@@ -86,6 +86,13 @@ export function step<MESSAGE extends UIMessage>(
 /** A route that keeps no account of answers does not say that there is none. */
 function isOwed({ at, state }: Page): boolean {
   return at === "ready" && state?.messages.at(-1)?.role === "user";
+}
+
+/** A POST that nobody has taken has perhaps not arrived. */
+function leave<MESSAGE extends UIMessage>(page: Page<MESSAGE>): Page<MESSAGE> {
+  const error = new Error("The server does not answer right now.");
+  const failure = page.isTaken ? undefined : { error, isPassing: true };
+  return { ...page, at: "checking", failure };
 }
 
 const isTurn = ({ at, attempts }: Page) => at === "pausing" && attempts % 2 === 1;
@@ -125,7 +132,7 @@ function found<MESSAGE extends UIMessage>(
     const isOpen = chunks > 0 || isPossible || !(isTaken || isLate);
     // The stream of a process that is gone may stay open, behind a proxy for example.
     if (!isOpen && doubts > 0) {
-      const [settled, effects] = settle({ ...next, at: "checking" }, state, moment);
+      const [settled, effects] = settle(leave({ ...next, isTaken }), state, moment);
       return [settled, ["leave", ...effects]];
     }
     const unsent = chunks > 0 ? undefined : page.unsent;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { answered, chunksOf, question, said, startChatServer } from "../test/chat-server.ts";
 import { openChat, textsOf, waits } from "../test/open-chat.ts";
 
@@ -201,6 +201,18 @@ describe("errors", () => {
     chat.state = { ...chat.state, ...waits };
     chat.status = 200;
     await expect.poll(() => last().blocking).toEqual([question]);
+  });
+
+  it("gives an answer up that gets no response, and says what to do", async () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const faster = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 1_000));
+    onTestFinished(() => faster.mockRestore());
+    const chat = await startChatServer(waits);
+    chat.onPost = () => "says nothing";
+    const { last } = await openChat(chat);
+    const again = { message: "This did not get through. Press again." };
+    expect(await last().answer({}, question)).toEqual(again);
+    expect(await last().withdraw(question)).toEqual(again);
   });
 
   it("does not connect again to a route that refuses the page", async () => {

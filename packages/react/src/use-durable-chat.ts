@@ -21,6 +21,9 @@ import {
 
 type MessageOf<STATE extends DurableChatState> = STATE["messages"][number];
 
+/** How long an answer may be on its way. */
+const askMs = 20_000;
+
 /** The options of {@link useWaiting}, and those of `useChat` but for what the server decides. */
 export interface DurableChatOptions<STATE extends DurableChatState>
   extends
@@ -111,7 +114,9 @@ export function useDurableChat<STATE extends DurableChatState>(
 
   const ask = async (body: object) => {
     const headers = { "content-type": "application/json" };
-    const sent = refusing(fetch)(api, { method: "POST", headers, body: JSON.stringify(body) });
+    const signal = AbortSignal.timeout(askMs);
+    const init = { method: "POST", headers, signal, body: JSON.stringify(body) };
+    const sent = refusing(fetch)(api, init);
     const problem = await sent.then(() => undefined, problemOf);
     await refresh();
     return problem;

@@ -5,8 +5,13 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import { onTestFinished } from "vitest";
 import type { DurableChatState } from "../src/index.ts";
 
-/** Chunks of a stream, a status with a message, a status with a text, or a stream that stays open. */
-type Answer = (UIMessageChunk | "breaks off")[] | number | [number, string] | "stays open";
+/** Chunks of a stream, a status with a message, a status with a text, a stream that stays open, or no response. */
+type Answer =
+  | (UIMessageChunk | "breaks off")[]
+  | number
+  | [number, string]
+  | "stays open"
+  | "says nothing";
 
 export interface ChatServer {
   /** Of its one chat. */
@@ -53,6 +58,7 @@ export async function startChatServer(state: Partial<DurableChatState> = {}): Pr
 }
 
 function send(response: ServerResponse, answer: Answer): void {
+  if (answer === "says nothing") return;
   const [status, text] =
     typeof answer === "number"
       ? [answer, JSON.stringify({ message: `answered with ${answer}` })]

@@ -25,7 +25,7 @@ export async function drivePage(
     situations[situation]!,
     troubles[trouble]!,
   ];
-  const front = await startFaultyFront(chat.port, fileOf);
+  const front = await startFaultyFront(chat.nextPort, fileOf);
   const context = await browser.newContext();
   const page = await context.newPage();
   page.setDefaultTimeout(timeout);
@@ -52,6 +52,7 @@ export async function drivePage(
   } finally {
     await context.close();
     front.close();
+    await chat.endFrozen();
   }
 }
 

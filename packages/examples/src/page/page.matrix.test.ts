@@ -7,5 +7,5 @@ if (noChromium) console.warn("skipped: page: there is no Chromium");
 
 test.skipIf(noChromium)("a page in trouble ends by itself in the right page", async () => {
   const output = await runDemo(new URL("run.ts", import.meta.url), ["--share"]);
-  expect(output).toMatch(/^8 pages of 8 ended as they should$/m);
+  expect(output).toMatch(/^9 pages of 9 ended as they should$/m);
 });

@@ -1,6 +1,6 @@
 /**
  * `npm run lab -- page`: brings the page of a chat into each situation, and there into each trouble: a proxy cuts, delays and answers
- * 502, the browser goes offline, processes are killed. `--share`: some of them; `--only <text>`: those with it in their name.
+ * 502, the browser goes offline, processes are killed or frozen. `--share`: some of them; `--only <text>`: those with it in their name.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,6 +30,7 @@ const shared: Case[] = [
   ["while another page answers", "the browser is offline"],
   ["while it reads an answer", "its process is killed"],
   ["while a tool works", "its process is killed behind a proxy that tells nobody"],
+  ["while it reads an answer", "its process is frozen behind a proxy that takes turns"],
 ];
 const every = Object.keys(situations).flatMap((situation) =>
   Object.keys(troubles).map((trouble) => [situation, trouble] as const),
