@@ -113,7 +113,7 @@ export const situations: Record<string, Situation> = {
       await accept.click();
       // As the form says if that fell to a process that does not answer.
       const again = page.getByText("Press again.");
-      while (await accept.isVisible()) {
+      for (const end = Date.now() + 60_000; Date.now() < end && (await accept.isVisible());) {
         if (await again.isVisible()) await accept.click();
         await sleep(200);
       }
