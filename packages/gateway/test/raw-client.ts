@@ -51,10 +51,10 @@ export async function begin(
   {
     capabilities = {},
     protocolVersion = "2025-11-25",
+    clientInfo = { name: "raw", version: "1.0.0" },
     ...options
-  }: RawOptions & { capabilities?: object; protocolVersion?: string } = {},
+  }: RawOptions & { capabilities?: object; protocolVersion?: string; clientInfo?: object } = {},
 ): Promise<string> {
-  const clientInfo = { name: "raw", version: "1.0.0" };
   const params = { protocolVersion, capabilities, clientInfo };
   const response = await post(url, request(0, "initialize", params), options);
   const text = await response.text();

@@ -1,6 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { toNodeHandler } from "@durable-mcp/server/node";
 import { programArguments } from "../processes/programs.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
 
@@ -61,5 +64,26 @@ export function balanced(processes: readonly GatewayProcess[]): typeof globalThi
           await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }
+  };
+}
+
+/** One address before all processes, for clients that come back only twice, a second apart. */
+export async function startBalancer(processes: readonly GatewayProcess[]) {
+  const send = balanced(processes);
+  const handle = async (request: Request) => {
+    const { url: target, method, headers } = request;
+    const body = method === "POST" ? { body: await request.text() } : {};
+    return await send(target, { method, headers, ...body });
+  };
+  const front = createServer(toNodeHandler(handle));
+  await new Promise<void>((resolve) => {
+    front.listen(0, "127.0.0.1", resolve);
+  });
+  return {
+    origin: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    async stop() {
+      front.closeAllConnections();
+      front.close();
+    },
   };
 }

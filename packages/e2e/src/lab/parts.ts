@@ -120,6 +120,15 @@ export const labParts: readonly LabPart[] = [
     share: ["--calls", "200"],
   },
   {
+    name: "agents",
+    about:
+      "Runs coding agents from npm over restarts and kills, directly and through a gateway; `--write`.",
+    lasts: "20 min",
+    program: "e2e/src/gateway/agents/run.ts",
+    node: quiet,
+    share: ["--client", "codex", "--through"],
+  },
+  {
     name: "race-sign-in",
     about: "Has 20 living processes meet an expired token, or a new authorization server, at once.",
     lasts: "4 min",

@@ -14,8 +14,13 @@ export function eventAnswer(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers });
 }
 
-/** An event without data: the client comes back with its id. */
-export const primingEvent = (id: string) => utf8(`id: ${id}\ndata: \n\n`);
+/**
+ * An event without data: the client comes back with its id.
+ *
+ * @param isNamed for clients that read the data of each event without a name
+ */
+export const primingEvent = (id: string, isNamed: boolean) =>
+  utf8(`${isNamed ? "event: priming\n" : ""}id: ${id}\ndata: \n\n`);
 
 export const messageEvent = (message: JsonRpcResponse) =>
   utf8(`event: message\ndata: ${JSON.stringify(message)}\n\n`);

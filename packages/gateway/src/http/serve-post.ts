@@ -111,6 +111,7 @@ function openCall(
   const priming = takesPriming ? events.seal({ era, kind, requestId, eventId: "" }) : undefined;
   const call = new CallStream({
     priming,
+    beginWith: (id) => session.priming(id),
     onLeft() {
       const { last } = note;
       // The server keeps the answer for whoever resumes its stream.

@@ -1,4 +1,4 @@
-import { primingEvent, utf8 } from "../base/events.ts";
+import { utf8 } from "../base/events.ts";
 
 /** The begin of a stream is kept up to this length, in bytes, for a client that comes back. */
 const maxKeptBytes = 65_536;
@@ -12,6 +12,8 @@ export interface ServerEvent {
 interface CallStreamOptions {
   /** The first event, whose id brings the client back; `undefined` for a client that does not take it. */
   readonly priming: string | undefined;
+  /** The events that begin a stream with an id. */
+  readonly beginWith: (id: string) => readonly Uint8Array[];
   /** Called when the client has left before the end. */
   readonly onLeft: () => void;
   /** Called at the end, once. */
@@ -57,8 +59,8 @@ export class CallStream {
 
   /** The client's stream, for the first time. */
   begin(): ReadableStream<Uint8Array> {
-    const { priming } = this.#options;
-    if (priming !== undefined) this.#push(primingEvent(priming));
+    const { priming, beginWith } = this.#options;
+    for (const event of priming === undefined ? [] : beginWith(priming)) this.#push(event);
     return this.#bodyFrom(this.#kept ?? []);
   }
 
@@ -95,12 +97,12 @@ export class CallStream {
 
   /** The stream after an event of it; `undefined` if it is not kept, or if the server has the rest. */
   resume(after: string): ReadableStream<Uint8Array> | undefined {
-    const { priming } = this.#options;
+    const { priming, beginWith } = this.#options;
     const text = this.#isLeft ? undefined : this.textSoFar();
     const rest = text === undefined || after === priming ? text : textAfter(text, after);
     if (rest === undefined) return undefined;
     // Some clients only come back again to a stream that has begun with an id.
-    return this.#bodyFrom([...(priming === undefined ? [] : [primingEvent(after)]), utf8(rest)]);
+    return this.#bodyFrom([...beginWith(after), utf8(rest)]);
   }
 
   #push(chunk: Uint8Array): void {

@@ -2,6 +2,7 @@ import { principalParts, sessionFailure, type SessionSlot } from "@durable-mcp/c
 import { type JsonRpcId, type LastingClient, textDigest } from "@durable-mcp/core/internal";
 import { failureText, isPlainCall, noAnswer } from "../base/answers.ts";
 import { createEventIds, type EventPlace } from "../base/event-ids.ts";
+import { primingEvent } from "../base/events.ts";
 import type { CallStream, ServerEvent } from "./call-stream.ts";
 import { type Centre, openUpstream, type SessionName, type Upstream } from "./upstreams.ts";
 import { createWaitingQuestions, type WaitingQuestions } from "./waiting-questions.ts";
@@ -77,7 +78,15 @@ function createClientSession(
   const { slot } = upstream;
   let usedAt = now();
   /** As of the last session of the server. */
-  let takesPriming = false;
+  let known: "plain" | "named" | "none" = "none";
+  const primingKind = () => {
+    const { snapshot } = slot;
+    if (snapshot?.kind !== "session") return known;
+    const { clientInfo, initializeResult } = snapshot;
+    const isKnown = knownToTakeIt.has(String(clientInfo?.["name"]));
+    const isNew = initializeResult.protocolVersion >= "2025-11-25";
+    return (known = isNew ? "plain" : isKnown ? "named" : "none");
+  };
   const calls = () => [...notes].filter(([, { call }]) => call !== undefined);
   return {
     ...{ of, events, upstream, waiting },
@@ -112,13 +121,12 @@ function createClientSession(
     },
     /** Whether the client takes a first event without a message, which brings it back after a break. */
     get takesPriming() {
-      const { snapshot } = slot;
-      if (snapshot?.kind === "session") {
-        const { clientInfo, initializeResult } = snapshot;
-        const isKnown = knownToTakeIt.has(String(clientInfo?.["name"]));
-        takesPriming = isKnown || initializeResult.protocolVersion >= "2025-11-25";
-      }
-      return takesPriming;
+      return primingKind() !== "none";
+    },
+    /** The event with that id, if the client takes it. */
+    priming(id: string): readonly Uint8Array[] {
+      const kind = primingKind();
+      return kind === "none" ? [] : [primingEvent(id, kind === "named")];
     },
   };
 }

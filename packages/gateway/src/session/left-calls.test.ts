@@ -176,3 +176,16 @@ test("a stream that brings a client back begins with an id, so that it comes bac
     expect(await resumed.next()).toEqual({ id, message: undefined });
   }
 });
+
+test("a known client of an earlier revision gets the id in an event with a name: it reads the data of all others", async () => {
+  const server = await startServerWithoutIds();
+  const { url } = await serveGateway(server.url);
+  const clientInfo = { name: "gemini-cli-mcp-client", version: "0.61.0" };
+  const session = await begin(url, { protocolVersion: "2025-06-18", clientInfo });
+  const response = await post(url, toolCall(1, "work"), { session });
+  server.go();
+  expect(await response.text()).toMatch(/^event: priming\nid: \S+\ndata: \n\nevent: message\n/);
+  const other = await begin(url, { protocolVersion: "2025-06-18" });
+  const plain = await (await post(url, toolCall(1, "work"), { session: other })).text();
+  expect(plain).not.toContain("id: ");
+});

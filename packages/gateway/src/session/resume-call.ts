@@ -1,7 +1,7 @@
 import { isEventStream, type JsonRpcId, letGo, within } from "@durable-mcp/core/internal";
 import { failureText, noAnswer } from "../base/answers.ts";
 import type { EventPlace } from "../base/event-ids.ts";
-import { eventAnswer, messageEvent, primingEvent, streamOf, utf8 } from "../base/events.ts";
+import { eventAnswer, messageEvent, streamOf, utf8 } from "../base/events.ts";
 import { type ServerEvent, textAfter } from "./call-stream.ts";
 import type { ClientSession } from "./client-session.ts";
 import { findLeftAnswer } from "./left-answers.ts";
@@ -38,7 +38,7 @@ export function resumeCall(
   };
   async function* rest(): AsyncGenerator<Uint8Array> {
     // Some clients only come back again to a stream that has begun with an id.
-    yield session.takesPriming ? primingEvent(lastEventId) : utf8(": \n\n");
+    yield* session.takesPriming ? session.priming(lastEventId) : [utf8(": \n\n")];
     let stream = await fromServer(place);
     if (stream === undefined) {
       const left =

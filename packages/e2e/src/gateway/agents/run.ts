@@ -1,0 +1,49 @@
+/**
+ * `npm run lab -- agents [--client codex] [--through] [--write]`: runs coding agents and other clients from npm, with a scripted
+ * model on loopback, before a server that forgets and before processes that are killed, directly and through a gateway.
+ * `--through` leaves the first out. `--write` writes docs/reports/clients.md. Exits with 1 when a client does not go on through the gateway.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { environment, table } from "../../compatibility/page-parts.ts";
+import { foreignClients, playDirectly, playThroughGateway, type Told, troubles } from "./play.ts";
+
+const { values } = parseArgs({
+  options: {
+    client: { type: "string", default: "" },
+    write: { type: "boolean", default: false },
+    through: { type: "boolean", default: false },
+  },
+});
+const rows: string[][] = [["client", "", ...troubles]];
+const note = (name: string, way: string, told: Told) => {
+  const row = [name, way, ...troubles.map((trouble) => told[trouble])];
+  rows.push(row);
+  console.log(`${new Date().toISOString().slice(11, 19)} ${row.join(" | ")}`);
+};
+for (const client of foreignClients.filter(({ name }) => name.includes(values.client))) {
+  if (!values.through) note(client.name, "directly", await playDirectly(client));
+  const told = await playThroughGateway(client);
+  note(client.name, "gateway", told);
+  if (Object.values(told).some((words) => !words.includes("goes on"))) process.exitCode = 1;
+}
+if (values.write) {
+  const date = new Date().toISOString().slice(0, 10);
+  const page = new URL("../../../../../docs/reports/clients.md", import.meta.url);
+  writeFileSync(page, pageOf(date));
+}
+process.exit();
+
+function pageOf(date: string): string {
+  return `# Clients that nobody can change
+
+Clients from npm, unchanged, each in one run, with a scripted model: what they do when their server has forgotten its sessions (it answers 404, or 400 "No valid session ID"), and when a process is killed with \`kill -9\` and another takes its place, between two calls and in a call: the server's without the gateway, all processes of the gateway with it. The server gives no event ids. "Told": the model reads that its session is gone. \`npm run lab -- agents --write\` makes this page.
+
+${table(rows)}
+
+${environment(
+  date,
+  foreignClients.map(({ name }) => name),
+)}
+`;
+}
