@@ -112,8 +112,7 @@ export const labParts: readonly LabPart[] = [
   },
   {
     name: "gateway",
-    about:
-      "Kills processes of a gateway while unmodified clients call through it, and its server forgets.",
+    about: "Kills and freezes a gateway's processes in clients' calls, and its server forgets.",
     lasts: "2 min",
     program: "e2e/src/gateway/run.ts",
     node: quiet,
@@ -121,11 +120,9 @@ export const labParts: readonly LabPart[] = [
   },
   {
     name: "agents",
-    about:
-      "Runs coding agents from npm over restarts and kills, directly and through a gateway; `--write`.",
+    about: "Runs coding agents from npm over restarts and kills, without and with a gateway.",
     lasts: "20 min",
     program: "e2e/src/gateway/agents/run.ts",
-    node: quiet,
     share: ["--client", "codex", "--through"],
   },
   {

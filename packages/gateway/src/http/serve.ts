@@ -23,7 +23,7 @@ interface Admitted {
 export function createServe(centre: Centre, sessions: ClientSessions, options: GatewayOptions) {
   const { allowedHosts, allowedOrigins, principal: principalOf } = options;
   const { maxBodyBytes = 4_194_304, maxSessions = 1_000 } = options;
-  const hasRoom = createSessionLimit(centre, maxSessions);
+  const withRoom = createSessionLimit(centre, maxSessions);
   const checkHost = createHostCheck({ allowedHosts, allowedOrigins });
 
   const admit = async (request: Request): Promise<Admitted | Response> => {
@@ -56,9 +56,9 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     }
     if (message === undefined || !isRequest(message) || message.method !== "initialize")
       return await passThrough(centre, { request, connection, principal }, message, body);
-    if (!(await hasRoom(principal)))
-      return refusal(429, `There are ${maxSessions} sessions of this principal. End some.`);
-    return await beginSession(sessions, message, { connection, principal });
+    const begin = async () => await beginSession(sessions, message, { connection, principal });
+    const tooMany = `There are ${maxSessions} sessions of this principal. End some.`;
+    return (await withRoom(principal, begin)) ?? refusal(429, tooMany);
   };
 
   return async (request: Request): Promise<Response> => {
