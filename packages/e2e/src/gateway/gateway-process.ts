@@ -9,6 +9,9 @@ import { startServerProcess, type TestServer } from "../servers/server-process.t
 
 const main = new URL("../../../cli/src/main.ts", import.meta.url);
 
+/** Arguments for Node that run the command line. */
+export const commandLine = () => ["--disable-warning=ExperimentalWarning", ...programArguments(main)];
+
 /** A process of `durable-mcp gateway`. */
 export interface GatewayProcess extends TestServer {
   /** The address of a server of the file. */
@@ -29,7 +32,7 @@ export async function startGateway(
     const started = await startServerProcess({
       name: "gateway",
       args: (port) => [
-        ...["--disable-warning=ExperimentalWarning", ...programArguments(main)],
+        ...commandLine(),
         ...["gateway", file, "--store", address, "--port", String(port)],
       ],
       path: "/health",

@@ -9,6 +9,8 @@ export interface TestServer {
   url: string;
   /** The last lines it printed. */
   output: () => string;
+  /** Of its own process, while it runs. */
+  pid: () => number | undefined;
   /** Kills its own process without a look at others, which takes a while. */
   killAtOnce: () => void;
   /** Kills the whole process tree, as a crash would. */
@@ -90,6 +92,7 @@ export async function startServerProcess(command: ServerCommand): Promise<TestSe
     name: command.name,
     url,
     output: () => output,
+    pid: () => child?.pid,
     killAtOnce: () => void child?.kill("SIGKILL"),
     kill,
     restart: async () => {
