@@ -16,7 +16,7 @@ import {
   wayBroken,
 } from "../session/session-errors.ts";
 import type { ResendPolicy } from "../session/session-fetch-options.ts";
-import { isCurrent, isRestored } from "../session/session-life.ts";
+import { foundSessions, isCurrent, isRestored } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { type JsonRpcRequest, parseMessage, safeMethods } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
@@ -26,6 +26,8 @@ import { isLostInDoubt } from "./in-doubt.ts";
 export interface Attempts {
   /** Whether it met a lost session, and this attempt is on the replacement. */
   readonly isRecovered: boolean;
+  /** Whether that was lost, too, which another process had begun. */
+  readonly isFoundLost: boolean;
   /** Whether this session refused it before, and this attempt is the second on it. */
   readonly isRetried: boolean;
   /** Whether the server may have processed an earlier attempt. */
@@ -64,9 +66,14 @@ export async function decideAfterRefusal(
   message: JsonRpcRequest,
   request: OutgoingRequest,
   session: LiveSession,
-  attempts: Attempts,
+  made: Attempts,
   given: BufferedAnswer,
 ): Promise<Attempts | Response> {
+  // The server may have forgotten one that another process has begun meanwhile, too.
+  const { isRecovered, isFoundLost } = made;
+  const isOfOther = given.loss === "definite" && foundSessions.delete(session);
+  const isFound = isRecovered && !isFoundLost && isOfOther;
+  const attempts = isFound ? { ...made, isRecovered: false, isFoundLost: true } : made;
   const said = attempts.isRecovered
     ? given.loss
     : await lossAfter(context, message, request, session, given);

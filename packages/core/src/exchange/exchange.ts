@@ -66,7 +66,10 @@ async function exchangeRequest(
   message: JsonRpcRequest,
   request: OutgoingRequest,
 ): Promise<Response> {
-  let attempts: Attempts = { isRecovered: false, isRetried: false, isUncertain: false };
+  let attempts: Attempts = {
+    ...{ isRecovered: false, isFoundLost: false },
+    ...{ isRetried: false, isUncertain: false },
+  };
   for (;;) {
     const { current: asking } = context.state.tasks.asking;
     if (asking) await abortable(Promise.allSettled([asking]), request.signal);

@@ -27,6 +27,42 @@ test("a session that another process has saved takes the lost one's place, and n
   expect(slot.takeLossNotice()).toBe(true);
 });
 
+test("a session is made when the server has forgotten the one of another process, too", async () => {
+  let isFound = false;
+  const step = await startLostStep({
+    async findSession() {
+      if (isFound) return undefined;
+      isFound = true;
+      const found = await saveSession(step.server);
+      step.server.forgetSessions();
+      return found;
+    },
+  });
+  expect(await step.client.request("tools/call", {})).toHaveProperty("result");
+  const { server, events } = step;
+  expect(server.log.filter((entry) => entry === "POST initialize")).toHaveLength(1);
+  expect(ids(server).at(-1)).toBe(server.sessionIds.at(-1));
+  expect(events.map(({ type }) => type)).toEqual([
+    ...["resumed", "lost", "recovered", "lost", "recovered"],
+  ]);
+});
+
+test("a server that forgets each session of other processes at once is left after two", async () => {
+  let found = 0;
+  const step = await startLostStep({
+    async findSession() {
+      found += 1;
+      const saved = await saveSession(step.server);
+      step.server.forgetSessions();
+      return saved;
+    },
+  });
+  await expect(step.client.request("tools/call", {})).rejects.toMatchObject({
+    code: "SESSION_LOST",
+  });
+  expect(found).toBe(2);
+});
+
 test.each(["nothing", "the lost session", "one of another URL"])(
   "a session is made when %s is found",
   async (what) => {

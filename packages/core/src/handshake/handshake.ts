@@ -7,6 +7,7 @@ import {
 } from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
 import {
+  foundSessions,
   enterOpened,
   giveUpNamed,
   liveSession,
@@ -70,7 +71,10 @@ async function makeSession(
     return { live: await useOpened(context, named, request) };
   }
   const found = await useFound(context, request);
-  if (found !== undefined) return { live: found };
+  if (found !== undefined) {
+    foundSessions.add(found);
+    return { live: found };
+  }
   let opened = openedSession(context.state);
   if (opened === undefined) {
     const opening = await ensureOpened(context, request);

@@ -138,6 +138,9 @@ export function isRestored(state: SlotState, session: LiveSession): boolean {
   return isCurrent(state, session) && liveSession(state) !== session;
 }
 
+/** Sessions that other processes have begun, as long as the server has not refused them. */
+export const foundSessions = new WeakSet<LiveSession>();
+
 /** The way to the server works again. */
 export function noteAnswered(state: Writable, session: LiveSession): void {
   const { snapshot } = state;

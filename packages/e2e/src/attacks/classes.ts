@@ -93,6 +93,7 @@ export const attackClasses: readonly AttackClass[] = [
     name: "the gateway: another's id, forged ids, rebinding, bodies, what goes up",
     attacks: [
       of("gateway")("http/entry"),
+      of("gateway")("http/hostile-servers"),
       of("gateway")("session/waiting-questions", /nobody else/),
       core("wire/allowed-hosts"),
       core("wire/lasting-ids"),

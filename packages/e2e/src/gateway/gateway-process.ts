@@ -9,8 +9,10 @@ import { startServerProcess, type TestServer } from "../servers/server-process.t
 
 const main = new URL("../../../cli/src/main.ts", import.meta.url);
 
+const run = (program: URL) => ["--disable-warning=ExperimentalWarning", ...programArguments(program)];
+
 /** Arguments for Node that run the command line. */
-export const commandLine = () => ["--disable-warning=ExperimentalWarning", ...programArguments(main)];
+export const commandLine = () => run(main);
 
 /** A process of `durable-mcp gateway`. */
 export interface GatewayProcess extends TestServer {
@@ -18,10 +20,20 @@ export interface GatewayProcess extends TestServer {
   readonly urlOf: (name: string) => string;
 }
 
+interface GatewayProcessOptions {
+  readonly processes?: number | undefined;
+  /** @default a file of SQLite of its own */
+  readonly store?: string | undefined;
+  /** Each operation of the store after so many others fails. */
+  readonly failing?: number | undefined;
+}
+
+const failingStore = new URL("failing-store-program.ts", import.meta.url);
+
 /** Starts processes of one gateway over a SQLite store of their own, before these servers. */
 export async function startGateway(
   servers: Readonly<Record<string, string>>,
-  { processes = 1, store }: { processes?: number; store?: string } = {},
+  { processes = 1, store, failing }: GatewayProcessOptions = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-gateway-"));
   const file = join(folder, "mcp.json");
@@ -31,10 +43,10 @@ export async function startGateway(
   const start = async (): Promise<GatewayProcess> => {
     const started = await startServerProcess({
       name: "gateway",
-      args: (port) => [
-        ...commandLine(),
-        ...["gateway", file, "--store", address, "--port", String(port)],
-      ],
+      args: (port) =>
+        failing === undefined
+          ? [...commandLine(), "gateway", file, "--store", address, "--port", String(port)]
+          : [...run(failingStore), file, address, String(port), String(failing)],
       path: "/health",
     });
     return { ...started, urlOf: (name) => new URL(`/mcp/${name}`, started.url).href };

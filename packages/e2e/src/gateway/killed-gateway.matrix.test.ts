@@ -10,7 +10,7 @@ describe.each(storeKinds)("over %s", (store) => {
       expect(run).toMatchObject({ crossed: 0, doubled: 0, lost: 0, untrue: 0, unexplained: [] });
       expect(run.answered).toBeGreaterThan(200);
       expect(run.initializes).toBeLessThanOrEqual(run.allowedInitializes);
-      expect(run.orphans).toBeLessThanOrEqual(run.kills);
+      expect(run.orphans).toBeLessThanOrEqual(run.killsInHandshakes);
     },
   );
 });

@@ -5,12 +5,16 @@ import { toolOutcome } from "../clients/own-client.ts";
 import { openTestStore, type StoreKind } from "../durable/store-place.ts";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
-import { balanced, startGateway } from "./gateway-process.ts";
+import { balanced, type GatewayProcess, startGateway } from "./gateway-process.ts";
 
 /** What became of calls through a gateway whose processes were killed. */
 export interface KilledGatewayRun {
   readonly calls: number;
   readonly kills: number;
+  /** Kills within a second after a session of the server was begun, which nobody may have kept. */
+  readonly killsInHandshakes: number;
+  /** Processes that were stopped for up to eight seconds. */
+  readonly freezes: number;
   /** How often the server forgot its sessions, or was started anew. */
   readonly losses: number;
   readonly answered: number;
@@ -46,6 +50,10 @@ interface KilledGatewayOptions {
   readonly store: StoreKind;
   readonly clients?: number;
   readonly processes?: number;
+  /** Whether processes are frozen, too. */
+  readonly freezes?: boolean;
+  /** Each operation of the store after so many others fails. */
+  readonly failing?: number | undefined;
 }
 
 const hungMs = 60_000;
@@ -115,6 +123,22 @@ function createCaller(random: () => number) {
   };
 }
 
+/** Stops a process for a while, as a machine that sleeps. */
+async function freeze(frozen: GatewayProcess, ms: number): Promise<void> {
+  const pid = frozen.pid()!;
+  process.kill(pid, "SIGSTOP");
+  await wait(ms);
+  process.kill(pid, "SIGCONT");
+}
+
+/** Ends a client's session. A store that fails is asked again. */
+async function end(transport: StreamableHTTPClientTransport, tries = 5): Promise<void> {
+  await transport.terminateSession().catch(async (error: unknown) => {
+    if (tries === 0) throw error;
+    await end(transport, tries - 1);
+  });
+}
+
 /** Clients call tools through processes of a gateway, which are killed at random, before a server that forgets. */
 export async function runKilledGateway(options: KilledGatewayOptions): Promise<KilledGatewayRun> {
   const stack = new AsyncDisposableStack();
@@ -127,7 +151,7 @@ export async function runKilledGateway(options: KilledGatewayOptions): Promise<K
 
 async function runIn(
   stack: AsyncDisposableStack,
-  { calls, seed, store: kind, clients = 8, processes = 3 }: KilledGatewayOptions,
+  { calls, seed, store: kind, clients = 8, processes = 3, ...options }: KilledGatewayOptions,
 ): Promise<KilledGatewayRun> {
   const random = randomFromSeed(seed);
   const startedAt = Date.now();
@@ -138,15 +162,27 @@ async function runIn(
   const store = stack.adopt(await openTestStore(kind), (each) => each.close());
   const address = kind === "sqlite" ? `file:${store.location}` : store.location;
   const gateway = stack.adopt(
-    await startGateway({ notebook: proxy.url }, { processes, store: address }),
+    await startGateway(
+      { notebook: proxy.url },
+      { processes, store: address, failing: options.failing },
+    ),
     (each) => each.stop(),
   );
+  let handshakeAt = -Infinity;
+  for (const on of ["initialize", "notifications/initialized"])
+    proxy.meet(
+      async ({ carryOut }) => {
+        handshakeAt = performance.now();
+        return await carryOut();
+      },
+      { on },
+    );
   const fetch = balanced(gateway.processes);
   const connected = await Promise.all(
     Array.from({ length: clients }, () => connect(gateway.processes[0]!.urlOf("notebook"), fetch)),
   );
   const caller = createCaller(random);
-  const state = { left: calls, kills: 0, losses: 0 };
+  const state = { left: calls, kills: 0, killsInHandshakes: 0, freezes: 0, losses: 0 };
   const work = async ({ client }: (typeof connected)[number], name: number) => {
     while (state.left > 0) {
       state.left -= 1;
@@ -159,9 +195,14 @@ async function runIn(
       await wait(300 + 700 * random());
       if (state.left <= 0) return;
       const what = random();
-      if (what < 0.7) {
+      const chosen = gateway.processes[Math.floor(processes * random())]!;
+      if (options.freezes === true && what < 0.2) {
+        state.freezes += 1;
+        await freeze(chosen, 500 + 7_500 * random());
+      } else if (what < 0.7) {
         state.kills += 1;
-        await gateway.processes[Math.floor(processes * random())]!.restart();
+        if (performance.now() - handshakeAt < 1_000) state.killsInHandshakes += 1;
+        await chosen.restart();
       } else {
         state.losses += 1;
         await (what < 0.9 ? server.forget() : server.restart());
@@ -170,20 +211,20 @@ async function runIn(
   };
   await Promise.all([...connected.map(work), trouble()]);
   for (const { client, transport } of connected) {
-    await transport.terminateSession();
+    await end(transport);
     await client.close();
   }
   const { sessions: orphans } = await server.stats();
   const initializes = proxy.requests.filter(({ rpcMethod }) => rpcMethod === "initialize").length;
   const ended = proxy.requests.filter(({ httpMethod }) => httpMethod === "DELETE").length;
   const { tally, said, unexplained } = caller;
-  const { kills, losses } = state;
+  const { left: _, ...troubles } = state;
   return {
-    ...{ calls, kills, losses, ...tally, unexplained, said },
+    ...{ calls, ...troubles, ...tally, unexplained, said },
     ...caller.compare(server.journal()),
     ...{ initializes, orphans },
     // Those that lost a race were ended.
-    allowedInitializes: clients * (losses + 1) + ended,
+    allowedInitializes: clients * (state.losses + 1) + ended,
     seconds: Math.round((Date.now() - startedAt) / 1_000),
   };
 }

@@ -10,7 +10,7 @@ const packages = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What the tests of this package run in processes of their own, in patterns under `packages`. */
 const programs = [
-  "e2e/src/{steps,runs,stdio,durable,faults,kill,chat,chaos,authorization,deploy,sub-agents}/*-program.ts",
+  "e2e/src/{steps,runs,stdio,durable,faults,gateway,kill,chat,chaos,authorization,deploy,sub-agents}/*-program.ts",
   "e2e/src/conformance/program/*-program.ts",
   "e2e/src/compatibility/{asking,cold-step,lasting}-program.ts",
   "e2e/src/waiting/*-program.ts",

@@ -86,6 +86,23 @@ test("after a restart of the server its clients make one session each, over all 
   expect(sent.filter(({ rpcMethod }) => rpcMethod === "initialize")).toHaveLength(1);
 });
 
+test("a process that has missed a session of another begins one when the server has forgotten both", async () => {
+  const server = await startCounter();
+  const { url, store } = await serveGateway(server.url);
+  const other = await serveGateway(server.url, { store });
+  const session = await begin(url);
+  const call = async (at: string, id: number) =>
+    (await messagesOf(await post(at, toolCall(id, "count"), { session })))[0].result;
+  await call(other.url, 1);
+  server.forgetSessions();
+  expect(textOf(await call(url, 2))).toBe("count 1");
+  server.forgetSessions();
+  const after = await call(other.url, 3);
+  expect(textOf(after)).toBe("count 1");
+  expect(JSON.stringify(after)).toContain("had forgotten this session");
+  expect(textOf(await call(url, 4))).toBe("count 2");
+});
+
 test("a session that nobody uses leaves the process, with its answers, and goes on from the store", async () => {
   const server = await startCounter();
   const store = createMemoryStore();

@@ -94,6 +94,9 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const notesIn = (result: string | undefined) => /(\d+) notes/.exec(result ?? "")?.[1];
 
+/** How many there are after another, in the same session. */
+const oneMore = (result: string | undefined) => String(Number(notesIn(result)) + 1);
+
 /** What became of a call after the loss of a session. */
 function toldOfLoss(result: string | undefined, next: string | undefined): string {
   if (result === undefined) return "the run ends";
@@ -148,8 +151,8 @@ export async function playThroughGateway({ play }: ForeignClient): Promise<Told>
   return {
     "404": toldOfLoss(after404, next404),
     "400": toldOfLoss(after400, next400),
-    "killed between": toldOfKill(between, inCall, "3"),
-    "killed in a call": toldOfCall(inCall, last, "4"),
+    "killed between": toldOfKill(between, inCall, oneMore(next400)),
+    "killed in a call": toldOfCall(inCall, last, oneMore(between)),
   };
 }
 
