@@ -9,7 +9,10 @@ import { startServerProcess, type TestServer } from "../servers/server-process.t
 
 const main = new URL("../../../cli/src/main.ts", import.meta.url);
 
-const run = (program: URL) => ["--disable-warning=ExperimentalWarning", ...programArguments(program)];
+const run = (program: URL) => [
+  "--disable-warning=ExperimentalWarning",
+  ...programArguments(program),
+];
 
 /** Arguments for Node that run the command line. */
 export const commandLine = () => run(main);
