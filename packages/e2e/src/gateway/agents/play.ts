@@ -120,68 +120,69 @@ function toldOfCall(result: string | undefined, next: string | undefined, kept: 
   return `${outcome}, goes on${notes === kept ? " in its session" : " in a new session"}`;
 }
 
-/** All troubles in one run of a client, through two processes of a gateway. */
-export async function playThroughGateway({ play }: ForeignClient): Promise<Told> {
-  await using stack = new AsyncDisposableStack();
+/** A server, behind a proxy that can forget for it. */
+async function startServer(stack: AsyncDisposableStack) {
   const server = stack.adopt(await startNotebookServer(), (each) => each.stop());
-  const proxy = stack.adopt(await createFaultyProxy({ target: server.url }), (each) =>
-    each.close(),
-  );
-  const gateway = stack.adopt(
-    await startGateway({ notebook: proxy.url }, { processes: 2 }),
-    (each) => each.stop(),
-  );
-  const front = stack.adopt(await startBalancer(gateway.processes), (each) => each.stop());
-  const kill = async () => {
-    for (const each of gateway.processes) await each.restart();
-  };
+  const target = { target: server.url };
+  const proxy = stack.adopt(await createFaultyProxy(target), (each) => each.close());
   const forget = (status: "404" | "400") => async () =>
     proxy.forgetSessions({ dialect: dialects[status] });
-  const results = await play(`${front.origin}/mcp/notebook`, [
-    note("one"),
-    note("two", forget("404")),
-    // Both processes have the new session then.
-    note("three"),
-    note("four", forget("400")),
-    note("five"),
-    note("six", kill),
-    ...callsAround(server, kill),
-  ]);
-  const [, after404, next404, after400, next400, between, inCall, last] = results;
-  return {
-    "404": toldOfLoss(after404, next404),
-    "400": toldOfLoss(after400, next400),
-    "killed between": toldOfKill(between, inCall, oneMore(next400)),
-    "killed in a call": toldOfCall(inCall, last, oneMore(between)),
-  };
+  return { server, proxy, forget };
 }
 
-/** The same without a gateway, a run for each: the server's process is what is killed. */
-export async function playDirectly({ play }: ForeignClient): Promise<Told> {
-  const told: Partial<Record<keyof Told, string>> = {};
-  for (const trouble of troubles) {
-    await using stack = new AsyncDisposableStack();
-    const server = stack.adopt(await startNotebookServer(), (each) => each.stop());
-    const proxy = stack.adopt(await createFaultyProxy({ target: server.url }), (each) =>
-      each.close(),
-    );
+async function withStack<RESULT>(use: (stack: AsyncDisposableStack) => Promise<RESULT>) {
+  const stack = new AsyncDisposableStack();
+  return await use(stack).finally(() => stack.disposeAsync());
+}
+
+/** All troubles in one run of a client, through two processes of a gateway. */
+export const playThroughGateway = ({ play }: ForeignClient): Promise<Told> =>
+  withStack(async (stack) => {
+    const { server, proxy, forget } = await startServer(stack);
+    const started = await startGateway({ notebook: proxy.url }, { processes: 2 });
+    const { processes } = stack.adopt(started, (each) => each.stop());
+    const front = stack.adopt(await startBalancer(processes), (each) => each.stop());
+    const kill = async () => {
+      for (const each of processes) await each.restart();
+    };
+    const results = await play(`${front.origin}/mcp/notebook`, [
+      note("one"),
+      note("two", forget("404")),
+      note("three"),
+      note("four", forget("400")),
+      note("five"),
+      note("six", kill),
+      ...callsAround(server, kill),
+    ]);
+    const [, after404, next404, after400, next400, between, inCall, last] = results;
+    return {
+      "404": toldOfLoss(after404, next404),
+      "400": toldOfLoss(after400, next400),
+      "killed between": toldOfKill(between, inCall, oneMore(next400)),
+      "killed in a call": toldOfCall(inCall, last, oneMore(between)),
+    };
+  });
+
+/** One trouble without a gateway: the server's process is what is killed. */
+const playOne = ({ play }: ForeignClient, trouble: keyof Told): Promise<string> =>
+  withStack(async (stack) => {
+    const { server, proxy, forget } = await startServer(stack);
     const restart = () => server.restart();
     if (trouble === "killed in a call") {
       const script = [note("one"), ...callsAround(server, restart)];
       const [, inCall, last] = await play(server.url, script);
-      told[trouble] = toldOfCall(inCall, last, "2");
-      continue;
+      return toldOfCall(inCall, last, "2");
     }
     const isKilled = trouble === "killed between";
-    const lose = isKilled
-      ? restart
-      : async () => proxy.forgetSessions({ dialect: dialects[trouble] });
-    const [, after, next] = await play(isKilled ? server.url : proxy.url, [
-      note("one"),
-      note("two", lose),
-      note("three"),
-    ]);
-    told[trouble] = toldOfLoss(after, next);
-  }
+    const lose = isKilled ? restart : forget(trouble);
+    const script = [note("one"), note("two", lose), note("three")];
+    const [, after, next] = await play(isKilled ? server.url : proxy.url, script);
+    return toldOfLoss(after, next);
+  });
+
+/** The same without a gateway, a run for each. */
+export async function playDirectly(client: ForeignClient): Promise<Told> {
+  const told: Partial<Record<keyof Told, string>> = {};
+  for (const trouble of troubles) told[trouble] = await playOne(client, trouble);
   return told as Told;
 }
