@@ -196,7 +196,7 @@ type Emit = (event: ConnectionEvent) => void;
 const told = new WeakSet<McpSessionError>();
 
 /** Whether an event has told of an error. */
-export function isTold(error: unknown): boolean {
+function isTold(error: unknown): boolean {
   return McpSessionError.isInstance(error) && told.has(error);
 }
 
