@@ -11,7 +11,7 @@ import {
 import type { LegOptions } from "./legs/send-leg.ts";
 import type { InputResponses } from "./questions/input-request.ts";
 import { notWaiting } from "./record/waiting-failure.ts";
-import { delivers, isOpen, isRepeated, over } from "./record/waiting-life.ts";
+import { isRepeated, over } from "./record/waiting-life.ts";
 import type {
   OpenCall,
   ShownRound,
@@ -81,12 +81,6 @@ export function createKeptCalls(
     /** Notes that other calls of the model repeat one. @returns whether it is as it was read */
     async noteRepeat(stored: StoredCall, ...ids: string[]): Promise<boolean> {
       return (await records.replace(stored, isRepeated(stored.call, ...ids))) !== undefined;
-    },
-    /** Notes that a conversation has the result of a call, if it is over. @returns whether it is as it was read */
-    async noteDelivered(stored: StoredCall): Promise<boolean> {
-      const { call } = stored;
-      if (isOpen(call) || call.isDelivered) return true;
-      return (await records.replace(stored, delivers(call))) !== undefined;
     },
     /** The calls, by their entries, of steps that have died: perhaps no conversation has them. */
     lost: async () => [...((await records.steps?.idle(context.now())) ?? [])],

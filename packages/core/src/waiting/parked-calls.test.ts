@@ -76,7 +76,7 @@ test("the same call, made again by a step that runs again, is one record until i
   const standIn = await park({ isStandIn: true });
   expect(new Set([first.id, other.id, standIn.id]).size).toBe(3);
   await carryOut(first.id, () => settles);
-  await open().noteDelivered(await read(first.id));
+  await open().records.noteDelivered(await read(first.id));
   expect((await park()).id).toBe(`${first.id}.1`);
 });
 

@@ -39,7 +39,7 @@ function startChat(answer: Parameters<typeof createAskingServer>[0] = orders) {
     answer: async (id: string) =>
       await kept.answer(id, yes, { url: new URL(url), fetch: server.fetch }),
     deliver: async (id: string) => {
-      await kept.noteDelivered((await calls.read(id))!);
+      await kept.records.noteDelivered((await calls.read(id))!);
     },
   };
 }

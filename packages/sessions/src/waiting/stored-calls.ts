@@ -102,7 +102,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
     },
     /** Notes that a conversation has the result of a call that is over. @returns whether the call is as it was read */
     async noteDelivered(stored: StoredCall): Promise<boolean> {
-      return await (await callsOf(stored.call)).noteDelivered(stored);
+      return await (await load()).records.noteDelivered(stored);
     },
   };
 }

@@ -6,6 +6,7 @@ import { createDueIndex, createReference } from "./due-calls.ts";
 import { waitingKeys, type WaitingOwner } from "./waiting-key.ts";
 import { createStepMarks } from "./step-marks.ts";
 import { sessionEnded } from "./waiting-failure.ts";
+import { delivers, isOpen } from "./waiting-life.ts";
 import {
   newestVersion,
   parseWaitingRecord,
@@ -59,6 +60,20 @@ export function createWaitingStore(
     return await store.put(waitingKeys.of(of, call.id), printWaitingRecord(call), ifRevision, use);
   };
 
+  /** @returns `undefined` if another process changed the record */
+  const replace = async <CALL extends WaitingRecord>(
+    { call, revision }: StoredCall,
+    next: CALL,
+  ): Promise<StoredCall<CALL> | undefined> => {
+    const takeBack = await due?.prepare(next, call);
+    const result = await put(next, revision);
+    if (!result.ok) {
+      await takeBack?.();
+      return undefined;
+    }
+    await due?.follow(next, call).catch(() => undefined);
+    return { call: next, revision: result.revision };
+  };
   return {
     of,
     /** The longest record, in bytes. */
@@ -81,19 +96,12 @@ export function createWaitingStore(
       if (current !== undefined) return current;
       throw unreadable();
     },
-    /** @returns `undefined` if another process changed the record */
-    async replace<CALL extends WaitingRecord>(
-      { call, revision }: StoredCall,
-      next: CALL,
-    ): Promise<StoredCall<CALL> | undefined> {
-      const takeBack = await due?.prepare(next, call);
-      const result = await put(next, revision);
-      if (!result.ok) {
-        await takeBack?.();
-        return undefined;
-      }
-      await due?.follow(next, call).catch(() => undefined);
-      return { call: next, revision: result.revision };
+    replace,
+    /** Notes that a conversation has the result of a call, if it is over. @returns whether it is as it was read */
+    async noteDelivered(stored: StoredCall): Promise<boolean> {
+      const { call } = stored;
+      if (isOpen(call) || call.isDelivered) return true;
+      return (await replace(stored, delivers(call))) !== undefined;
     },
     async remove({ call, revision }: StoredCall): Promise<void> {
       await store.delete(waitingKeys.of(of, call.id), revision);
@@ -101,12 +109,8 @@ export function createWaitingStore(
     },
     touch: (id: string, at: number) => store.touch(waitingKeys.of(of, id), at),
     /** When a record was last put or touched. */
-    async lastUse({ call, revision }: StoredCall): Promise<number | undefined> {
-      const query = { prefix: waitingKeys.of(of, call.id), owner, limit: pageSize };
-      const { records } = await store.list(query);
-      // A store may list a fingerprint instead of the principal.
-      return records.find((record) => record.revision === revision)?.lastUsedAt;
-    },
+    lastUse: (stored: StoredCall) =>
+      lastUse(store, { prefix: waitingKeys.of(of, stored.call.id), owner }, stored),
     /**
      * All of them, in the order in which they were asked. Unreadable ones are left out.
      *
@@ -117,6 +121,16 @@ export function createWaitingStore(
       return found.toSorted((a, b) => a.call.askedAt - b.call.askedAt);
     },
   };
+}
+
+async function lastUse(
+  store: SessionStore,
+  query: { readonly prefix: string; readonly owner: string },
+  { revision }: StoredCall,
+): Promise<number | undefined> {
+  const { records } = await store.list({ ...query, limit: pageSize });
+  // A store may list a fingerprint instead of the principal.
+  return records.find((record) => record.revision === revision)?.lastUsedAt;
 }
 
 async function listAll(
