@@ -81,11 +81,13 @@ function createClientSession(
   let known: "plain" | "named" | "none" = "none";
   const primingKind = () => {
     const { snapshot } = slot;
-    if (snapshot?.kind !== "session") return known;
-    const { clientInfo, initializeResult } = snapshot;
-    const isKnown = knownToTakeIt.has(String(clientInfo?.["name"]));
-    const isNew = initializeResult.protocolVersion >= "2025-11-25";
-    return (known = isNew ? "plain" : isKnown ? "named" : "none");
+    // Of a lost session, the handshake is there.
+    if (!snapshot || !("initializeResult" in snapshot) || !snapshot.initializeResult) return known;
+    const { clientInfo } = snapshot.kind === "session" ? snapshot : {};
+    const isNew = snapshot.initializeResult.protocolVersion >= "2025-11-25";
+    if (isNew) known = "plain";
+    else if (clientInfo) known = knownToTakeIt.has(String(clientInfo["name"])) ? "named" : "none";
+    return known;
   };
   const calls = () => [...notes].filter(([, { call }]) => call !== undefined);
   return {

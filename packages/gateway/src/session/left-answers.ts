@@ -72,6 +72,12 @@ export async function leaveAnswer(
   await tryInsistently(tryMs, keep).catch(() => undefined);
 }
 
+const settles = (work: Promise<unknown>) =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
 /** Waits for what another process has of a call; `undefined` if none has it. */
 export async function findLeftAnswer(
   { store, now }: Centre,
@@ -81,11 +87,14 @@ export async function findLeftAnswer(
 ): Promise<Left | undefined> {
   const key = await placeOf(session, requestId);
   for (let waited = 0; !over.aborted; waited += askMs) {
-    const left = await read(store, key);
+    if (waited > 0) await wait(askMs);
+    const looking = read(store, key);
+    // A store that is away is looked at again. After a while the client comes back for it.
+    if (waited < goneMs && !(await settles(looking))) continue;
+    const left = await looking;
     if (left && !("heldAt" in left)) return left;
     const isHeld = left !== undefined && now() - left.heldAt < goneMs;
     if (!isHeld && (left !== undefined || waited >= noticeMs)) return undefined;
-    await wait(askMs);
   }
   return undefined;
 }

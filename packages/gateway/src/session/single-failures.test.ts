@@ -121,3 +121,26 @@ test.each(["before", "after"] as const)(
   },
   60_000,
 );
+
+test("a client that comes back reads in its first stream what is known, though the store fails at some looks", async () => {
+  const { server, done } = await startServer();
+  const memory = createMemoryStore();
+  const { url } = await serveGateway(server.url, { store: memory });
+  const session = await begin(url);
+  const response = await post(url, toolCall(1, "work", { key: "k" }), { session });
+  const { id } = (await readEvents(response).next())!;
+  const faulty = createFaultyStore(memory);
+  let looks = 0;
+  faulty.meet("get", async (operate, { keys }) => {
+    if (!keys.some((key) => key.startsWith("gateway-answer/"))) return await operate();
+    looks += 1;
+    if (looks % 2 === 0) return await operate();
+    throw new Error("the store is away");
+  });
+  const other = await serveGateway(server.url, { store: faulty.store });
+  const resumed = readEvents(await get(other.url, { session, lastEventId: id! }));
+  const messages = (await resumed.rest()).flatMap(({ message }) => message ?? []);
+  expect(messages).toMatchObject([{ id: 1, result: { isError: true } }]);
+  expect(looks).toBeGreaterThan(4);
+  expect(done).toEqual([]);
+});

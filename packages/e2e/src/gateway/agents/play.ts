@@ -132,7 +132,11 @@ async function startServer(stack: AsyncDisposableStack) {
 
 async function withStack<RESULT>(use: (stack: AsyncDisposableStack) => Promise<RESULT>) {
   const stack = new AsyncDisposableStack();
-  return await use(stack).finally(() => stack.disposeAsync());
+  try {
+    return await use(stack);
+  } finally {
+    await stack.disposeAsync();
+  }
 }
 
 /** All troubles in one run of a client, through two processes of a gateway. */
