@@ -37,7 +37,7 @@ process.exit();
 function pageOf(date: string): string {
   return `# Clients that nobody can change
 
-Clients from npm, unchanged, each in one run, with a scripted model: what they do when their server has forgotten its sessions (it answers 404, or 400 "No valid session ID"), and when a process is killed with \`kill -9\` and another takes its place, between two calls and in a call: the server's without the gateway, all processes of the gateway with it. The server gives no event ids. "Told": the model reads that its session is gone. \`npm run lab -- agents --write\` makes this page.
+Clients from npm, unchanged, in one run each, with a scripted model: what they do after a server has forgotten its sessions (it answers 404, or 400 "No valid session ID"), and after a process was killed with \`kill -9\` and another took its place, between two calls and in a call. Directly that is the server's process, and through the gateway all processes of the gateway. The server gives no event ids. "Told": the model reads that its session is gone. The Inspector's command line begins a session with each command. \`npm run lab -- agents --write\` makes this page.
 
 ${table(rows)}
 
