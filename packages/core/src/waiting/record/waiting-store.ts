@@ -98,10 +98,9 @@ export function createWaitingStore(
     },
     replace,
     /** Notes that a conversation has the result of a call, if it is over. @returns whether it is as it was read */
-    async noteDelivered(stored: StoredCall): Promise<boolean> {
-      const { call } = stored;
+    async noteDelivered({ call, revision }: StoredCall): Promise<boolean> {
       if (isOpen(call) || call.isDelivered) return true;
-      return (await replace(stored, delivers(call))) !== undefined;
+      return (await replace({ call, revision }, delivers(call))) !== undefined;
     },
     async remove({ call, revision }: StoredCall): Promise<void> {
       await store.delete(waitingKeys.of(of, call.id), revision);
