@@ -2,6 +2,7 @@
 export type {
   CallToolResult,
   ClientConfig,
+  ClientErrorParts,
   ClientOpener,
   LoginProvider,
   McpClient,
