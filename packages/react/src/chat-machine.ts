@@ -30,7 +30,7 @@ export function createChatMachine<MESSAGE extends UIMessage>(
   const plan = () => {
     clearTimeout(timer);
     if (page.dueAt === undefined) return;
-    const ms = Math.max(0, Math.min(page.dueAt - Date.now(), longestTimerMs));
+    const ms = Math.min(page.dueAt - Date.now(), longestTimerMs);
     timer = setTimeout(dispatch, ms, { type: "due" });
   };
   const goOnline = () => dispatch({ type: "online" });
@@ -63,14 +63,15 @@ export function createChatMachine<MESSAGE extends UIMessage>(
       dispatch({ type: "posted", message: isNew && last?.role === "user" ? last : undefined });
     },
     onFinish: (isAbort: boolean) => {
-      const { failure, chunks = 0, isWhole = false } = post ?? {};
-      dispatch({ type: "ended", failure: isAbort ? undefined : failure, chunks, isWhole });
+      const failure = isAbort ? undefined : post?.failure;
+      dispatch({ type: "ended", failure, chunks: post?.chunks ?? 0 });
     },
     onRead: (found: DurableChatState<MESSAGE> | undefined) => {
-      const { chunks: all = 0 } = post ?? {};
+      const all = post?.chunks ?? 0;
       const chunks = all - seenChunks;
       seenChunks = all;
-      dispatch(found ? { type: "found", state: found, chunks } : { type: "missed", chunks });
+      const type = found ? "found" : "missed";
+      dispatch({ type, state: found, chunks } as PageEvent<MESSAGE>);
     },
   };
   return machine;

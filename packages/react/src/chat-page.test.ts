@@ -72,15 +72,10 @@ const reads: Row[] = [
     "tells of an answer that failed",
     opened(taker),
     found(broken),
-    "failed The answer broke off with an error. → show",
+    "failed The answer broke off. → show",
   ],
   ["reads again without an answer", opened(done), found(alone), "checking ? → show"],
-  [
-    "tells if there is none",
-    opened(alone),
-    found(alone),
-    "failed The last message has no answer. → show",
-  ],
+  ["tells if there is none", opened(alone), found(alone), "failed There is no answer. → show"],
   ["waits for a route without account", opened(done), found(unsaid), "ready → show"],
 ];
 
@@ -101,13 +96,13 @@ const posts: Row[] = [
     "leaves what went astray",
     astray,
     found(done),
-    "pausing u2 +1000 The server does not answer right now. → leave show",
+    "pausing u2 +1000 The server does not answer. → leave show",
   ],
   [
     "goes on again if that went astray",
     { ...after(opened(freed), itIsTime), postedAt: now - 8_001, doubts: 1 },
     found(freed),
-    "pausing +1000 The server does not answer right now. → leave show",
+    "pausing +1000 The server does not answer. → leave show",
   ],
   ["stays at one lost read", posting, missed, "posting u2 ? → "],
   ["leaves at the second lost read", after(taken, missed), missed, "checking u2 → leave"],
@@ -115,7 +110,7 @@ const posts: Row[] = [
     "does so with one that perhaps went astray",
     after(posting, missed),
     missed,
-    "checking u2 The server does not answer right now. → leave",
+    "checking u2 The server does not answer. → leave",
   ],
   [
     "stays if only reads are lost",
@@ -190,7 +185,6 @@ const checks: Row[] = [
 const atPauses: Row[] = [
   // Behind a proxy that takes turns each POST would be for the same process, which may be frozen.
   ["lets a look go before it", pausing, itIsTime, "posting u2 → look post"],
-  ["and not the next time", { ...pausing, attempts: 2 }, itIsTime, "posting u2 → post"],
   ["sends it when the browser is online", pausing, { type: "online" }, "pausing u2 +0 502 → "],
   ["sends it when a person says so", pausing, { type: "told" }, "posting u2 → post"],
   ["stays when nothing is new", pausing, found(done), "pausing u2 +1000 502 → "],

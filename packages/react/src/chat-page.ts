@@ -1,29 +1,20 @@
 import type { UIMessage } from "ai";
 import { type DurableChatState, has, type Moment, type Page, type Step } from "./page-state.ts";
-import type { Failure } from "./retry.ts";
+import { type Failure, silence } from "./retry.ts";
 import { contentOf, reasonOf, settle } from "./settle-page.ts";
 
 /** What happens to a page. */
 export type PageEvent<MESSAGE extends UIMessage = UIMessage> =
   /** A POST goes out, with a message that the server does not have, or to go on. */
   | { readonly type: "posted"; readonly message: MESSAGE | undefined }
-  | Ended
+  /** A POST has ended; `chunks`: how many parts of an answer it has brought. */
+  | { readonly type: "ended"; readonly failure: Failure | undefined; readonly chunks: number }
   /** A read; `chunks`: how many parts of an answer have come since the one before. */
   | { readonly type: "found"; readonly state: DurableChatState<MESSAGE>; readonly chunks: number }
   | { readonly type: "missed"; readonly chunks: number }
   | { readonly type: "due" | "online" }
   /** A person wants it tried again, given up, or forgotten. */
   | { readonly type: "told" | "stopped" | "cleared" };
-
-/** A POST has ended. */
-interface Ended {
-  readonly type: "ended";
-  readonly failure: Failure | undefined;
-  /** How many parts of an answer it has brought. */
-  readonly chunks: number;
-  /** Whether the answer has come to its end. */
-  readonly isWhole?: boolean;
-}
 
 /** How long a POST may be on its way without a sign of it: the route notes first that it answers. */
 const patienceMs = 8_000;
@@ -33,8 +24,7 @@ export function openPage<MESSAGE extends UIMessage>(
   state: DurableChatState<MESSAGE> | undefined,
   moment: Moment,
 ): Page<MESSAGE> {
-  const none = { attempts: 0, looks: 0, doubts: 0, postedAt: 0, isTaken: false };
-  const page = { at: "loading" as const, ...none };
+  const page = { at: "loading" as const, attempts: 0, looks: 0, doubts: 0, postedAt: 0 };
   return state ? step(page, { type: "found", state, chunks: 0 }, moment)[0] : page;
 }
 
@@ -50,8 +40,9 @@ export function step<MESSAGE extends UIMessage>(
       return [post(page, event.message, moment), []];
     case "ended": {
       if (at !== "posting") return [page, []];
-      const { failure, chunks, isWhole = false } = event;
+      const { failure, chunks } = event;
       const unsent = chunks > 0 ? undefined : page.unsent;
+      const isWhole = chunks > 0 && !failure;
       return [{ ...page, at: "checking", failure, unsent, isWhole, doubts: 0 }, ["look"]];
     }
     case "found":
@@ -60,12 +51,12 @@ export function step<MESSAGE extends UIMessage>(
       if (at !== "posting") return [page, []];
       const next = { ...page, doubts: event.chunks > 0 ? 0 : page.doubts + 1 };
       // It may be as lost as the reads. The server makes the answer to its end.
-      return next.doubts < 2 ? [next, []] : [{ ...leave(next), doubts: 0 }, ["leave"]];
+      return next.doubts < 2 ? [next, []] : [leave(next), ["leave"]];
     }
     case "due":
       if (page.dueAt === undefined) return [page, []];
       // Behind a proxy that takes turns, a POST after each look would be for the same process, which may be frozen.
-      return [post(page, page.unsent, moment), isTurn(page) ? ["look", "post"] : ["post"]];
+      return [post(page, page.unsent, moment), ["look", "post"]];
     case "online":
       return [online(page, moment), []];
     case "told":
@@ -90,17 +81,13 @@ function isOwed({ at, state }: Page): boolean {
 
 /** A POST that nobody has taken has perhaps not arrived. */
 function leave<MESSAGE extends UIMessage>(page: Page<MESSAGE>): Page<MESSAGE> {
-  const error = new Error("The server does not answer right now.");
-  const failure = page.isTaken ? undefined : { error, isPassing: true };
-  return { ...page, at: "checking", failure };
+  const failure = page.isTaken ? undefined : { error: new Error(silence), isPassing: true };
+  return { ...page, at: "checking", failure, doubts: 0 };
 }
-
-const isTurn = ({ at, attempts }: Page) => at === "pausing" && attempts % 2 === 1;
 
 /** What was tried without a network does not count. */
 function online<MESSAGE extends UIMessage>(page: Page<MESSAGE>, { now }: Moment): Page<MESSAGE> {
-  if (page.at === "pausing") return { ...page, attempts: 0, dueAt: now };
-  return page.attempts === 0 ? page : { ...page, attempts: 0 };
+  return { ...page, attempts: 0, dueAt: page.at === "pausing" ? now : page.dueAt };
 }
 
 function post<MESSAGE extends UIMessage>(
@@ -124,11 +111,12 @@ function found<MESSAGE extends UIMessage>(
   moment: Moment,
 ): Step<MESSAGE> {
   const { at, doubts, state: before } = page;
+  const { answering } = state;
   const next = { ...page, state };
   if (at === "posting") {
-    const isTaken = page.isTaken || chunks > 0 || state.answering === "yes";
+    const isTaken = page.isTaken || chunks > 0 || answering === "yes";
     const isLate = moment.now - page.postedAt > patienceMs;
-    const isPossible = state.answering === "yes" || state.answering === undefined;
+    const isPossible = answering === "yes" || answering === undefined;
     const isOpen = chunks > 0 || isPossible || !(isTaken || isLate);
     // The stream of a process that is gone may stay open, behind a proxy for example.
     if (!isOpen && doubts > 0) {
@@ -140,7 +128,7 @@ function found<MESSAGE extends UIMessage>(
   }
   // What was given up is not sent because something else happens.
   const isHeld = at === "failed" && page.unsent !== undefined && !has(state, page.unsent);
-  const isNew = before?.answering !== state.answering || contentOf(before) !== contentOf(state);
+  const isNew = before?.answering !== answering || contentOf(before) !== contentOf(state);
   const isOpen = at === "loading" || at === "checking" || (isNew && !isHeld);
   if (isOpen) return settle(next, state, moment);
   return state === before ? [page, []] : [next, ["show"]];
@@ -156,6 +144,6 @@ export function shownMessages<MESSAGE extends UIMessage>(
   // An answer that broke off stays as far as it came: the server has it after the step.
   const part = local.at(-1);
   const isPart = at === "following" && part?.role === "assistant";
-  const isAlone = messages.at(-1)?.role === "user" && !(state && has(state, part));
+  const isAlone = messages.at(-1)?.role === "user" && !has({ messages }, part);
   return isPart && isAlone ? [...messages, part] : messages;
 }

@@ -22,8 +22,6 @@ export interface Post<MESSAGE extends UIMessage> {
   chunks: number;
   /** Why it came to nothing, if it ends now. */
   failure: Failure | undefined;
-  /** Whether its answer has come to its end. */
-  isWhole: boolean;
 }
 
 /** Tells how each POST of a transport goes. */
@@ -35,8 +33,7 @@ export function watchTransport<MESSAGE extends UIMessage>(
     reconnectToStream: (options) => transport.reconnectToStream(options),
     async sendMessages(options) {
       const failure: Failure = { error: new Error("The answer broke off."), isPassing: true };
-      const begun = { chunks: 0, failure, isWhole: false };
-      const post: Post<MESSAGE> = { messages: options.messages, ...begun };
+      const post: Post<MESSAGE> = { messages: options.messages, chunks: 0, failure };
       onPost(post);
       const stream = await transport.sendMessages(options).catch((error: unknown) => {
         post.failure = failureOf(error);
@@ -46,15 +43,11 @@ export function watchTransport<MESSAGE extends UIMessage>(
         new TransformStream({
           transform(chunk, controller) {
             post.chunks += 1;
-            post.isWhole = chunk.type === "finish";
-            if (chunk.type === "error") {
+            // A proxy may end half an answer as if it were whole.
+            if (chunk.type === "finish" && post.failure === failure) post.failure = undefined;
+            if (chunk.type === "error")
               post.failure = { error: new Error(chunk.errorText), isPassing: false };
-            }
             controller.enqueue(chunk);
-          },
-          flush() {
-            // The end of nothing is no answer.
-            if (post.chunks > 0 && post.failure === failure) post.failure = undefined;
           },
         }),
       );

@@ -32,20 +32,19 @@ export function viewOf(
   readonly isBusy: boolean;
   readonly error: Error | undefined;
 } {
-  const { at, state } = page;
+  const { state, isWhole, failure } = page;
   // Nothing is missing, though the server has not said so yet; where a call waits, what it waits for.
-  const isThere = page.isWhole && shown.slice(-1).flatMap(placeholdersOf).length === 0;
-  if (at === "checking" && isThere) return { phase: "ready", isBusy: false, error: undefined };
-  const missed = at === "failed" || at === "posting" ? undefined : unread;
-  const failure = at === "failed" || at === "pausing" ? page.failure : undefined;
-  const isPost = at === "posting" || at === "checking" || at === "pausing";
+  const isThere =
+    page.at === "checking" && isWhole && shown.slice(-1).flatMap(placeholdersOf).length === 0;
+  const at = isThere ? "ready" : page.at;
+  const missed = at === "failed" || at === "posting" || isThere ? undefined : unread;
+  const lost = missed && (missed.isPassing ? "reconnecting" : "failed");
+  // A failure is told when it is known what becomes of it.
+  const told = at === "checking" ? missed : (failure ?? missed);
   return {
-    phase: missed
-      ? missed.isPassing
-        ? "reconnecting"
-        : "failed"
-      : (phases[at] ?? (at as ChatPhase)),
-    isBusy: isPost || state?.answering === "yes",
-    error: (failure ?? missed)?.error,
+    phase: lost ?? phases[at] ?? (at as ChatPhase),
+    // What has another name is a POST, or what comes of it.
+    isBusy: !isThere && (at in phases || state?.answering === "yes"),
+    error: told?.error,
   };
 }

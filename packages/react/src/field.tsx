@@ -109,14 +109,12 @@ function Input({ field: { schema, choices, isRequired: required }, common }: Inp
     );
   }
   const limits = limitsOf(schema as unknown as Record<string, unknown>);
-  if (limits.type !== "datetime-local") {
-    return <input {...common} {...limits} {...{ required, defaultValue }} />;
-  }
   // In the zone of the browser, which a server that renders the page does not know.
   const fill = (input: HTMLInputElement | null) => {
     if (input) input.defaultValue = localTime(defaultValue);
   };
-  return <input {...common} {...limits} required={required} ref={fill} />;
+  const filled = limits.type === "datetime-local" ? { ref: fill } : { defaultValue };
+  return <input {...common} {...limits} {...filled} required={required} />;
 }
 
 const typesOfFormats = new Map<unknown, string>([

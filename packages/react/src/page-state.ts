@@ -43,8 +43,8 @@ export interface Page<MESSAGE extends UIMessage = UIMessage> {
   readonly doubts: number;
   readonly postedAt: number;
   /** Whether the route has taken the open POST. */
-  readonly isTaken: boolean;
-  /** Whether a POST is over that has brought an answer to its end: the page has all of it. */
+  readonly isTaken?: boolean | undefined;
+  /** Whether the last POST has brought an answer to its end, or its user has stopped reading. */
   readonly isWhole?: boolean | undefined;
   /** When the page does something, in milliseconds since 1970. */
   readonly dueAt?: number | undefined;
@@ -63,5 +63,7 @@ export interface Moment {
 }
 
 /** Whether the server has a message. */
-export const has = ({ messages }: DurableChatState, message: UIMessage | undefined) =>
-  messages.some(({ id }) => id === message?.id);
+export const has = (
+  { messages }: Pick<DurableChatState, "messages">,
+  message: UIMessage | undefined,
+) => messages.some(({ id }) => id === message?.id);

@@ -152,7 +152,7 @@ function useAnswer() {
     set({ isPending: true });
     const found = await Promise.resolve()
       .then(action)
-      .catch((error) => ({ message: error instanceof Error ? error.message : String(error) }));
+      .catch((error) => ({ message: String(Object(error).message ?? error) }));
     set({ isPending: false, problem: found ?? undefined });
   };
   return { isPending, problem, act };
@@ -163,8 +163,15 @@ interface Attempt {
   readonly problem?: AnswerProblem | undefined;
 }
 
-function renderQuestion({ call, headingId, questions, problem, ...buttons }: QuestionParts) {
-  const { acceptButton, declineButton, withdrawButton } = buttons;
+function renderQuestion({
+  call,
+  headingId,
+  questions,
+  problem,
+  acceptButton,
+  declineButton,
+  withdrawButton,
+}: QuestionParts) {
   return (
     <>
       <h2 id={headingId}>{call.connection} asks you</h2>

@@ -48,9 +48,9 @@ export type ReadRequest = { readonly key: string; readonly message: string } & (
 export function readRequest(key: string, request: InputRequest): ReadRequest {
   const params: Record<string, unknown> = { ...request.params };
   const message = textOf(params["message"]) ?? "";
-  if (request.method !== "elicitation/create") return { mode: "none", key, message };
-  if (params["mode"] === "url") {
-    const url = readUrl(params["url"]);
+  const isAsked = request.method === "elicitation/create";
+  if (!isAsked || params["mode"] === "url") {
+    const url = isAsked && readUrl(params["url"]);
     return url ? { mode: "url", key, message, url } : { mode: "none", key, message };
   }
   const schema = recordOf(params["requestedSchema"]);
@@ -119,7 +119,7 @@ function choicesOf(field: Record<string, unknown>): Choice[] | undefined {
 function readUrl(value: unknown): QuestionUrl | undefined {
   if (typeof value !== "string" || !URL.canParse(value)) return undefined;
   const { href, protocol, host, username, password, origin } = new URL(value);
-  const isSafe = /^https?:$/.test(protocol) && username === "" && password === "";
+  const isSafe = /^https?:$/.test(protocol) && username + password === "";
   const parts = { href, host, scheme: `${protocol}//`, rest: href.slice(origin.length) };
   return isSafe ? parts : undefined;
 }

@@ -14,7 +14,7 @@ async function wordsFor(status: number, text: string) {
   );
   return [problemOf(thrown), failureOf(thrown)?.error.message];
 }
-const again = { message: "This did not get through. Press again." };
+const again = { message: "The server does not answer. Press again." };
 
 describe("a refusal", () => {
   it("has what the route says, and the field", async () => {
@@ -29,12 +29,12 @@ describe("a refusal", () => {
     [500, json({ error: { id: "c-1234" } })],
     [429, ""],
   ])("%i has nothing that a proxy says", async (status, text) => {
-    const words = [again, "The server does not answer right now."];
+    const words = [again, "The server does not answer."];
     expect(await wordsFor(status, text)).toEqual(words);
   });
 
   it("that does not pass says no more than that", async () => {
-    const message = "The server refused this.";
+    const message = "The server refused it.";
     expect(await wordsFor(403, "c-1234 is forbidden")).toEqual([{ message }, message]);
   });
 
@@ -42,7 +42,7 @@ describe("a refusal", () => {
     const lost = new TypeError("Failed to fetch /api/chat/c-1234");
     expect(problemOf(lost)).toEqual(again);
     expect(failureOf(lost)).toMatchObject({
-      error: { message: "The connection is lost.", cause: lost },
+      error: { message: "The server does not answer.", cause: lost },
       isPassing: true,
     });
   });

@@ -1,5 +1,5 @@
 import type { AnswerProblem } from "./question.tsx";
-import { failureOf, isPassing } from "./retry.ts";
+import { canPass, failureOf, silence } from "./retry.ts";
 
 /**
  * A `fetch` that throws why a request is refused, in words for people: those of the route, which are `message` and
@@ -11,27 +11,16 @@ export const refusing =
     const response = await fetch(...request);
     if (response.ok) return response;
     const { status } = response;
-    const { message, field } = readProblem(await response.text());
-    const said = typeof message === "string" ? message : undefined;
-    const ours = isPassing(status)
-      ? "The server does not answer right now."
-      : "The server refused this.";
-    const error = new Error(said ?? ours);
-    throw Object.assign(error, { status, field, isSaid: said !== undefined });
+    const said: unknown = await response.json().catch(() => undefined);
+    const { message, field } = Object(said) as { message?: unknown; field?: unknown };
+    const ours = canPass(status) ? silence : "The server refused it.";
+    const error = new Error(typeof message === "string" ? message : ours);
+    throw Object.assign(error, { status, field });
   };
 
-function readProblem(text: string): { message?: unknown; field?: unknown } {
-  try {
-    return Object(JSON.parse(text)) as object;
-  } catch {
-    return {};
-  }
-}
-
 /** Why an answer did not reach its server. */
-export function problemOf(thrown: Error & { field?: unknown; isSaid?: unknown }): AnswerProblem {
-  const { message, field, isSaid } = thrown;
-  const isLost = isSaid !== true && failureOf(thrown)?.isPassing === true;
-  if (isLost) return { message: "This did not get through. Press again." };
-  return { message, field: typeof field === "string" ? field : undefined };
+export function problemOf(thrown: AnswerProblem): AnswerProblem {
+  const { message, field } = thrown;
+  if (failureOf(thrown)?.isPassing) return { message: `${silence} Press again.` };
+  return { message, field };
 }

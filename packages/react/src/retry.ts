@@ -4,11 +4,6 @@ export function pauseMs(failures: number, random: number = Math.random()): numbe
   return Math.min(30_000, 1_000 * 2 ** (failures - 1)) * (0.5 + random / 2);
 }
 
-/** How long a read may take after so many failures in a row. A route answers at once, but a network may be slow. */
-export function patienceMs(failures: number): number {
-  return Math.min(20_000, 5_000 * 2 ** failures);
-}
-
 /** Why a request of a page has failed. */
 export interface Failure {
   readonly error: Error;
@@ -18,13 +13,16 @@ export interface Failure {
 
 /** `undefined` for a 409: somebody is at it, and the next read tells more. */
 export function failureOf(thrown: unknown): Failure | undefined {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const { status, statusCode = status } = error as { status?: unknown; statusCode?: unknown };
+  // A refusal, of ours or of AI SDK, is an error with its status.
+  const error = Object(thrown) as Error & { status?: unknown; statusCode?: unknown };
+  const { status, statusCode = status } = error;
   if (statusCode === 409) return undefined;
-  if (typeof statusCode === "number") return { error, isPassing: isPassing(statusCode) };
-  // What a browser says of it is for nobody, and may have an address.
-  const lost = new Error("The connection is lost.", { cause: thrown });
-  return { error: lost, isPassing: true };
+  if (typeof statusCode === "number") return { error, isPassing: canPass(statusCode) };
+  // What a browser says of a lost connection is for nobody, and may have an address.
+  return { error: new Error(silence, { cause: thrown }), isPassing: true };
 }
 
-export const isPassing = (status: number) => status >= 500 || [408, 425, 429].includes(status);
+export const canPass = (status: number) => status >= 500 || [408, 425, 429].includes(status);
+
+/** What a page says where nobody else says why. */
+export const silence = "The server does not answer.";

@@ -17,8 +17,8 @@ export function settle<MESSAGE extends UIMessage>(
   const failure = page.at === "checking" ? page.failure : undefined;
   const calm = { ...page, unsent, failure: undefined, doubts: 0, dueAt: undefined };
   const to = (next: Partial<Page<MESSAGE>>): Step<MESSAGE> => [{ ...calm, ...next }, ["show"]];
-  const fail = (text?: string, error = failure?.error ?? new Error(text)) =>
-    to({ at: "failed", failure: { error, isPassing: false } });
+  const fail = (text?: string) =>
+    to({ at: "failed", failure: { error: failure?.error ?? new Error(text), isPassing: false } });
   const tryAgain = (text?: string) => {
     const triedWith = contentOf(state);
     const attempts = triedWith === page.triedWith ? page.attempts + 1 : 1;
@@ -33,13 +33,13 @@ export function settle<MESSAGE extends UIMessage>(
   if (failure?.isPassing === false) return fail();
   // A route that keeps no account of answers may take a message twice.
   if (unsent) return (answering === undefined ? fail : tryAgain)("The message was not sent.");
-  if (answering === "interrupted") return tryAgain("The process that answered is gone.");
-  if (answering === "failed") return fail("", new Error("The answer broke off with an error."));
+  if (answering === "interrupted") return tryAgain("The answer broke off.");
+  if (answering === "failed") return fail("The answer broke off.");
   if (answering === "no" && messages.at(-1)?.role === "user") {
     if (failure) return tryAgain();
     // It may have been said between two looks of the server itself.
     if (page.doubts === 0) return to({ at: "checking", doubts: 1 });
-    return fail("The last message has no answer.");
+    return fail("There is no answer.");
   }
   const dueAt = dueAtOf(state);
   // What its user has said of a call is lost.
@@ -59,8 +59,8 @@ const needsApproval = ({ state }: { type: string; state?: string }) =>
 
 /** When the agent may go on: 0 at once, `undefined` not yet. */
 function dueAtOf({ messages, waiting }: DurableChatState): number | undefined {
-  const isFree = blockingOf(waiting).length === 0;
-  if (!isFree || messages.flatMap(placeholdersOf).length === 0) return undefined;
+  if (blockingOf(waiting).length > 0 || messages.flatMap(placeholdersOf).length === 0)
+    return undefined;
   const working = workingOf(waiting);
   return working.length > 0 ? Math.min(...working.map(({ pollAfter = 1 }) => pollAfter)) : 0;
 }

@@ -44,7 +44,7 @@ function renderSignIn({ entry: { connection, server, scopes }, headingId, href }
         {server}
         {scopes.length > 0 && `, for: ${scopes.join(", ")}`}
       </p>
-      <p>The chat goes on by itself afterwards, with what it was about to do.</p>
+      <p>The chat goes on by itself afterwards.</p>
       <a href={href}>Sign in</a>
     </>
   );

@@ -210,7 +210,7 @@ describe("errors", () => {
     const chat = await startChatServer(waits);
     chat.onPost = () => "says nothing";
     const { last } = await openChat(chat);
-    const again = { message: "This did not get through. Press again." };
+    const again = { message: "The server does not answer. Press again." };
     expect(await last().answer({}, question)).toEqual(again);
     expect(await last().withdraw(question)).toEqual(again);
   });
@@ -220,7 +220,7 @@ describe("errors", () => {
     const { last } = await openChat(chat);
     chat.status = 401;
     await last().refresh();
-    const refused = { message: "The server refused this." };
+    const refused = { message: "The server refused it." };
     await expect.poll(() => last()).toMatchObject({ phase: "failed", error: refused });
   });
 
@@ -229,7 +229,7 @@ describe("errors", () => {
     const { last } = await openChat(chat);
     chat.status = 503;
     await last().refresh();
-    await expect.poll(() => last().error?.message).toBe("The server does not answer right now.");
+    await expect.poll(() => last().error?.message).toBe("The server does not answer.");
     expect(last().phase).toBe("reconnecting");
     chat.status = 200;
     last().goOn();

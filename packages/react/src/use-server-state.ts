@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { refusing } from "./refusal.ts";
-import { type Failure, failureOf, patienceMs, pauseMs } from "./retry.ts";
+import { type Failure, failureOf, pauseMs } from "./retry.ts";
 
 /** How a page gets what the server knows. */
 export interface ServerStateOptions<STATE> {
@@ -42,8 +42,9 @@ export function useServerState<STATE>(
   const [known, setKnown] = useState<Known<STATE>>({ api, state: initialState });
   // Another chat begins with nothing of this one.
   const current: Known<STATE> = known.api === api ? known : { api };
-  const latest = useRef({ fetch, everyMs, onRead, known: current, failures: 0 }).current;
-  Object.assign(latest, { fetch, everyMs, onRead, known: current });
+  const now = { fetch, everyMs, onRead, known: current };
+  const latest = useRef({ ...now, failures: 0 }).current;
+  Object.assign(latest, now);
   const request = useRef<AbortController>(undefined);
 
   const refresh = useCallback(async () => {
@@ -52,12 +53,11 @@ export function useServerState<STATE>(
     const found = await get<STATE>(latest, api, own);
     if (request.current !== own) return undefined;
     request.current = undefined;
-    const { known: before, failures } = latest;
+    const { known: before } = latest;
     const { failure } = found;
-    latest.failures = failure ? failures + 1 : 0;
-    const why = (each: Known<STATE>) => each.failure?.error.message;
+    latest.failures = failure ? latest.failures + 1 : 0;
     // What has not changed is not drawn again.
-    if (why(found) !== why(before) || found.text !== before.text)
+    if (failure?.error.message !== before.failure?.error.message || found.text !== before.text)
       setKnown((latest.known = failure ? { ...before, ...found } : found));
     const state = failure ? undefined : latest.known.state;
     latest.onRead?.(state);
@@ -75,13 +75,14 @@ export function useServerState<STATE>(
   const ms = state === undefined || failure ? undefined : everyMs(state);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isOver = false;
+    const over = new AbortController();
+    const { signal } = over;
     const plan = () => {
-      const { known: now, failures } = latest;
-      const isMissed = now.state === undefined || now.failure !== undefined;
-      const pause = isMissed ? pauseMs(Math.max(1, failures)) : latest.everyMs(now.state);
+      const { failures, known: found } = latest;
+      const isMissed = found.state === undefined || found.failure !== undefined;
+      const pause = isMissed ? pauseMs(Math.max(1, failures)) : latest.everyMs(found.state);
       clearTimeout(timer);
-      if (pause !== undefined && !isOver) timer = setTimeout(() => void look(false), pause);
+      if (pause !== undefined && !signal.aborted) timer = setTimeout(() => void look(false), pause);
     };
     const look = async (isUrgent: boolean) => {
       const isSeen = document.visibilityState === "visible";
@@ -95,15 +96,12 @@ export function useServerState<STATE>(
       void look(true);
     };
     plan();
-    window.addEventListener("focus", onShow);
-    window.addEventListener("online", onOnline);
-    document.addEventListener("visibilitychange", onShow);
+    window.addEventListener("focus", onShow, { signal });
+    window.addEventListener("online", onOnline, { signal });
+    document.addEventListener("visibilitychange", onShow, { signal });
     return () => {
-      isOver = true;
+      over.abort();
       clearTimeout(timer);
-      window.removeEventListener("focus", onShow);
-      window.removeEventListener("online", onOnline);
-      document.removeEventListener("visibilitychange", onShow);
     };
   }, [ms, failure, refresh, latest]);
 
@@ -115,13 +113,12 @@ async function get<STATE>(
   api: string,
   own: AbortController,
 ): Promise<Known<STATE>> {
-  const timer = setTimeout(() => own.abort(), patienceMs(failures));
+  // A route answers at once. A network may be slow.
+  const limitMs = 4_000 + pauseMs(failures + 1, 1);
+  const timer = setTimeout(() => own.abort(), limitMs);
   try {
-    const { signal } = own;
-    const response = await refusing(fetch)(api, {
-      headers: { accept: "application/json" },
-      signal,
-    });
+    const headers = { accept: "application/json" };
+    const response = await refusing(fetch)(api, { headers, signal: own.signal });
     const text = await response.text();
     return { api, text, state: JSON.parse(text) as STATE };
   } catch (thrown) {

@@ -84,7 +84,7 @@ describe("when it looks", () => {
     const { last } = await renderHook(useWaiting, { api: chat.api, intervalMs: 10 });
     await expect.poll(() => last().blocking).toEqual([question]);
     chat.status = 401;
-    await expect.poll(() => last().error?.message).toBe("The server refused this.");
+    await expect.poll(() => last().error?.message).toBe("The server refused it.");
     expect(last().blocking).toEqual([question]);
     chat.status = 200;
     window.dispatchEvent(new Event("focus"));
@@ -124,7 +124,7 @@ describe("when it looks", () => {
         });
       });
     const { last } = await renderHook(useWaiting, { api: "/chat", fetch: fetch as never });
-    const lost = "The connection is lost.";
+    const lost = "The server does not answer.";
     await expect.poll(() => last().error?.message, { timeout: 8_000 }).toBe(lost);
     expect(given.at(-1)).toBeGreaterThan(4_900);
   });

@@ -43,10 +43,10 @@ export function useWaiting<STATE extends WaitingState = WaitingState>({
   intervalMs = defaultIntervalMs,
   ...options
 }: WaitingOptions<STATE>): Waiting<STATE> {
-  const { state, failure, refresh } = useServerState(options, (now) => everyMs(now, intervalMs));
+  const { failure, ...found } = useServerState(options, (now) => everyMs(now, intervalMs));
+  const waiting = found.state?.waiting ?? [];
   const error = failure?.error;
-  const waiting = state?.waiting ?? [];
-  return { state, blocking: blockingOf(waiting), working: workingOf(waiting), error, refresh };
+  return { ...found, blocking: blockingOf(waiting), working: workingOf(waiting), error };
 }
 
 /** How often to look; `undefined`: not by itself. */
@@ -62,13 +62,13 @@ export function everyMs(
 
 /** A connection may want a sign-in that nothing waits for. */
 export function blockingOf(waiting: readonly WaitingEntry[]): WaitingEntry[] {
-  const waitsForSignIn = (name: string) =>
-    waiting.some(({ type, connection }) => {
-      return type === "call-waits-for-sign-in" && connection === name;
-    });
-  return waiting.filter((entry) => {
-    return entry.type === "sign-in" ? waitsForSignIn(entry.connection) : entry.type === "question";
-  });
+  return waiting.filter((entry) =>
+    entry.type === "sign-in"
+      ? waiting.some(({ type, connection }) => {
+          return type === "call-waits-for-sign-in" && connection === entry.connection;
+        })
+      : entry.type === "question",
+  );
 }
 
 export function workingOf(waiting: readonly WaitingEntry[]): WaitingCall[] {
