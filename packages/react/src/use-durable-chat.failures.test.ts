@@ -203,6 +203,18 @@ describe("errors", () => {
     await expect.poll(() => last().blocking).toEqual([question]);
   });
 
+  it("does not take half an answer for a whole one, which a proxy has ended", async () => {
+    const chat = await startChatServer({ answering: "no" });
+    const { last } = await openChat(chat);
+    chat.onPost = () => {
+      chat.status = 502;
+      return chunksOf("a1", "Hel").slice(0, 3);
+    };
+    void last().sendMessage({ text: "Hi" });
+    await expect.poll(() => chat.looks).toBeGreaterThan(2);
+    await expect.poll(() => last()).toMatchObject({ phase: "reconnecting", isBusy: true });
+  });
+
   it("gives an answer up that gets no response, and says what to do", async () => {
     const timeout = AbortSignal.timeout.bind(AbortSignal);
     const faster = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 1_000));
