@@ -141,7 +141,6 @@ const projects = [
 const atNight = [
   "**/src/demo.matrix.test.ts",
   "**/src/{agents,chat,dbos,migrating,sign-in,task}/*.matrix.test.ts",
-  "**/src/gateway/any-client.test.ts",
   "**/src/{faults/naive-client,frozen-process}.matrix.test.ts",
   "**/src/authorization/agent-sign-in.matrix.test.ts",
   "**/src/waiting/lasting-{clients,servers}.matrix.test.ts",
@@ -175,7 +174,6 @@ const matrix = (isShare: boolean) => {
       include: [
         ...filesOf([...processPackages, "langchain", "cli", "benchmarks"], inMatrix),
         "e2e/src/{sessions,replicas,conformance,server-conformance,compatibility}/*.test.ts",
-        "e2e/src/gateway/any-client.test.ts",
       ],
       exclude,
       env: { TEST_MATRIX: isShare ? "" : "1" },
