@@ -43,8 +43,12 @@ export async function servePost(
   }
   const note = session.noteRequest(id, isPlainCall(message) ? "call" : "request");
   let isEnded = false;
+  const toldEra = session.toldEra();
   const sending = session.upstream.post(body).then(
-    async (response) => await readable(message, response),
+    async (response) => {
+      const answer = await readable(message, response);
+      return toldEra === session.era ? answer : afterTelling(session, answer);
+    },
     async (error: unknown) => {
       const isLost = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
       isEnded = isLost && (await centre.isEnded(session.of).catch(() => false));
@@ -97,6 +101,17 @@ async function readable(request: JsonRpcRequest, response: Response): Promise<Re
   if (typeof error?.code === "number") return messageAnswer({ jsonrpc: "2.0", id, error });
   const words = response.ok ? failureText(undefined) : refusedText(response);
   return messageAnswer(noAnswer(id, isPlainCall(request), words));
+}
+
+/** An answer that waits until other processes know what it tells. */
+function afterTelling(session: ClientSession, response: Response): Response {
+  const waiting = new TransformStream<Uint8Array, Uint8Array>({
+    async transform(chunk, controller) {
+      await session.told();
+      controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body?.pipeThrough(waiting) ?? null, response);
 }
 
 /** The stream of a call, which outlives its client. */

@@ -57,23 +57,37 @@ export async function openClientSession(
   const { session } = centre.connections[names.of.connection]!.options;
   const { lossNotice = defaultNotice } = typeof session === "object" ? session : {};
   const waiting = createWaitingQuestions(centre, names.of);
+  const telling: Telling = { era: undefined, over: undefined };
   const words: Words = {
     lossNotice,
     // Other processes do not say it again. Without the store they may.
-    onTold: () => void upstream?.save().catch(() => undefined),
+    onTold: () => void (telling.over = upstream?.save().catch(() => undefined)),
+    telling,
     edit: (answer, request) => waiting?.edit(answer, request) ?? answer,
   };
   const lasting = (slot: SessionSlot) => lastingClient(names, slot, notes, words);
   const upstream = await openUpstream(centre, names.of, lasting, waiting?.calls, isNew);
-  return upstream && createClientSession(centre, names, upstream, notes, waiting);
+  return upstream && createClientSession(centre, names, upstream, { notes, waiting, telling });
+}
+
+interface Telling {
+  /** As of the last result: it has told of a lost session, or there was none. */
+  era: number | undefined;
+  /** The mark in the store that it has told. */
+  over: Promise<unknown> | undefined;
+}
+
+interface SessionParts {
+  readonly notes: RequestNotes;
+  readonly waiting: WaitingQuestions | undefined;
+  readonly telling: Telling;
 }
 
 function createClientSession(
   { now }: Centre,
   { of, events }: SessionNames,
   upstream: Upstream,
-  notes: RequestNotes,
-  waiting: WaitingQuestions | undefined,
+  { notes, waiting, telling }: SessionParts,
 ) {
   const { slot } = upstream;
   let usedAt = now();
@@ -108,6 +122,9 @@ function createClientSession(
     forgetRequest(id: JsonRpcId, note: RequestNote) {
       if (notes.get(JSON.stringify(id)) === note) notes.delete(JSON.stringify(id));
     },
+    /** The server's session whose results tell of no lost one any more. */
+    toldEra: () => telling.era,
+    told: async () => void (await telling.over),
     hasCalls: () => calls().length > 0,
     isCalling: () => calls().some(([, { call }]) => !call!.isOver),
     /** Forgets answers that their clients must have by now. */
@@ -140,6 +157,7 @@ function eraOf({ snapshot }: SessionSlot): number {
 interface Words {
   readonly lossNotice: string | false;
   readonly onTold: () => void;
+  readonly telling: Telling;
   readonly edit: LastingClient["answer"];
 }
 
@@ -148,7 +166,7 @@ function lastingClient(
   { prefix, events }: SessionNames,
   slot: SessionSlot,
   notes: RequestNotes,
-  { lossNotice, onTold, edit }: Words,
+  { lossNotice, onTold, telling, edit }: Words,
 ): LastingClient {
   const noteOf = (id: JsonRpcId | undefined) => notes.get(JSON.stringify(id) ?? "");
   return {
@@ -171,8 +189,10 @@ function lastingClient(
       const isCall = isPlainCall(request) || noteOf(request.id)?.kind === "call";
       const failure = answer.error && sessionFailure(slot, answer.error);
       if (failure) return noAnswer(request.id, isCall, failureText(failure));
-      const content: unknown = isCall && lossNotice !== false && answer.result?.["content"];
-      if (!Array.isArray(content) || !slot.takeLossNotice()) return answer;
+      const content: unknown = isCall && answer.result?.["content"];
+      if (!Array.isArray(content)) return answer;
+      telling.era = eraOf(slot);
+      if (lossNotice === false || !slot.takeLossNotice()) return answer;
       onTold();
       const told = [...(content as unknown[]), { type: "text", text: lossNotice }];
       return { ...answer, result: { ...answer.result, content: told } };

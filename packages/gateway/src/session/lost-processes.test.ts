@@ -1,5 +1,5 @@
 import { createMemoryStore } from "@durable-mcp/core";
-import { createFaultyServer } from "@durable-mcp/testing";
+import { createFaultyServer, createFaultyStore } from "@durable-mcp/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { begin, messagesOf, post, toolCall } from "../../test/raw-client.ts";
 import { connectClient2, connectSdk1, textOf } from "../../test/clients.ts";
@@ -101,6 +101,24 @@ test("a process that has missed a session of another begins one when the server 
   expect(textOf(after)).toBe("count 1");
   expect(JSON.stringify(after)).toContain("had forgotten this session");
   expect(textOf(await call(url, 4))).toBe("count 2");
+});
+
+test("what the model has read is not said again by another process, however slow the store is", async () => {
+  const server = await startCounter();
+  const faulty = createFaultyStore(createMemoryStore());
+  faulty.before("put", () => new Promise((resolve) => void setTimeout(resolve, 200)));
+  const { store } = faulty;
+  const { url } = await serveGateway(server.url, { store });
+  const other = await serveGateway(server.url, { store });
+  const session = await begin(url);
+  const call = async (at: string, id: number) =>
+    JSON.stringify(await messagesOf(await post(at, toolCall(id, "count"), { session })));
+  await call(url, 1);
+  server.forgetSessions();
+  expect(await call(url, 2)).toContain("had forgotten");
+  const again = await call(other.url, 3);
+  expect(again).toContain("count 2");
+  expect(again).not.toContain("had forgotten");
 });
 
 test("a session that nobody uses leaves the process, with its answers, and goes on from the store", async () => {
