@@ -140,7 +140,8 @@ const projects = [
 /** What `npm run lab -- matrix` has and CI leaves to the night: the promises are held by shorter files. */
 const atNight = [
   "**/src/demo.matrix.test.ts",
-  "**/src/{agents,chat,dbos,migrating,sign-in,task}/*.matrix.test.ts",
+  "**/src/{agents,chat,dbos,langchain,migrating,person,sign-in,task}/*.matrix.test.ts",
+  "examples/src/{server/demo,store/folder-store}.matrix.test.ts",
   "**/src/{faults/naive-client,frozen-process}.matrix.test.ts",
   "**/src/authorization/agent-sign-in.matrix.test.ts",
   "**/src/waiting/lasting-{clients,servers}.matrix.test.ts",
