@@ -29,8 +29,9 @@ export async function callServer(url: string, fetch: any = globalThis.fetch) {
 export async function callPort(port: number, code: string) {
   for (let tries = 0; tries < 100 && !(await listens(port)); tries += 1) await wait(50);
   const origin = `http://127.0.0.1:${port}`;
-  if (code.includes("@durable-mcp/server")) return await callServer(`${origin}/mcp`);
-  const path = code.includes("@durable-mcp/oauth") ? "/oauth/start" : "/";
+  const isChat = /\} = chat;/.test(code);
+  if (code.includes("@durable-mcp/server") && !isChat) return await callServer(`${origin}/mcp`);
+  const path = code.includes("@durable-mcp/oauth") ? "/oauth/start" : isChat ? "/api/chat/1" : "/";
   return await readToEnd(await fetch(origin + path, { redirect: "manual" }));
 }
 

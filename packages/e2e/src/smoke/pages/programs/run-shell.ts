@@ -46,6 +46,7 @@ export async function runShell(
       PATH: [join(here, "bin"), process.env["PATH"]].join(delimiter),
       NODE_OPTIONS: `--import ${join(here, "model.ts")}`,
       ...{ NODE_NO_WARNINGS: "1", PAGES_NODE: process.execPath },
+      ...{ DATABASE_URL: "file:gateway.db", TOKEN: "a-token-of-the-gateway-and-no-shorter" },
     },
     stdio: ["ignore", "inherit", "inherit"],
   });
