@@ -1,11 +1,10 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createMemoryStore } from "@durable-mcp/core";
 import { createSessionHandler } from "@durable-mcp/server";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
+import { listen } from "../../server/test/listen.ts";
 import { z } from "zod";
 
 /** A server of `@durable-mcp/server`, whose streams have event ids. Its tool `work` waits until the test lets it go on. */
@@ -54,16 +53,10 @@ export async function startOwnServer() {
       return mcp;
     },
   });
-  const server = createServer(toNodeHandler(handler));
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const server = await listen(toNodeHandler(handler));
+  onTestFinished(server[Symbol.asyncDispose]);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: server.url,
     go: (key: string) => waitingFor(key).resolve(),
     cancelled,
     get done() {

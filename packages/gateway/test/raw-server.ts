@@ -1,7 +1,7 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { listen } from "../../server/test/listen.ts";
 
 /** A message that a server got. */
 export interface GotMessage {
@@ -33,15 +33,9 @@ export async function startRawServer(answer: RawAnswer) {
     response.writeHead(200, { ...json, "mcp-session-id": "raw-session" });
     return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
   };
-  const server = createServer((request, response) => {
+  const server = await listen((request, response) => {
     void text(request).then((body) => handle(body, request.method!, response));
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen };
+  onTestFinished(server[Symbol.asyncDispose]);
+  return { url: server.url, seen };
 }

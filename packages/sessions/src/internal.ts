@@ -32,7 +32,6 @@ export type { ListTools } from "./tools/offer-tools.ts";
 export { offeredToolOf } from "./tools/offered-tool.ts";
 export { withoutCollisions } from "./tools/same-names.ts";
 export { type AgentInTool, beginAgent, currentToolCall } from "./tools/tool-call-scope.ts";
-export type { PlaceEnd, Resumption, WaitingPlace } from "./waiting/resumption.ts";
 export { mayWait, pendingSignIns } from "./waiting/sign-in.ts";
 export { executeInRun, withAgentName } from "./waiting/sub-agents.ts";
 export type { ListedCall } from "./waiting/waiting-records.ts";

@@ -1,5 +1,6 @@
 import { isRecord, sameJson, waitingCallOf } from "@durable-mcp/core/internal";
-import { ownField, type WaitingPlace } from "@durable-mcp/sessions/internal";
+import type { WaitingPlace } from "@durable-mcp/sessions";
+import { ownField } from "@durable-mcp/sessions/internal";
 import {
   type ModelOutput,
   waitingIn,

@@ -1,10 +1,9 @@
 import { invalid } from "@durable-mcp/core/internal";
+import type { PlaceEnd, Resumption } from "@durable-mcp/sessions";
 import {
   checkOptions,
   optionalOptions,
   ownField,
-  type PlaceEnd,
-  type Resumption,
   type RunScope,
 } from "@durable-mcp/sessions/internal";
 import type { ToolSet } from "ai";

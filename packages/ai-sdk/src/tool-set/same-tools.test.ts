@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { sendJson } from "../../../core/test/http-server.ts";
-import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
+import { answer, startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../index.ts";
 
@@ -74,7 +74,7 @@ const result = fc.oneof(
   ),
   fc.record({ toolResult: json }),
 );
-const answer = fc.oneof(
+const answers = fc.oneof(
   { weight: 5, arbitrary: fc.record({ result }) },
   {
     weight: 1,
@@ -106,12 +106,76 @@ async function seen(tools: ToolSet) {
   return JSON.parse(JSON.stringify({ name, tool, output, forModel })) as unknown;
 }
 
+/** A step with a session of its own, and one that goes on with it. */
+async function inBoth(
+  server: { readonly url: string },
+  declared: object | undefined,
+  look: (tools: ToolSet) => Promise<unknown>,
+) {
+  const notes = defineMcpClientConnection({
+    url: server.url,
+    description: "A notebook.",
+    session: "stateful",
+    ...(declared && { schemas: declared as typeof schemas }),
+  });
+  const { step } = startApplication({ notes });
+  const views: unknown[] = [];
+  const use = async (run: { tools: () => Promise<ToolSet> }) =>
+    void views.push(await look(await run.tools()));
+  await step(await step({}, use), use);
+  return views;
+}
+
+async function callOne(tools: ToolSet): Promise<unknown> {
+  const use = { toolCallId: "call-1", messages: [], context: {} };
+  return (await Object.values(tools)[0]!.execute!({}, use as never)) as unknown;
+}
+
+test("a typed output may be null", async () => {
+  const server = await startNotebookServer();
+  const listed = { name: "look", inputSchema: { type: "object" } };
+  server.intercept(({ message }, response) => {
+    const { method, id } = message ?? {};
+    const said = { content: [{ type: "text", text: "null" }] };
+    const own = { "tools/list": { tools: [listed] }, "tools/call": said }[String(method)];
+    return own ? sendJson(response, 200, { jsonrpc: "2.0", id, result: own }) : "next";
+  });
+  const declared = { look: { inputSchema: z.object({}), outputSchema: z.null() } };
+  expect(await inBoth(server, declared, callOne)).toEqual([null, null]);
+});
+
+test("a server's requests in a call get the answers of the client, in its words", async () => {
+  const answered: unknown[] = [];
+  const server = await startNotebookServer({
+    setUp(mcp) {
+      mcp.registerTool("ask", {}, async (extra) => {
+        const ask = async (method: string, params: object) =>
+          await extra.sendRequest({ method, params } as never, z.object({})).then(
+            (given: object) => given,
+            ({ code, message }) => ({ code, message }),
+          );
+        const form = { message: "?", requestedSchema: { type: "object", properties: {} } };
+        answered.push([
+          await ask("ping", {}),
+          await ask("roots/list", {}),
+          await ask("elicitation/create", form),
+        ]);
+        return answer("asked");
+      });
+    },
+  });
+  const [first, kept] = await inBoth(server, undefined, callOne);
+  expect(kept).toEqual(first);
+  expect(answered[0]).toEqual([{}, expect.anything(), expect.anything()]);
+  expect(answered[1]).toEqual(answered[0]);
+});
+
 test.each([
   ["plain", undefined],
   ["typed", schemas],
 ])("on a kept session %s tools are those of the client", async (_, declared) => {
   const server = await startNotebookServer();
-  const shown = fc.asyncProperty(definition, answer, async (listed, answered) => {
+  const shown = fc.asyncProperty(definition, answers, async (listed, answered) => {
     server.intercept(({ message }, response) => {
       if (message?.method === "tools/list")
         return sendJson(response, 200, {
@@ -122,17 +186,7 @@ test.each([
       if (message?.method !== "tools/call") return "next";
       return sendJson(response, 200, { jsonrpc: "2.0", id: message.id, ...answered });
     });
-    const notes = defineMcpClientConnection({
-      url: server.url,
-      description: "A notebook.",
-      session: "stateful",
-      ...(declared && { schemas: declared }),
-    });
-    const { step } = startApplication({ notes });
-    const views: unknown[] = [];
-    const look = async (run: { tools: () => Promise<ToolSet> }) =>
-      void views.push(await seen(await run.tools()));
-    await step(await step({}, look), look);
+    const views = await inBoth(server, declared, seen);
     expect(views[1]).toEqual(views[0]);
   });
   await fc.assert(shown, { numRuns: 60 });

@@ -1,6 +1,5 @@
 import { createTaskJournal, createTasksServer } from "../../../server/test/tasks-server.ts";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../../server/test/listen.ts";
 import { createMemoryStore } from "@durable-mcp/core";
 import { createSessionHandler } from "@durable-mcp/server";
 import { toNodeHandler } from "@durable-mcp/server/node";
@@ -21,15 +20,9 @@ async function startTasksServer() {
     createServer: ({ session }) => createTasksServer(session, journal),
     timeouts: { pollIntervalMs: 100 },
   });
-  const server = createServer(toNodeHandler(handler));
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { journal, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` };
+  const server = await listen(toNodeHandler(handler));
+  onTestFinished(server[Symbol.asyncDispose]);
+  return { journal, url: server.url };
 }
 
 test("a task of 2025-11-25 asks its client and gives its result, though all processes of the gateway are killed", async () => {

@@ -40,9 +40,7 @@ const kinds: OptionKinds<GatewayOptions> = {
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkGatewayOptions(options: GatewayOptions): void {
-  checkKnown(options, kinds);
-  for (const name of ["connections", "store", "principal"] as const)
-    if (options[name] === undefined) throw invalidOption(name, "is missing");
+  checkKnown(options, kinds, { required: ["connections", "store", "principal"] });
 }
 
 /** Of a definition. A gateway passes messages on: what changes tools or calls would be silently left out. */

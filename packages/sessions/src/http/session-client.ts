@@ -94,10 +94,18 @@ async function sendRequest(
   const id = randomToken();
   const answerServer = (asked: JsonRpcMessage) => {
     if (!("id" in asked) || !("method" in asked)) return;
-    const error = { code: -32_601, message: "Method not found" };
-    const own = { id: asked.id, ...(asked.method === "ping" ? { result: {} } : { error }) };
+    const { id: of, method } = asked;
+    // In the words of the framework's client: tools pass them on to the model.
+    const isQuestion = method === "elicitation/create";
+    const words = isQuestion
+      ? "No elicitation handler registered on client"
+      : `Unsupported request method: ${method}`;
+    const refused = { error: { code: -32_601, message: words } };
     // Whether it arrives is the server's affair.
-    post(own).then(letGo, () => undefined);
+    post({ id: of, ...(method === "ping" ? { result: {} } : refused) }).then(
+      letGo,
+      () => undefined,
+    );
   };
   const signal = anySignal(callers, closing);
   try {

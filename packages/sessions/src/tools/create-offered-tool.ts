@@ -113,7 +113,8 @@ function bindTool(connection: LiveConnection, { listed, client: first }: Offered
   const outputOf = async (client: McpClient, input: unknown, use: ToolUse) => {
     const result = await callOf(client, input, use);
     const isPlain = result.isError === true || outputSchema == null || waitingCallOf(result);
-    return isPlain ? result : ((await connection.toOutput?.(result, name, outputSchema)) ?? result);
+    const { toOutput } = connection;
+    return isPlain || !toOutput ? result : await toOutput(result, name, outputSchema);
   };
   return {
     first: () => bound?.tool ?? (first && to(first)),

@@ -3,13 +3,9 @@ import {
   type McpClientConnection,
   McpSessionError,
   type OfferedTool,
-} from "@durable-mcp/sessions";
-import {
-  mayWait,
   type PlaceEnd,
-  runInternalsOf,
-  waitingLimits,
-} from "@durable-mcp/sessions/internal";
+} from "@durable-mcp/sessions";
+import { mayWait, runInternalsOf, waitingLimits } from "@durable-mcp/sessions/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { notPausing } from "@durable-mcp/core/waiting/internal";
 import type { CallRequest, CallResult, WaitingRequest, WaitingStep } from "../step-protocol.ts";
