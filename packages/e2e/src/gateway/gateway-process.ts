@@ -66,13 +66,22 @@ export async function startGateway(
   };
 }
 
-/** Sends each request to the next process, as a balancer does; one that does not listen is passed over. */
-export function balanced(processes: readonly GatewayProcess[]): typeof globalThis.fetch {
+/**
+ * Sends each request to the next process, as a balancer does; one that does not listen is passed over.
+ *
+ * @param onSend gets the number of the process, and the body of the request
+ */
+export function balanced(
+  processes: readonly GatewayProcess[],
+  onSend?: (process: number, body: unknown) => void,
+): typeof globalThis.fetch {
   let turn = 0;
   return async (input, init) => {
     const { pathname } = new URL(input instanceof Request ? input.url : input);
     for (let tries = 1; ; tries += 1) {
-      const { url } = processes[turn++ % processes.length]!;
+      const next = turn++ % processes.length;
+      const { url } = processes[next]!;
+      onSend?.(next, init?.body);
       try {
         return await fetch(new URL(pathname, url), init);
       } catch (error) {

@@ -6,6 +6,7 @@ import { openTestStore, type StoreKind } from "../durable/store-place.ts";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
 import { balanced, type GatewayProcess, startGateway } from "./gateway-process.ts";
+import { createTroubles, type UnknownCause } from "./why-unknown.ts";
 
 /** What became of calls through a gateway whose processes were killed. */
 export interface KilledGatewayRun {
@@ -18,8 +19,8 @@ export interface KilledGatewayRun {
   /** How often the server forgot its sessions, or was started anew. */
   readonly losses: number;
   readonly answered: number;
-  /** Results that say that the outcome is unknown. */
-  readonly unknown: number;
+  /** Results that say that the outcome is unknown, by what took the answer away. */
+  readonly unknown: ReadonlyMap<UnknownCause, number>;
   /** Results that say that the call was not carried out. */
   readonly refused: number;
   /** Errors of a connection before there was an answer: the client made it, and knows nothing. */
@@ -54,6 +55,8 @@ interface KilledGatewayOptions {
   readonly freezes?: boolean;
   /** Each operation of the store after so many others fails. */
   readonly failing?: number | undefined;
+  /** Whether the server gives event ids. */
+  readonly events?: boolean | undefined;
 }
 
 const hungMs = 60_000;
@@ -72,15 +75,17 @@ async function connect(url: string, fetch: typeof globalThis.fetch) {
 }
 
 /** Makes calls, and notes what each is told. */
-function createCaller(random: () => number) {
-  const tally = { answered: 0, unknown: 0, refused: 0, broken: 0, crossed: 0 };
+function createCaller(random: () => number, { causeOf }: ReturnType<typeof createTroubles>) {
+  const tally = { answered: 0, refused: 0, broken: 0, crossed: 0 };
+  const unknown = new Map<UnknownCause, number>();
   const outcomes = new Map<string, "answered" | "unknown" | "refused" | "broken">();
   /** What results with isError say, and how often. */
   const said = new Map<string, number>();
   const unexplained: string[] = [];
   return {
-    ...{ tally, said, unexplained },
+    ...{ tally, unknown, said, unexplained },
     async call(client: Client, text: string): Promise<void> {
+      const from = performance.now();
       const isSlow = random() < 0.2;
       const args = { text, ...(isSlow && { delayMs: Math.round(50 + 400 * random()) }) };
       const calling = client.callTool({ name: isSlow ? "slow_echo" : "echo", arguments: args });
@@ -93,7 +98,10 @@ function createCaller(random: () => number) {
         if (isError) said.set(seen, (said.get(seen) ?? 0) + 1);
         const fate = seen.includes("was not carried out") ? "refused" : "unknown";
         const outcome = isError ? fate : "answered";
-        tally[outcome] += 1;
+        if (outcome === "unknown") {
+          const cause = causeOf(text, from, performance.now());
+          unknown.set(cause, (unknown.get(cause) ?? 0) + 1);
+        } else tally[outcome] += 1;
         outcomes.set(text, outcome);
       } catch (error) {
         const { cause } = error as { cause?: Error };
@@ -155,7 +163,9 @@ async function runIn(
 ): Promise<KilledGatewayRun> {
   const random = randomFromSeed(seed);
   const startedAt = Date.now();
-  const server = stack.adopt(await startNotebookServer(), (each) => each.stop());
+  const server = stack.adopt(await startNotebookServer({ events: options.events }), (each) =>
+    each.stop(),
+  );
   const proxy = stack.adopt(await createFaultyProxy({ target: server.url }), (each) =>
     each.close(),
   );
@@ -177,11 +187,12 @@ async function runIn(
       },
       { on },
     );
-  const fetch = balanced(gateway.processes);
+  const troubles = createTroubles();
+  const fetch = balanced(gateway.processes, troubles.noteSent);
   const connected = await Promise.all(
     Array.from({ length: clients }, () => connect(gateway.processes[0]!.urlOf("notebook"), fetch)),
   );
-  const caller = createCaller(random);
+  const caller = createCaller(random, troubles);
   const state = { left: calls, kills: 0, killsInHandshakes: 0, freezes: 0, losses: 0 };
   const work = async ({ client }: (typeof connected)[number], name: number) => {
     while (state.left > 0) {
@@ -190,22 +201,31 @@ async function runIn(
       await wait(5 + 20 * random());
     }
   };
+  // The proxy would take requests for a server that is not there.
+  const restartServer = async () => {
+    await proxy.down();
+    await server.restart();
+    await proxy.up();
+  };
   const trouble = async () => {
     for (;;) {
       await wait(300 + 700 * random());
       if (state.left <= 0) return;
       const what = random();
-      const chosen = gateway.processes[Math.floor(processes * random())]!;
+      const process = Math.floor(processes * random());
+      const chosen = gateway.processes[process]!;
       if (options.freezes === true && what < 0.2) {
         state.freezes += 1;
-        await freeze(chosen, 500 + 7_500 * random());
+        const ms = 500 + 7_500 * random();
+        await troubles.during({ what: "freeze", process }, () => freeze(chosen, ms));
       } else if (what < 0.7) {
         state.kills += 1;
         if (performance.now() - handshakeAt < 1_000) state.killsInHandshakes += 1;
-        await chosen.restart();
+        await troubles.during({ what: "kill", process }, () => chosen.restart());
       } else {
         state.losses += 1;
-        await (what < 0.9 ? server.forget() : server.restart());
+        if (what < 0.9) await server.forget();
+        else await troubles.during({ what: "server" }, restartServer);
       }
     }
   };
@@ -217,10 +237,10 @@ async function runIn(
   const { sessions: orphans } = await server.stats();
   const initializes = proxy.requests.filter(({ rpcMethod }) => rpcMethod === "initialize").length;
   const ended = proxy.requests.filter(({ httpMethod }) => httpMethod === "DELETE").length;
-  const { tally, said, unexplained } = caller;
-  const { left: _, ...troubles } = state;
+  const { tally, unknown, said, unexplained } = caller;
+  const { left: _, ...counts } = state;
   return {
-    ...{ calls, ...troubles, ...tally, unexplained, said },
+    ...{ calls, ...counts, ...tally, unknown, unexplained, said },
     ...caller.compare(server.journal()),
     ...{ initializes, orphans },
     // Those that lost a race were ended.

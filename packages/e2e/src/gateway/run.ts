@@ -2,7 +2,7 @@
  * Kills and freezes processes of a gateway at random while unmodified clients call tools through them, and has its server
  * forget. `--failing 7`: each seventh operation of the store fails, before or after it was done.
  *
- *     npm run lab -- gateway [--store sqlite|postgres|redis] [--calls 2000] [--seed 7] [--failing 7]
+ *     npm run lab -- gateway [--store sqlite|postgres|redis] [--calls 2000] [--seed 7] [--failing 7] [--events]
  *
  * Exits with 1 for a call that was crossed, doubled, lost, told wrong or not at all, and for sessions of the server that
  * nobody has ended: at most one for each kill within a second after a session began, which no process may have kept.
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     calls: { type: "string", default: "2000" },
     seed: { type: "string", default: "7" },
     failing: { type: "string" },
+    events: { type: "boolean" },
   },
 });
 const run = await runKilledGateway({
@@ -25,6 +26,7 @@ const run = await runKilledGateway({
   seed: Number(values.seed),
   freezes: true,
   failing: values.failing === undefined ? undefined : Number(values.failing),
+  events: values.events,
 });
 console.log(run);
 const faults = run.crossed + run.doubled + run.lost + run.untrue + run.unexplained.length;

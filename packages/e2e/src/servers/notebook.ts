@@ -15,14 +15,15 @@ export interface NotebookServer extends FixtureServer {
   forget: () => Promise<void>;
 }
 
-/** Our server on SDK v1: notes per session, 404 to an unknown id, SSE answers unless `json`. */
+/** Our server on SDK v1: notes per session, 404 to an unknown id, SSE answers unless `json`, with ids if `events`. */
 export async function startNotebookServer(
-  options: { json?: boolean } = {},
+  options: { json?: boolean; events?: boolean | undefined } = {},
 ): Promise<NotebookServer> {
   const server = await startFixtureServer(
     "notebook",
     "notebook-server.ts",
     ...(options.json ? ["--json"] : []),
+    ...(options.events ? ["--events"] : []),
   );
   const statsUrl = new URL("/__stats", server.url);
   const stats: NotebookServer["stats"] = async () => (await fetch(statsUrl)).json() as never;
