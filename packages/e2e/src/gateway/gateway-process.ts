@@ -69,11 +69,11 @@ export async function startGateway(
 /**
  * Sends each request to the next process, as a balancer does; one that does not listen is passed over.
  *
- * @param onSend gets the number of the process, and the body of the request
+ * @param onSend gets the number of the process, and the request
  */
 export function balanced(
   processes: readonly GatewayProcess[],
-  onSend?: (process: number, body: unknown) => void,
+  onSend?: (process: number, init?: RequestInit) => void,
 ): typeof globalThis.fetch {
   let turn = 0;
   return async (input, init) => {
@@ -81,7 +81,7 @@ export function balanced(
     for (let tries = 1; ; tries += 1) {
       const next = turn++ % processes.length;
       const { url } = processes[next]!;
-      onSend?.(next, init?.body);
+      onSend?.(next, init);
       try {
         return await fetch(new URL(pathname, url), init);
       } catch (error) {

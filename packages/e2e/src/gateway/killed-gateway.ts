@@ -101,6 +101,7 @@ function createCaller(random: () => number, { causeOf }: ReturnType<typeof creat
         if (outcome === "unknown") {
           const cause = causeOf(text, from, performance.now());
           unknown.set(cause, (unknown.get(cause) ?? 0) + 1);
+          if (cause === "unexplained") unexplained.push(`${text}: ${seen}`);
         } else tally[outcome] += 1;
         outcomes.set(text, outcome);
       } catch (error) {

@@ -1,6 +1,7 @@
 /**
  * Kills and freezes processes of a gateway at random while unmodified clients call tools through them, and has its server
- * forget. `--failing 7`: each seventh operation of the store fails, before or after it was done.
+ * forget. `--failing 7`: each seventh operation of the store fails, before or after it was done. `--events`: the server
+ * gives event ids. The last line counts what took answers away.
  *
  *     npm run lab -- gateway [--store sqlite|postgres|redis] [--calls 2000] [--seed 7] [--failing 7] [--events]
  *
@@ -29,6 +30,8 @@ const run = await runKilledGateway({
   events: values.events,
 });
 console.log(run);
+const reasons = [...run.unknown].map(([cause, count]) => `; unknown, for ${cause}: ${count}`);
+console.log(`unexplained: ${run.unexplained.length}${reasons.join("")}`);
 const faults = run.crossed + run.doubled + run.lost + run.untrue + run.unexplained.length;
 const isWasteful = run.initializes > run.allowedInitializes || run.orphans > run.killsInHandshakes;
 if (faults > 0 || isWasteful) process.exitCode = 1;

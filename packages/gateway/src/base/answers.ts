@@ -1,5 +1,10 @@
 import { type JsonRpcRequest, McpSessionError } from "@durable-mcp/core";
-import { type JsonRpcId, type JsonRpcResponse, mayHaveRun } from "@durable-mcp/core/internal";
+import {
+  connectionFailure,
+  type JsonRpcId,
+  type JsonRpcResponse,
+  mayHaveRun,
+} from "@durable-mcp/core/internal";
 
 interface RefusalOptions {
   readonly code?: number;
@@ -43,7 +48,9 @@ const notDone: Readonly<Record<string, string>> = {
  * connection, so there are none.
  */
 export function failureText(error: unknown): string {
-  const code = McpSessionError.isInstance(error) ? error.code : "OUTCOME_UNKNOWN";
+  const isUnsent = connectionFailure(error)?.sent === "never";
+  const fate = isUnsent ? "CONNECTION_UNAVAILABLE" : "OUTCOME_UNKNOWN";
+  const code = McpSessionError.isInstance(error) ? error.code : fate;
   if (code === "OUTCOME_UNKNOWN") return unknownOutcome;
   return notDone[code] ?? "The server cannot be used now, and the call was not carried out.";
 }

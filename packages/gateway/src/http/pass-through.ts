@@ -7,7 +7,7 @@ import {
   parseMessages,
 } from "@durable-mcp/core/internal";
 import { failureText, isPlainCall, messageAnswer, noAnswer } from "../base/answers.ts";
-import { type Centre, openFetch, type SessionName } from "../session/upstreams.ts";
+import { type Centre, openFetch, type SessionName, untilSent } from "../session/upstreams.ts";
 import { eventAnswer, messageEvent, partsOf, streamOf } from "../base/events.ts";
 
 /** The headers of a message that revisions without sessions have. No token of the client goes up. */
@@ -28,7 +28,9 @@ export async function passThrough(
   const send = openFetch(centre, connection, principal);
   const { url } = centre.connections[connection]!.options;
   try {
-    const response = await send(url, { method: "POST", headers, body, signal: request.signal });
+    const { signal } = request;
+    const sent = async () => await send(url, { method: "POST", headers, body, signal });
+    const response = await (call ? untilSent(sent) : sent());
     const type = response.headers.get("content-type") ?? "application/json";
     if (call && isEventStream(response)) {
       const reader = response.body.getReader();

@@ -2,7 +2,7 @@ import { isEventStream, letGo } from "@durable-mcp/core/internal";
 import { refusal } from "../base/answers.ts";
 import { eventAnswer, partsOf, streamOf } from "../base/events.ts";
 import type { ClientSession } from "../session/client-session.ts";
-import { resumeCall, resumeOnServer } from "../session/resume-call.ts";
+import { resumeCall } from "../session/resume-call.ts";
 import type { Centre } from "../session/upstreams.ts";
 
 /** A client's GET: the rest of an answer, or the stream of the server's own messages. */
@@ -19,7 +19,7 @@ export async function serveGet(
     return refusal(400, "This Last-Event-ID is not of this session. Make the request again.");
   const { requestId, era } = place;
   if (requestId !== null) return resumeCall(centre, session, { ...place, requestId }, lastEventId);
-  const missed = era === session.era ? await resumeOnServer(session, lastEventId) : undefined;
+  const missed = era === session.era ? await session.upstream.resume(lastEventId) : undefined;
   return missed ? eventAnswer(missed) : await listen(session);
 }
 

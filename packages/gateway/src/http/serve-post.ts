@@ -44,7 +44,7 @@ export async function servePost(
   const note = session.noteRequest(id, isPlainCall(message) ? "call" : "request");
   let isEnded = false;
   const toldEra = session.toldEra();
-  const sending = session.upstream.post(body).then(
+  const sending = session.upstream.postInsistently(body).then(
     async (response) => {
       const answer = await readable(message, response);
       return toldEra === session.era ? answer : afterTelling(session, answer);
@@ -81,7 +81,7 @@ async function oneWay(
   // Some clients cancel each call that is over.
   if (isCancel && session.requestOf(params?.["requestId"])?.call?.isOver)
     return new Response(null, { status: 202 });
-  const response = await session.upstream.post(body).catch(() => undefined);
+  const response = await session.upstream.postInsistently(body).catch(() => undefined);
   if (response === undefined) return refusal(502, "The message could not be sent to the server.");
   // A batch has answers.
   if (response.ok && message === undefined) return response;

@@ -1,4 +1,4 @@
-import { createFaultyServer } from "@durable-mcp/testing";
+import { createFaultyProxy, createFaultyServer } from "@durable-mcp/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { startOwnServer } from "../../test/own-server.ts";
 import {
@@ -76,6 +76,31 @@ test("another process brings the rest of a stream from the server, each message 
   expect(messages).toContainEqual(progressOf(5, 2));
   expect(server.done).toBe(1);
 });
+
+test.each([503, 409])(
+  "another process brings the rest of a stream from a server that first answers %d",
+  async (status) => {
+    const server = await startOwnServer();
+    const proxy = await createFaultyProxy({ target: server.url });
+    onTestFinished(() => proxy.close());
+    const { url, store } = await serveGateway(proxy.url);
+    const session = await begin(url);
+    const call = toolCall(1, "work", { key: "k" }, token(5));
+    const events = readEvents(await post(url, call, { session }));
+    let lastEventId = "";
+    for (let event = await events.next(); event; event = await events.next()) {
+      lastEventId = event.id ?? lastEventId;
+      if (event.message) break;
+    }
+    await events.leave();
+    const other = await serveGateway(proxy.url, { store });
+    proxy.refuse(status, { on: "GET", times: 2 });
+    const resumed = readEvents(await get(other.url, { session, lastEventId }));
+    server.go("k");
+    const messages = (await resumed.rest()).flatMap(({ message }) => message ?? []);
+    expect(messages.at(-1)).toEqual({ jsonrpc: "2.0", id: 1, result: done("k") });
+  },
+);
 
 test("a client that comes back to the same process gets the answer of a server without event ids", async () => {
   const server = await startServerWithoutIds();

@@ -48,6 +48,19 @@ describe.each([
   });
 });
 
+test("a call while the server restarts waits until it takes connections, and is carried out once", async () => {
+  const server = await startCounter();
+  const { url } = await serveGateway(server.url);
+  const session = await begin(url);
+  const call = async (id: number) =>
+    textOf((await messagesOf(await post(url, toolCall(id, "count"), { session })))[0].result);
+  await call(1);
+  await server.down();
+  setTimeout(() => void server.up(), 1_500);
+  expect(await call(2)).toBe("count 2");
+  expect(await call(3)).toBe("count 3");
+});
+
 test("a session that was ended elsewhere is not begun again behind its client", async () => {
   const server = await startCounter();
   const { url, store, gateway } = await serveGateway(server.url);

@@ -1,4 +1,4 @@
-import { isEventStream, type JsonRpcId, letGo, within } from "@durable-mcp/core/internal";
+import { type JsonRpcId, within } from "@durable-mcp/core/internal";
 import { failureText, noAnswer } from "../base/answers.ts";
 import type { EventPlace } from "../base/event-ids.ts";
 import { eventAnswer, messageEvent, streamOf, utf8 } from "../base/events.ts";
@@ -34,7 +34,7 @@ export function resumeCall(
   const fromServer = async ({ eventId, era }: ServerEvent) => {
     if (eventId === "" || era !== session.era) return undefined;
     note.last = { eventId, era };
-    return await resumeOnServer(session, session.events.seal({ ...place, era, eventId }));
+    return await session.upstream.resume(session.events.seal({ ...place, era, eventId }));
   };
   async function* rest(): AsyncGenerator<Uint8Array> {
     // Some clients only come back again to a stream that has begun with an id.
@@ -75,15 +75,4 @@ export function resumeCall(
     void reader?.cancel().catch(() => undefined);
   };
   return eventAnswer(streamOf(rest(), onOver));
-}
-
-/** The server's stream after an event; `undefined` if it does not resume it. */
-export async function resumeOnServer(
-  { upstream }: ClientSession,
-  sealed: string,
-): Promise<ReadableStream<Uint8Array> | undefined> {
-  const response = await upstream.listen(sealed).catch(() => undefined);
-  if (isEventStream(response)) return response.body;
-  letGo(response);
-  return undefined;
 }

@@ -1,5 +1,11 @@
 import { McpSessionError, type Principal, type SessionSlot } from "@durable-mcp/core";
-import type { LastingClient } from "@durable-mcp/core/internal";
+import {
+  connectionFailure,
+  isEventStream,
+  type LastingClient,
+  letGo,
+  tryInsistently,
+} from "@durable-mcp/core/internal";
 import type { WaitingCalls } from "@durable-mcp/core/waiting";
 import {
   createConnectionFetch,
@@ -56,6 +62,21 @@ export function openFetch(
   return createConnectionFetch(options, { connection, principal, abortSignal }, { now }).fetch;
 }
 
+/** A server that restarts has this long until it takes connections again, in milliseconds. */
+const restartMs = 10_000;
+
+/** Whether a request has certainly not left. */
+const isUnsent = (error: unknown) =>
+  !(McpSessionError.isInstance(error) && error.code === "OUTCOME_UNKNOWN") &&
+  connectionFailure(error)?.sent === "never";
+
+/** Sends what was not sent again, until the server takes it. */
+export const untilSent = async (send: () => Promise<Response>) =>
+  await tryInsistently(restartMs, send, (error) => !isUnsent(error));
+
+/** Refusals that are for now. 409: it has not noticed yet that the reader before has gone. */
+const isForNow = (status: number) => status >= 500 || [408, 409, 429].includes(status);
+
 /** A client session's session with its server. */
 export type Upstream = NonNullable<Awaited<ReturnType<typeof openUpstream>>>;
 
@@ -93,15 +114,28 @@ export async function openUpstream(
   const { href } = new URL(url);
   const accept = "application/json, text/event-stream";
   const posted = { "content-type": "application/json", accept };
+  const post = async (body: string) =>
+    await opened!.fetch(href, { method: "POST", headers: posted, body });
+  const get = async (headers: object) =>
+    await opened!.fetch(href, { headers: { accept: "text/event-stream", ...headers } });
   return (
     opened && {
       ...opened,
       /** Nothing goes up that the client says of itself: neither its token nor its cookies. */
-      post: (body: string) => opened.fetch(href, { method: "POST", headers: posted, body }),
-      /** @param lastEventId of the stream to go on with */
-      listen: (lastEventId?: string) => {
-        const after = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-        return opened.fetch(href, { headers: { accept: "text/event-stream", ...after } });
+      post,
+      postInsistently: async (body: string) => await untilSent(() => post(body)),
+      /** The stream of the server's own messages. */
+      listen: async () => await get({}),
+      /** The rest of a stream; `undefined` if the server does not resume it. */
+      async resume(lastEventId: string): Promise<ReadableStream<Uint8Array> | undefined> {
+        const resumed = async () => {
+          const response = await get({ "last-event-id": lastEventId });
+          if (isEventStream(response)) return response.body;
+          letGo(response);
+          if (isForNow(response.status)) throw new Error("Not now.");
+          return undefined;
+        };
+        return await tryInsistently(restartMs, resumed).catch(() => undefined);
       },
     }
   );
