@@ -143,6 +143,7 @@ const atNight = [
   "**/src/{agents,chat,dbos,langchain,migrating,person,sign-in,task}/*.matrix.test.ts",
   "examples/src/{server/demo,store/folder-store}.matrix.test.ts",
   "**/src/{faults/naive-client,frozen-process}.matrix.test.ts",
+  "**/src/gateway/any-client.test.ts",
   "**/src/authorization/agent-sign-in.matrix.test.ts",
   "**/src/waiting/lasting-{clients,servers}.matrix.test.ts",
   "**/src/killed-{answers,sign-ins,step}.matrix.test.ts",
@@ -175,6 +176,7 @@ const matrix = (isShare: boolean) => {
       include: [
         ...filesOf([...processPackages, "langchain", "cli", "benchmarks"], inMatrix),
         "e2e/src/{sessions,replicas,conformance,server-conformance,compatibility}/*.test.ts",
+        "e2e/src/gateway/any-client.test.ts",
       ],
       exclude,
       env: { TEST_MATRIX: isShare ? "" : "1" },

@@ -1,7 +1,7 @@
 import { createFaultyProxy } from "@durable-mcp/testing";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { toolOutcome } from "../clients/own-client.ts";
+import { createCaller } from "./create-caller.ts";
 import { openTestStore, type StoreKind } from "../durable/store-place.ts";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
@@ -23,7 +23,7 @@ export interface KilledGatewayRun {
   readonly unknown: ReadonlyMap<UnknownCause, number>;
   /** Results that say that the call was not carried out. */
   readonly refused: number;
-  /** Errors of a connection before there was an answer: the client made it, and knows nothing. */
+  /** Errors of a connection of a killed process before there was an answer, and refusals without a store. */
   readonly broken: number;
   /** Those that got another call's answer. */
   readonly crossed: number;
@@ -59,7 +59,6 @@ interface KilledGatewayOptions {
   readonly events?: boolean | undefined;
 }
 
-const hungMs = 60_000;
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** An unmodified client, which comes back for an answer as often as it takes. */
@@ -72,64 +71,6 @@ async function connect(url: string, fetch: typeof globalThis.fetch) {
   const transport = new StreamableHTTPClientTransport(new URL(url), { fetch, reconnectionOptions });
   await client.connect(transport);
   return { client, transport };
-}
-
-/** Makes calls, and notes what each is told. */
-function createCaller(random: () => number, { causeOf }: ReturnType<typeof createTroubles>) {
-  const tally = { answered: 0, refused: 0, broken: 0, crossed: 0 };
-  const unknown = new Map<UnknownCause, number>();
-  const outcomes = new Map<string, "answered" | "unknown" | "refused" | "broken">();
-  /** What results with isError say, and how often. */
-  const said = new Map<string, number>();
-  const unexplained: string[] = [];
-  return {
-    ...{ tally, unknown, said, unexplained },
-    async call(client: Client, text: string): Promise<void> {
-      const from = performance.now();
-      const isSlow = random() < 0.2;
-      const args = { text, ...(isSlow && { delayMs: Math.round(50 + 400 * random()) }) };
-      const calling = client.callTool({ name: isSlow ? "slow_echo" : "echo", arguments: args });
-      const late = wait(hungMs).then(() => {
-        throw new Error("hung");
-      });
-      try {
-        const { text: seen, isError } = toolOutcome(await Promise.race([calling, late]));
-        if (!isError && !seen.startsWith(text)) tally.crossed += 1;
-        if (isError) said.set(seen, (said.get(seen) ?? 0) + 1);
-        const fate = seen.includes("was not carried out") ? "refused" : "unknown";
-        const outcome = isError ? fate : "answered";
-        if (outcome === "unknown") {
-          const cause = causeOf(text, from, performance.now());
-          unknown.set(cause, (unknown.get(cause) ?? 0) + 1);
-          if (cause === "unexplained") unexplained.push(`${text}: ${seen}`);
-        } else tally[outcome] += 1;
-        outcomes.set(text, outcome);
-      } catch (error) {
-        const { cause } = error as { cause?: Error };
-        const words = `${String(error)} ${cause?.message ?? ""}`;
-        if (/fetch failed|other side closed|ECONNRESET|terminated|503/.test(words)) {
-          tally.broken += 1;
-          outcomes.set(text, "broken");
-        } else unexplained.push(words);
-      }
-    },
-    /** Compares what was told with what the server has put on record. */
-    compare(journal: readonly string[]) {
-      const runs = new Map<string, number>();
-      for (const line of journal) {
-        const { args } = JSON.parse(line) as { args: { text?: string } };
-        if (args.text !== undefined) runs.set(args.text, (runs.get(args.text) ?? 0) + 1);
-      }
-      const having = (outcome: string, isWrong: (times: number) => boolean) =>
-        [...outcomes].filter(([text, one]) => one === outcome && isWrong(runs.get(text) ?? 0))
-          .length;
-      return {
-        doubled: [...runs.values()].filter((times) => times > 1).length,
-        lost: having("answered", (times) => times === 0),
-        untrue: having("refused", (times) => times > 0),
-      };
-    },
-  };
 }
 
 /** Stops a process for a while, as a machine that sleeps. */
@@ -155,6 +96,51 @@ export async function runKilledGateway(options: KilledGatewayOptions): Promise<K
     return await runIn(stack, options);
   } finally {
     await stack.disposeAsync();
+  }
+}
+
+interface State {
+  left: number;
+  kills: number;
+  killsInHandshakes: number;
+  freezes: number;
+  losses: number;
+}
+
+interface TroubleOptions {
+  readonly random: () => number;
+  readonly freezes: boolean;
+  readonly isInHandshake: () => boolean;
+  readonly forget: () => Promise<void>;
+  readonly restartServer: () => Promise<void>;
+}
+
+/** Kills and freezes processes, and has the server forget, until all calls are made. */
+async function makeTrouble(
+  state: State,
+  troubles: ReturnType<typeof createTroubles>,
+  gateways: readonly GatewayProcess[],
+  { random, freezes, isInHandshake, forget, restartServer }: TroubleOptions,
+): Promise<void> {
+  for (;;) {
+    await wait(300 + 700 * random());
+    if (state.left <= 0) return;
+    const what = random();
+    const process = Math.floor(gateways.length * random());
+    const chosen = gateways[process]!;
+    if (freezes && what < 0.2) {
+      state.freezes += 1;
+      const ms = 500 + 7_500 * random();
+      await troubles.during({ what: "freeze", process }, () => freeze(chosen, ms));
+    } else if (what < 0.7) {
+      state.kills += 1;
+      if (isInHandshake()) state.killsInHandshakes += 1;
+      await troubles.during({ what: "kill", process }, () => chosen.restart());
+    } else {
+      state.losses += 1;
+      if (what < 0.9) await forget();
+      else await troubles.during({ what: "server" }, restartServer);
+    }
   }
 }
 
@@ -194,7 +180,7 @@ async function runIn(
     Array.from({ length: clients }, () => connect(gateway.processes[0]!.urlOf("notebook"), fetch)),
   );
   const caller = createCaller(random, troubles);
-  const state = { left: calls, kills: 0, killsInHandshakes: 0, freezes: 0, losses: 0 };
+  const state: State = { left: calls, kills: 0, killsInHandshakes: 0, freezes: 0, losses: 0 };
   const work = async ({ client }: (typeof connected)[number], name: number) => {
     while (state.left > 0) {
       state.left -= 1;
@@ -208,29 +194,11 @@ async function runIn(
     await server.restart();
     await proxy.up();
   };
-  const trouble = async () => {
-    for (;;) {
-      await wait(300 + 700 * random());
-      if (state.left <= 0) return;
-      const what = random();
-      const process = Math.floor(processes * random());
-      const chosen = gateway.processes[process]!;
-      if (options.freezes === true && what < 0.2) {
-        state.freezes += 1;
-        const ms = 500 + 7_500 * random();
-        await troubles.during({ what: "freeze", process }, () => freeze(chosen, ms));
-      } else if (what < 0.7) {
-        state.kills += 1;
-        if (performance.now() - handshakeAt < 1_000) state.killsInHandshakes += 1;
-        await troubles.during({ what: "kill", process }, () => chosen.restart());
-      } else {
-        state.losses += 1;
-        if (what < 0.9) await server.forget();
-        else await troubles.during({ what: "server" }, restartServer);
-      }
-    }
-  };
-  await Promise.all([...connected.map(work), trouble()]);
+  const trouble = makeTrouble(state, troubles, gateway.processes, {
+    ...{ random, restartServer, forget: server.forget, freezes: options.freezes === true },
+    isInHandshake: () => performance.now() - handshakeAt < 1_000,
+  });
+  await Promise.all([...connected.map(work), trouble]);
   for (const { client, transport } of connected) {
     await end(transport);
     await client.close();

@@ -26,7 +26,39 @@ export function createTroubles() {
   const troubles: (Trouble & { readonly from: number; to: number })[] = [];
   const calls = new Map<string, SentCall>();
   const byRequest = new Map<string, SentCall>();
+  /** Notes which process gets a request of a client. */
+  const noteSent = (process: number, { headers: given, body }: RequestInit = {}) => {
+    const headers = new Headers(given);
+    const session = headers.get("mcp-session-id") ?? "";
+    const place = /\.(.*)$/.exec(headers.get("last-event-id") ?? "")?.[1];
+    if (place !== undefined) {
+      const [, , requestId, eventId] = JSON.parse(decodeURIComponent(place)) as unknown[];
+      const resumed = byRequest.get(JSON.stringify([session, requestId]));
+      if (resumed && eventId !== "") resumed.isResumable = true;
+    }
+    if (typeof body !== "string") return;
+    const { id, params } = JSON.parse(body) as {
+      id?: unknown;
+      params?: { arguments?: { text?: string } };
+    };
+    const text = params?.arguments?.text;
+    if (text === undefined) return;
+    const call = { process, isResumable: false };
+    calls.set(text, call);
+    byRequest.set(JSON.stringify([session, id]), call);
+  };
+  /** What took the answer of a call away, which was made at `from` and told at `to`. */
+  const causeOf = (text: string, from: number, to: number): UnknownCause => {
+    const call = calls.get(text);
+    const met = troubles.filter((each) => each.from < to && each.to > from);
+    const isMet = ({ what, process }: Trouble) =>
+      what === "server" || (process === call?.process && call?.isResumable === false);
+    const kinds = met.filter(isMet).map(({ what }) => what);
+    const first = (Object.keys(causes) as Trouble["what"][]).find((what) => kinds.includes(what));
+    return first === undefined ? "unexplained" : causes[first];
+  };
   return {
+    noteSent,
     /** Notes a trouble while it lasts. */
     async during(trouble: Trouble, work: () => Promise<void>): Promise<void> {
       const noted = { ...trouble, from: performance.now(), to: Infinity };
@@ -34,36 +66,6 @@ export function createTroubles() {
       await work();
       noted.to = performance.now();
     },
-    /** Notes which process gets a request of a client. */
-    noteSent(process: number, { headers: given, body }: RequestInit = {}): void {
-      const headers = new Headers(given);
-      const session = headers.get("mcp-session-id") ?? "";
-      const place = /\.(.*)$/.exec(headers.get("last-event-id") ?? "")?.[1];
-      if (place !== undefined) {
-        const [, , requestId, eventId] = JSON.parse(decodeURIComponent(place)) as unknown[];
-        const resumed = byRequest.get(JSON.stringify([session, requestId]));
-        if (resumed && eventId !== "") resumed.isResumable = true;
-      }
-      if (typeof body !== "string") return;
-      const { id, params } = JSON.parse(body) as {
-        id?: unknown;
-        params?: { arguments?: { text?: string } };
-      };
-      const text = params?.arguments?.text;
-      if (text === undefined) return;
-      const call = { process, isResumable: false };
-      calls.set(text, call);
-      byRequest.set(JSON.stringify([session, id]), call);
-    },
-    /** What took the answer of a call away, which was made at `from` and told at `to`. */
-    causeOf(text: string, from: number, to: number): UnknownCause {
-      const call = calls.get(text);
-      const met = troubles.filter((each) => each.from < to && each.to > from);
-      const isMet = ({ what, process }: Trouble) =>
-        what === "server" || (process === call?.process && call?.isResumable === false);
-      const kinds = met.filter(isMet).map(({ what }) => what);
-      const first = (Object.keys(causes) as Trouble["what"][]).find((what) => kinds.includes(what));
-      return first === undefined ? "unexplained" : causes[first];
-    },
+    causeOf,
   };
 }

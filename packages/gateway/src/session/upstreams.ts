@@ -111,32 +111,32 @@ export async function openUpstream(
     if (isNew || !isMissing) throw error;
     return undefined;
   });
-  const { href } = new URL(url);
-  const accept = "application/json, text/event-stream";
+  return opened && { ...opened, ...requestsOn(new URL(url).href, opened.fetch) };
+}
+
+const accept = "application/json, text/event-stream";
+
+/** The requests of a client session. Nothing goes up that the client says of itself: neither its token nor its cookies. */
+function requestsOn(url: string, fetch: typeof globalThis.fetch) {
   const posted = { "content-type": "application/json", accept };
-  const post = async (body: string) =>
-    await opened!.fetch(href, { method: "POST", headers: posted, body });
+  const post = async (body: string) => await fetch(url, { method: "POST", headers: posted, body });
   const get = async (headers: object) =>
-    await opened!.fetch(href, { headers: { accept: "text/event-stream", ...headers } });
-  return (
-    opened && {
-      ...opened,
-      /** Nothing goes up that the client says of itself: neither its token nor its cookies. */
-      post,
-      postInsistently: async (body: string) => await untilSent(() => post(body)),
-      /** The stream of the server's own messages. */
-      listen: async () => await get({}),
-      /** The rest of a stream; `undefined` if the server does not resume it. */
-      async resume(lastEventId: string): Promise<ReadableStream<Uint8Array> | undefined> {
-        const resumed = async () => {
-          const response = await get({ "last-event-id": lastEventId });
-          if (isEventStream(response)) return response.body;
-          letGo(response);
-          if (isForNow(response.status)) throw new Error("Not now.");
-          return undefined;
-        };
-        return await tryInsistently(restartMs, resumed).catch(() => undefined);
-      },
-    }
-  );
+    await fetch(url, { headers: { accept: "text/event-stream", ...headers } });
+  return {
+    post,
+    postInsistently: async (body: string) => await untilSent(() => post(body)),
+    /** The stream of the server's own messages. */
+    listen: async () => await get({}),
+    /** The rest of a stream; `undefined` if the server does not resume it. */
+    async resume(lastEventId: string): Promise<ReadableStream<Uint8Array> | undefined> {
+      const resumed = async () => {
+        const response = await get({ "last-event-id": lastEventId });
+        if (isEventStream(response)) return response.body;
+        letGo(response);
+        if (isForNow(response.status)) throw new Error("Not now.");
+        return undefined;
+      };
+      return await tryInsistently(restartMs, resumed).catch(() => undefined);
+    },
+  };
 }
