@@ -5,29 +5,8 @@ import { clientInfo, ownField } from "@durable-mcp/sessions/internal";
 import type { FlexibleSchema, JSONSchema7, Tool } from "ai";
 import { acceptWaiting, contentModelOutput, toldOutput } from "./model-output.ts";
 
-/** A connection's tool as one of AI SDK: the client's own, whose calls the connection makes. */
-export function dressTool(tool: OfferedTool): Tool | Promise<Tool> | undefined {
-  const own = tool.own as Tool | undefined;
-  if (tool.isStandIn || (own && !("inputSchema" in own))) return dressPlain(tool);
-  if (own === undefined || tool.on.definition.options.providedArguments === undefined)
-    return own && dress(tool, own);
-  return modelSchema(tool, own).then((inputSchema) => dress(tool, { ...own, inputSchema }));
-}
-
-function dress(tool: OfferedTool, own: Tool): Tool {
-  const { mayWait, needsApproval } = tool;
-  const toModelOutput = toldOutput(tool, own);
-  return {
-    ...own,
-    execute: (input: unknown, use: object) => tool.call(input, use),
-    ...(needsApproval !== undefined && { needsApproval }),
-    ...(toModelOutput && { toModelOutput }),
-    ...(mayWait && own.outputSchema && { outputSchema: acceptWaiting(own.outputSchema) }),
-  };
-}
-
-/** A stand-in, or a tool on a session that is kept: what AI SDK's client makes of the same definition. */
-async function dressPlain(tool: OfferedTool): Promise<Tool> {
+/** A connection's tool as one of AI SDK: what its client makes of the same definition, with calls of the connection. */
+export async function dressTool(tool: OfferedTool): Promise<Tool> {
   // AI SDK is a third of what this package loads.
   const { jsonSchema } = await import("ai");
   const { title, description, annotations, _meta } = tool.listed;
@@ -44,7 +23,20 @@ async function dressPlain(tool: OfferedTool): Promise<Tool> {
     return dress(tool, { type: "dynamic", ...plain, inputSchema } as never);
   }
   const own = { ...plain, ...typed } as unknown as Tool;
-  return dress(tool, { ...own, inputSchema: await modelSchema(tool, own) });
+  await refuseProvided(tool, own);
+  return dress(tool, own);
+}
+
+function dress(tool: OfferedTool, own: Tool): Tool {
+  const { mayWait, needsApproval } = tool;
+  const toModelOutput = toldOutput(tool, own);
+  return {
+    ...own,
+    execute: (input: unknown, use: object) => tool.call(input, use),
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(toModelOutput && { toModelOutput }),
+    ...(mayWait && own.outputSchema && { outputSchema: acceptWaiting(own.outputSchema) }),
+  };
 }
 
 /** What AI SDK tells of a tool of MCP in its events. */
@@ -87,24 +79,16 @@ function closedSchema({ inputSchema }: OfferedTool) {
   return { ...inputSchema, properties, additionalProperties: false };
 }
 
-/**
- * The schema of a tool's input for the model, without arguments that the application supplies. The client's own has
- * them, because the client reads in it which arguments go into headers.
- *
- * @throws {McpSessionError} `CONNECTION_INVALID` for a schema of the application that has a provided argument
- */
-async function modelSchema(tool: OfferedTool, own: Tool): Promise<Tool["inputSchema"]> {
-  const { inputSchema } = own;
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a schema of the application that has a provided argument */
+async function refuseProvided(tool: OfferedTool, { inputSchema }: Tool): Promise<void> {
   const { connection, tool: name, on } = tool;
-  const { providedArguments = {}, schemas } = on.definition.options;
-  if (schemas === undefined)
-    return { ...(inputSchema as object), jsonSchema: closedSchema(tool) } as never;
+  const { providedArguments = {} } = on.definition.options;
   const { asSchema } = await import("ai");
   const { properties } = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
   const shown = Object.keys(providedArguments).find((argument) =>
     Object.hasOwn(properties ?? {}, argument),
   );
-  if (shown === undefined) return inputSchema;
+  if (shown === undefined) return;
   const field = `schemas.${name}.inputSchema`;
   throw new McpSessionError(
     "CONNECTION_INVALID",

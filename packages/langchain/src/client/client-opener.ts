@@ -10,6 +10,7 @@ import {
   type ElicitResult,
   ElicitRequestSchema,
   ListToolsResultSchema,
+  McpError,
   ReadResourceResultSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { closeAfterCancellations, trackCancellations } from "./cancellations.ts";
@@ -49,6 +50,8 @@ export const sdkClients: ClientOpener = {
   },
   renewLogin: async (provider, of) =>
     (await auth(provider as OAuthClientProvider, of)) === "AUTHORIZED",
+  createError: async ({ message, code, data, cause }) =>
+    code === undefined ? new Error(message, { cause }) : new McpError(code, message, data),
 };
 
 function transportOf(to: ClientConfig["transport"]): Transport {

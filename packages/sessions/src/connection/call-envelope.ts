@@ -1,6 +1,7 @@
 import { compareTools, isRecord, randomToken, serverLimits } from "@durable-mcp/core/internal";
 import type { CallNotes, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
-import type { CallToolResult } from "../base/mcp-client.ts";
+import type { CallToolResult, McpClient } from "../base/mcp-client.ts";
+import { withOwnMethods } from "../events/client-errors.ts";
 import type { ObserveProgress } from "./call-progress.ts";
 import type { JudgedTool } from "../declare/tool-options.ts";
 
@@ -10,6 +11,22 @@ export function isSameTool(one: JudgedTool, other: JudgedTool): boolean {
 }
 
 const judged = ({ name, annotations }: JudgedTool) => [{ name, annotations }];
+
+/** A client whose calls are sent with what their caller knows of them. */
+export interface NotingClient extends McpClient {
+  /** Whether it is a small client of our own, and none of a framework. @default false */
+  readonly isOwn?: boolean;
+  callTool(call: NotedCall): Promise<CallToolResult>;
+}
+
+/** What such a client is called with. */
+export interface NotedCall extends Omit<Parameters<McpClient["callTool"]>[0], "arguments"> {
+  readonly arguments?: Record<string, unknown> | undefined;
+  readonly notes?: CallEnvelope | undefined;
+}
+
+/** Has the fetch beneath a client know of a call. The session fetch passes it on. */
+export const notesKey = Symbol("durable-mcp.callNotes");
 
 /** What the caller of a client knows of a call, beside its arguments. */
 export interface CallEnvelope extends CallNotes {
@@ -35,13 +52,23 @@ export interface CallEnvelope extends CallNotes {
  */
 const markKey = "durable-mcp/call";
 /** What begins the progress tokens of calls in envelopes. Servers see them, and no mark. */
-const tokenStart = "durable-mcp/";
+export const tokenStart = "durable-mcp/";
 
 const underWay = new Map<string, CallEnvelope & { readonly progressToken?: string | undefined }>();
 const observers = new Map<string, ObserveProgress>();
 
-/** Makes a call of a client whose transport takes the envelope out. */
-export async function inEnvelope<T>(
+/** A framework's client, whose transport takes the envelopes of its calls out. */
+export function inEnvelopes<CLIENT extends McpClient>(client: CLIENT): CLIENT & NotingClient {
+  const callTool: NotingClient["callTool"] = async ({ notes, ...call }) => {
+    if (notes === undefined) return await client.callTool(call as NotedCall as never);
+    return await inEnvelope(notes, call.arguments, (marked) =>
+      client.callTool({ ...call, arguments: marked }),
+    );
+  };
+  return withOwnMethods<CLIENT & NotingClient>(client, { callTool } as never);
+}
+
+async function inEnvelope<T>(
   envelope: CallEnvelope,
   input: unknown,
   call: (marked: any) => PromiseLike<T>,
@@ -105,26 +132,31 @@ export function takeOut<MESSAGE extends object>(message: MESSAGE): MESSAGE {
   return { ...message, params: { ...params, arguments: input } };
 }
 
+/** Takes a notification of a server. @returns whether it is about a call in an envelope, or of our own client */
+export function takeProgress(...given: Parameters<typeof progressIn>): boolean {
+  const said = progressIn(...given);
+  if (said?.progress) observers.get(said.token)?.(said.progress);
+  return said !== undefined;
+}
+
 /**
- * Takes a notification of a server. Nothing of it is to be trusted.
+ * The progress of one of our calls, which may be over. Nothing of it is to be trusted.
  *
  * @param scrub takes secrets out of the server's texts
- * @returns whether it is about a call in an envelope
  */
-export function takeProgress(
-  method: string,
-  params: unknown,
-  scrub: (text: string) => string,
-): boolean {
-  if (method !== "notifications/progress" || !isRecord(params)) return false;
-  const { progressToken, progress, total, message } = params;
-  // Also of a call that is over.
-  if (typeof progressToken !== "string" || !progressToken.startsWith(tokenStart)) return false;
-  if (!Number.isFinite(progress)) return true;
-  observers.get(progressToken)?.({
-    progress: progress as number,
-    ...(Number.isFinite(total) && { total: total as number }),
-    ...(typeof message === "string" && { message: scrub(message).slice(0, serverLimits.message) }),
-  });
-  return true;
+export function progressIn(said: object, scrub: (text: string) => string) {
+  const { method, params } = said as { readonly method?: unknown; readonly params?: unknown };
+  if (method !== "notifications/progress" || !isRecord(params)) return undefined;
+  const { progressToken: token, progress, total, message } = params;
+  if (typeof token !== "string" || !token.startsWith(tokenStart)) return undefined;
+  if (!Number.isFinite(progress)) return { token };
+  const words = typeof message === "string" && scrub(message).slice(0, serverLimits.message);
+  return {
+    token,
+    progress: {
+      progress: progress as number,
+      ...(Number.isFinite(total) && { total: total as number }),
+      ...(words !== false && { message: words }),
+    },
+  };
 }

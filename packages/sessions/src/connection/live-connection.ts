@@ -1,6 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import { type ManagedSlot, within } from "@durable-mcp/core/internal";
 import type { ClientOpener, McpClient } from "../base/mcp-client.ts";
+import type { NotingClient } from "./call-envelope.ts";
 import type { RestoreError } from "../events/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionSecrets } from "./connection-secrets.ts";
@@ -151,8 +152,8 @@ export interface LiveConnection {
   repeatOf?:
     | ((tool: string, input: unknown, use: CallPlace) => Promise<Repeated | undefined>)
     | undefined;
-  /** Whether its client's transport takes calls out of their envelopes. */
-  readonly takesEnvelopes: boolean;
+  /** Whether its clients hear what is known of a call. Others send one that has its answer. */
+  readonly takesNotes: boolean;
   /**
    * A tool as the server listed it last. Set if the connection has a slot, and an `approval` that decides on each
    * call: a session that replaces a lost one may have other tools.
@@ -166,9 +167,9 @@ export interface LiveConnection {
    * The live client; connects on first use. A failure is not kept. After a new session has
    * negotiated another version or other capabilities, it is another client.
    */
-  client(): Promise<McpClient>;
+  client(): Promise<NotingClient>;
   /** For the application: the live client, made by the framework's package. */
-  frameworkClient(): Promise<McpClient>;
+  frameworkClient(): Promise<NotingClient>;
   /** Makes of a result what the tools of the framework's clients make of it. */
   readonly toOutput?: ClientOpener["toOutput"];
   /**

@@ -1,5 +1,5 @@
-import type { McpClient } from "../base/mcp-client.ts";
 import type { ClientClosedReason } from "../events/connection-event.ts";
+import type { NotingClient } from "./call-envelope.ts";
 import type { ConnectionState, ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /**
@@ -9,11 +9,11 @@ import type { ConnectionState, ConnectionStep, LiveConnection } from "./live-con
  */
 export function createSharedClient(
   { context: { connection }, emit, now }: Pick<ConnectionStep, "context" | "emit" | "now">,
-  connect: (gone: () => void) => Promise<McpClient>,
+  connect: (gone: () => void) => Promise<NotingClient>,
 ) {
   const openings: LiveConnection["openings"] = new Set();
-  let current: Promise<McpClient> | undefined;
-  let opened: McpClient | undefined;
+  let current: Promise<NotingClient> | undefined;
+  let opened: NotingClient | undefined;
   let since: number | undefined;
   const told = createClientEvents(connection, emit);
 
@@ -33,7 +33,7 @@ export function createSharedClient(
         throw error;
       }
     };
-    const opening: Promise<McpClient> = connecting();
+    const opening: Promise<NotingClient> = connecting();
     openings.add(opening);
     return opening;
   };

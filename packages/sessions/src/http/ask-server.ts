@@ -5,6 +5,7 @@ import { clientInfo } from "../connection/client-capabilities.ts";
 import { firstWithDiscovery, keptVersion } from "../records/kept-session.ts";
 import { ping } from "../connection/end-mcp-session.ts";
 import type { HttpParts, TakeFetch } from "./http-parts.ts";
+import { discoverRequest, pingRequest } from "./probe-server.ts";
 
 /**
  * Connects. If nothing of that reached the server, it is asked.
@@ -65,27 +66,10 @@ async function askWithoutSession(
   signal: AbortSignal,
 ): Promise<Asked> {
   const isDiscovery = protocolVersion >= firstWithDiscovery;
-  const method = isDiscovery ? "server/discover" : "ping";
-  const start = "io.modelcontextprotocol";
-  const meta = {
-    [`${start}/protocolVersion`]: protocolVersion,
-    [`${start}/clientCapabilities`]: {},
-    [`${start}/clientInfo`]: clientInfo(definition.options),
-  };
-  const response = await connectionFetch.fetch(new URL(url), {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": protocolVersion,
-      ...(isDiscovery && { "mcp-method": method }),
-    },
-    body: JSON.stringify({
-      ...{ jsonrpc: "2.0", id: 0, method },
-      ...(isDiscovery && { params: { _meta: meta } }),
-    }),
-    signal,
-  });
+  const request = isDiscovery
+    ? discoverRequest(protocolVersion, clientInfo(definition.options))
+    : pingRequest(protocolVersion);
+  const response = await connectionFetch.fetch(new URL(url), { ...request, signal });
   await response.body?.cancel();
   const { ok, status } = response;
   // A server that wants another handshake, or another revision, is there.

@@ -5,18 +5,17 @@ import {
   type SessionEvent,
 } from "@durable-mcp/core";
 import { manageSlot } from "@durable-mcp/core/internal";
-import { takeProgress } from "../connection/call-envelope.ts";
+import { type NotingClient, takeProgress } from "../connection/call-envelope.ts";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
 import { clientOpener, isStateful, sessionOptions } from "../declare/define-connection.ts";
 import type { ConnectionState, LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import type { McpClient } from "../base/mcp-client.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/connection-error.ts";
 import { createFetchSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { manageHttp } from "./manage-http.ts";
-import { connectClient, isKeptSession, isLeftToClient } from "./open-client.ts";
+import { connectClient, isLeftToClient, isOwnSession } from "./open-client.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
 
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
@@ -26,8 +25,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
-  const { client, full, ofFramework } = createClients(parts, async (isOnKept) =>
-    connectClient(parts, takeFetch, { isPausing: pausing !== undefined, isOnKept }),
+  const { client, full, ofFramework } = createClients(parts, async (isOwn) =>
+    connectClient(parts, takeFetch, { isPausing: pausing !== undefined, isOwn }),
   );
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
@@ -69,7 +68,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       ? createLossNotices(slots, sessionOptions(definition).lossNotice)
       : undefined,
     pausing,
-    takesEnvelopes: !isLeftToClient(parts, pausing !== undefined),
+    takesNotes: !isLeftToClient(parts, pausing !== undefined),
     toolNow: parts.toolNow,
     listedTools: slot && isStateful(definition) ? manageSlot(slot).listed : undefined,
     createFetch: takeFetch,
@@ -100,20 +99,20 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
 }
 
 /** The connection's own client, and that of the framework's package, where it is another. */
-function createClients(parts: HttpParts, connect: (isOnKept: boolean) => Promise<McpClient>) {
-  const onKept = new WeakSet<McpClient>();
-  const open = (isOnKept: boolean) =>
+function createClients(parts: HttpParts, connect: (isOwn: boolean) => Promise<NotingClient>) {
+  const open = (isOwn: boolean) =>
     parts.trace({ operation: "connect" }, async (note) => {
-      const connected = await connect(isOnKept);
-      if (isOnKept) onKept.add(connected);
+      const connected = await connect(isOwn);
       note({ protocolVersion: connected.initializeResult.protocolVersion });
       return connected;
     });
-  const client = createSharedClient(parts, () => open(isKeptSession(parts)));
+  let isForApplication = false;
+  const client = createSharedClient(parts, () => open(!isForApplication && isOwnSession(parts)));
   const full = createSharedClient({ ...parts, emit: () => undefined }, () => open(false));
   const ofFramework = async () => {
+    isForApplication = true;
     const known = await client.get();
-    return onKept.has(known) ? await full.get() : known;
+    return known.isOwn ? await full.get() : known;
   };
   return { client, full, ofFramework };
 }
@@ -158,7 +157,7 @@ async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: H
 /** Whether an event was the progress of a call that somebody follows. */
 function takesProgress({ secrets }: HttpParts, event: SessionEvent): boolean {
   if (event.type !== "notification") return false;
-  return takeProgress(event.method, event.params, secrets.scrub);
+  return takeProgress(event, secrets.scrub);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { isLost, isRecord } from "@durable-mcp/core/internal";
-import type { McpClient } from "../base/mcp-client.ts";
+import { inEnvelopes, type NotingClient } from "../connection/call-envelope.ts";
 import {
   answerElicitations,
   answerRefusals,
@@ -15,6 +15,7 @@ import { restoreSessionError } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import type { HttpParts, TakeFetch } from "./http-parts.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
+import { probeServer } from "./probe-server.ts";
 import { connectSessionClient, RefusedRequest } from "./session-client.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -27,34 +28,62 @@ interface ClientUse {
   readonly headers?: Record<string, string> | undefined;
   /** @default the time for a handshake, and for `session.onStart` */
   readonly inTime?: LiveConnection["inConnectTime"];
-  /** Whether it is a small client of our own on a session that is kept. */
-  readonly isOnKept?: boolean | undefined;
 }
 
 /** Opens a client on a connection's server. @param type `"sse"` is the old HTTP+SSE transport */
 export async function openClient(
   { definition, inConnectTime, callLimits, connectionFetch, url }: HttpParts,
   type: "http" | "sse",
-  { context, fetch, headers, inTime = inConnectTime, isOnKept }: ClientUse,
-): Promise<McpClient> {
+  { context, fetch, headers, inTime = inConnectTime }: ClientUse,
+): Promise<NotingClient> {
   const authProvider = await connectionFetch.authProvider();
   const { options } = definition;
   const { href } = new URL(url);
   const description = clientDescription(options);
   const opener = definition[clientOpener];
-  return await inTime(context.abortSignal, async (signal) => {
-    if (isOnKept)
-      return await connectSessionClient(
-        { url: href, fetch: fetch!, createError: opener.createError! },
-        { ...description, signal },
-      );
-    return await opener.createClient({
+  const client = await inTime(context.abortSignal, (signal) =>
+    opener.createClient({
       transport: { type, url: href, headers, authProvider, fetch },
       ...description,
       ...answerElicitations(options, context, callLimits),
       signal,
-    });
+    }),
+  );
+  return fetch === undefined ? client : inEnvelopes(client);
+}
+
+/**
+ * Opens a small client of our own on the connection's session. Of a server that has none it gives the answer to the
+ * probe, for a client that goes on with it.
+ */
+async function openOwnClient(
+  { definition, inHandshakeTime, context, slot, url, secrets: { scrub } }: HttpParts,
+  fetch: Fetch,
+): Promise<NotingClient | Response> {
+  const { createError } = definition[clientOpener];
+  const parts = { url: new URL(url).href, fetch, createError: createError!, scrub };
+  const description = clientDescription(definition.options);
+  return await inHandshakeTime(context.abortSignal, async (signal) => {
+    const config = { ...description, signal };
+    const isKnown = slot?.snapshot?.kind === "session";
+    const answer = isKnown ? undefined : await probeServer(parts, config);
+    return answer ?? (await connectSessionClient(parts, config));
   });
+}
+
+/** A fetch for a client that begins with a probe, which has been answered. */
+function withProbed(fetch: Fetch, answer: Response): Fetch {
+  let probed: Response | undefined = answer;
+  return async (input, init) => {
+    const request = probed && parse(init?.body);
+    if (request?.["method"] !== "server/discover") return await fetch(input, init);
+    const { status, headers } = probed!;
+    const body = await probed!.text();
+    probed = undefined;
+    const message = parse(body);
+    const own = message?.["id"] === undefined ? message : { ...message, id: request["id"] };
+    return new Response(own ? JSON.stringify(own) : body || null, { status, headers });
+  };
 }
 
 /** Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself. Nobody opens envelopes then. */
@@ -65,12 +94,13 @@ export function isLeftToClient({ definition, slot }: HttpParts, isPausing: boole
 }
 
 /**
- * Whether a small client of our own does for the session that is kept. Where it has to log in, or to hear what the
+ * Whether a small client of our own does for the connection's session. Where it has to log in, or to hear what the
  * server says between calls, a framework's client is needed.
  */
-export function isKeptSession({ definition, slot }: HttpParts): boolean {
+export function isOwnSession({ definition, slot }: HttpParts): boolean {
   const { options } = definition;
-  if (!isStateful(definition) || slot?.snapshot?.kind !== "session") return false;
+  if (!isStateful(definition) || slot === undefined) return false;
+  if (slot.snapshot?.kind === "stateless") return false;
   if (options.authProvider !== undefined || needsListening(options)) return false;
   return definition[clientOpener].createError !== undefined;
 }
@@ -83,8 +113,8 @@ export function isKeptSession({ definition, slot }: HttpParts): boolean {
 export async function connectClient(
   parts: HttpParts,
   takeFetch: TakeFetch,
-  { isPausing, isOnKept }: { readonly isPausing: boolean; readonly isOnKept: boolean },
-): Promise<McpClient> {
+  { isPausing, isOwn }: { readonly isPausing: boolean; readonly isOwn: boolean },
+): Promise<NotingClient> {
   const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
   const { connection } = context;
   const { headers, authProvider } = definition.options;
@@ -122,18 +152,22 @@ export async function connectClient(
       ...{ context, inTime: parts.inHandshakeTime },
       headers: isLeft && headers ? await connectionFetch.headers() : undefined,
     };
-    const client = await openClient(parts, "http", { ...use, fetch, isOnKept }).catch(
-      async (error: unknown) => {
-        if (context.abortSignal.aborted || !isOldServer(error)) throw error;
-        // When the second attempt fails too, the first one's error says more.
-        const other = { ...use, fetch: isLeft ? undefined : sseFetch() };
-        const old = await openClient(parts, "sse", other).catch(() => {
-          throw error;
-        });
-        emit({ type: "sse-fallback", connection });
-        return old;
-      },
-    );
+    const open = async () => {
+      const own = isOwn ? await openOwnClient(parts, fetch!) : undefined;
+      if (own && !(own instanceof Response)) return own;
+      const known = own ? withProbed(fetch!, own) : fetch;
+      return await openClient(parts, "http", { ...use, fetch: known });
+    };
+    const client = await open().catch(async (error: unknown) => {
+      if (context.abortSignal.aborted || !isOldServer(error)) throw error;
+      // When the second attempt fails too, the first one's error says more.
+      const other = { ...use, fetch: isLeft ? undefined : sseFetch() };
+      const old = await openClient(parts, "sse", other).catch(() => {
+        throw error;
+      });
+      emit({ type: "sse-fallback", connection });
+      return old;
+    });
     return withSessionErrors(
       client,
       parts.restoreError,

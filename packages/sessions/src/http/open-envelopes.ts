@@ -9,9 +9,11 @@ import {
 import type { CallNotes, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import {
   askForProgress,
+  type CallEnvelope,
   envelopeOf,
   isSameTool,
   markedMessage,
+  notesKey,
   notReplayed,
   takeOut,
   takeProgress,
@@ -38,17 +40,31 @@ export function openingEnvelopes(
 ): Fetch {
   return async (input, init) => {
     const message = markedMessage(init?.body);
-    const envelope = message && envelopeOf(message);
-    if (message === undefined || envelope === undefined) return await send(input, init);
+    const envelope = message ? envelopeOf(message) : notesOf(init);
+    if (envelope === undefined) return await send(input, init);
     const { tool, decide } = envelope.allowed ?? {};
     const now = tool && toolNow(tool);
     const isOther = now !== undefined && !isSameTool(tool!, now);
     const refusal = isOther ? await decide!(now) : undefined;
-    if (refusal) return Response.json({ jsonrpc: "2.0", id: message.id, result: refusal });
-    const own = { ...init, body: JSON.stringify(takeOut(message)) };
+    if (refusal) {
+      const { id } = message ?? (JSON.parse(init!.body as string) as JsonRpcRequest);
+      return Response.json({ jsonrpc: "2.0", id, result: refusal });
+    }
+    const own = message ? { ...init, body: JSON.stringify(takeOut(message)) } : init;
     return await send(input, own, envelope);
   };
 }
+
+/** The notes of a call of our own client. What the session fetch sends itself for a call has them, too. */
+function notesOf(init: NotedInit = {}): CallEnvelope | undefined {
+  const { [notesKey]: notes, body } = init;
+  return notes && typeof body === "string" && isCall.test(body) ? notes : undefined;
+}
+
+/** Begins a message of our client. */
+const isCall = /^\{"jsonrpc":"2.0","id":"[^"]*","method":"tools\/call"/;
+
+type NotedInit = RequestInit & { readonly [notesKey]?: CallEnvelope };
 
 interface ReadingOptions {
   /** Takes secrets out of the server's texts. */
@@ -108,7 +124,7 @@ function watchEvents(response: Response, scrub: ReadingOptions["scrub"]): Respon
 function receiveText(text: string, scrub: ReadingOptions["scrub"]): void {
   try {
     const message: unknown = JSON.parse(text);
-    if (isRecord(message)) takeProgress(String(message["method"]), message["params"], scrub);
+    if (isRecord(message)) takeProgress(message, scrub);
   } catch {
     // What is no JSON is the client's to report.
   }

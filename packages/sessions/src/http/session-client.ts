@@ -1,62 +1,78 @@
 /**
- * A client of a session that an earlier step has made. The session fetch knows its handshake, its tools and its ids: a
- * request is one message and one answer, and nothing of a framework's client is loaded for it.
+ * A client of a session. The session fetch looks after its handshake, its tools and its ids: a request is one message
+ * and one answer, and nothing of a framework's client is loaded for it.
  */
 
 import {
   anySignal,
   isRecord,
   type JsonRpcMessage,
+  type JsonRpcResponse,
   LATEST_SESSION_VERSION,
   letGo,
   randomToken,
   readAnswer,
   readRefusal,
 } from "@durable-mcp/core/internal";
+import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { CallToolResult, ClientConfig, ClientOpener, McpClient } from "../base/mcp-client.ts";
+import {
+  type CallEnvelope,
+  type NotingClient,
+  notesKey,
+  progressIn,
+  tokenStart,
+} from "../connection/call-envelope.ts";
+import { methodNotFound, ofMessages } from "./probe-server.ts";
 
 interface SessionClientParts {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
   readonly createError: NonNullable<ClientOpener["createError"]>;
+  /** Takes secrets out of the server's texts. */
+  readonly scrub: (text: string) => string;
 }
 
 /**
- * Connects a client through a session fetch whose slot has a session: the fetch answers the handshake, and hears what
- * this client declares, for the session that may replace a lost one.
+ * Connects a client through a session fetch: it answers the handshake, if its slot has a session, and hears what this
+ * client declares, for the session that may replace a lost one.
  */
 export async function connectSessionClient(
   parts: SessionClientParts,
   { clientName: name, version, capabilities, signal }: Omit<ClientConfig, "transport">,
-): Promise<McpClient> {
+): Promise<NotingClient> {
   const closing = new AbortController();
   let protocolVersion = LATEST_SESSION_VERSION;
-  const post = async (body: object, of?: AbortSignal) =>
+  const post: SendingParts["post"] = async (body, of, notes) =>
     await parts.fetch(parts.url, {
       method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": protocolVersion,
-      },
+      headers: { ...ofMessages, "mcp-protocol-version": protocolVersion },
       body: JSON.stringify({ jsonrpc: "2.0", ...body }),
       ...(of && { signal: of }),
+      ...(notes && { [notesKey]: notes }),
     });
   const request = async (
     method: string,
     params: object | undefined,
     { signal: of }: { readonly signal?: AbortSignal | undefined } = {},
-  ) => await sendRequest({ ...parts, post }, { method, params }, closing.signal, of);
+    notes?: CallEnvelope,
+  ) => await sendRequest({ ...parts, post }, { method, params, notes }, closing.signal, of);
 
   const description = { protocolVersion, capabilities, clientInfo: { name, version } };
   const initializeResult = (await request("initialize", description, {
     signal,
   })) as never as McpClient["initializeResult"] & Pick<McpClient, "instructions">;
-  ({ protocolVersion } = initializeResult);
+  const { protocolVersion: spoken } = initializeResult;
+  if (!versions.has(spoken)) {
+    const message = `Server's protocol version is not supported: ${spoken}`;
+    throw await parts.createError({ message });
+  }
+  protocolVersion = spoken;
   const told = await post({ method: "notifications/initialized" }, signal);
   if (!told.ok) throw new RefusedRequest(told.status, await readRefusal(told));
   const { instructions } = initializeResult;
   return {
+    isOwn: true,
     initializeResult,
     ...(instructions !== undefined && { instructions }),
     async listTools({ params, options } = {}) {
@@ -64,8 +80,11 @@ export async function connectSessionClient(
       if (Array.isArray(result["tools"])) return result as never;
       throw await unreadable(parts);
     },
-    async callTool({ name: tool, arguments: args, options }) {
-      const result = await request("tools/call", { name: tool, arguments: args }, options);
+    async callTool({ name: tool, arguments: args, options, notes }) {
+      const params = { name: tool, arguments: args };
+      const result = notes?.answer
+        ? await resultIn(parts, notes.answer)
+        : await request("tools/call", params, options, notes);
       const read = readToolResult(result);
       if (read === undefined) throw await unreadable(parts);
       return read;
@@ -78,31 +97,47 @@ export async function connectSessionClient(
   };
 }
 
+/** The revisions that the framework's client speaks with a handshake. */
+const versions: ReadonlySet<string> = new Set([
+  ...[LATEST_SESSION_VERSION, "2025-06-18", "2025-03-26", "2024-11-05"],
+]);
 const closed = "Connection closed";
 
 interface SendingParts extends SessionClientParts {
-  readonly post: (body: object, signal?: AbortSignal) => Promise<Response>;
+  readonly post: (body: object, signal?: AbortSignal, notes?: CallEnvelope) => Promise<Response>;
+}
+
+interface SentRequest {
+  readonly method: string;
+  readonly params: object | undefined;
+  readonly notes: CallEnvelope | undefined;
 }
 
 /** @returns the result @throws the server's JSON-RPC error, as a client of the framework has it */
 async function sendRequest(
-  { post, createError }: SendingParts,
-  message: { readonly method: string; readonly params: object | undefined },
+  { post, createError, scrub }: SendingParts,
+  { method, params, notes }: SentRequest,
   closing: AbortSignal,
   callers: AbortSignal | undefined,
 ): Promise<Record<string, unknown>> {
-  const id = randomToken();
+  const id = tokenStart + randomToken();
+  const { observe } = notes ?? {};
+  const message = { id, method, params: observe ? withToken(params, id) : params };
+  let failure: unknown;
+  const own = notes && { ...notes, onFailure: (error: unknown) => void (failure = error) };
   const answerServer = (asked: JsonRpcMessage) => {
+    const said = observe && progressIn(asked, scrub);
+    if (said?.token === id && said.progress) return observe!(said.progress);
     if (!("id" in asked) || !("method" in asked)) return;
-    const { id: of, method } = asked;
+    const { id: of, method: wanted } = asked;
     // In the words of the framework's client: tools pass them on to the model.
-    const isQuestion = method === "elicitation/create";
+    const isQuestion = wanted === "elicitation/create";
     const words = isQuestion
       ? "No elicitation handler registered on client"
-      : `Unsupported request method: ${method}`;
-    const refused = { error: { code: -32_601, message: words } };
+      : `Unsupported request method: ${wanted}`;
+    const refused = { error: { code: methodNotFound, message: words } };
     // Whether it arrives is the server's affair.
-    post({ id: of, ...(method === "ping" ? { result: {} } : refused) }).then(
+    post({ id: of, ...(wanted === "ping" ? { result: {} } : refused) }).then(
       letGo,
       () => undefined,
     );
@@ -110,20 +145,38 @@ async function sendRequest(
   const signal = anySignal(callers, closing);
   try {
     signal.throwIfAborted();
-    const response = await post({ id, ...message }, signal);
+    const response = await post(message, signal, own);
     const { ok, status, headers } = response;
     const type = headers.get("content-type") ?? "none";
-    if (!ok) throw new RefusedRequest(status, await readRefusal(response));
+    if (!ok) {
+      const body = await readRefusal(response);
+      const answer = await readAnswer(new Response(body), id);
+      if (answer?.error) return await resultIn({ createError }, answer);
+      throw new RefusedRequest(status, body);
+    }
     if (!/^(?:application\/json|text\/event-stream)\b/i.test(type))
       throw new RefusedRequest(status, "", `Unexpected content type: ${type}`);
     const answer = await readAnswer(response, id, answerServer);
-    if (answer?.error) throw await createError({ ...answer.error, cause: answer.error });
-    if (isRecord(answer?.result)) return answer.result;
+    return await resultIn({ createError }, answer);
   } catch (error) {
+    if (failure !== undefined) throw failure;
     if (closing.aborted) throw await createError({ message: closed });
     if (!callers?.aborted) throw error;
     throw await createError({ message: "Request was aborted", cause: callers.reason as unknown });
   }
+}
+
+const withToken = (params: object | undefined, progressToken: string) => ({
+  ...params,
+  _meta: { progressToken },
+});
+
+async function resultIn(
+  { createError }: Pick<SessionClientParts, "createError">,
+  answer: JsonRpcResponse | WaitingAnswer | undefined,
+): Promise<Record<string, unknown>> {
+  if (answer?.error) throw await createError({ ...answer.error, cause: answer.error });
+  if (isRecord(answer?.result)) return answer.result;
   throw await unreadable({ createError });
 }
 

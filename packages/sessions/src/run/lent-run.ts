@@ -121,10 +121,9 @@ function lendTool(tool: OfferedTool, lend: LendTool): OfferedTool {
   /** The one that was called last. It knows what the model is to be told with the result. */
   let called = tool;
   const lendCalled: LendTool = (use) => lend(async (now) => await use((called = now)));
-  const { needsApproval, noticeFor, own } = tool;
+  const { needsApproval, noticeFor } = tool;
   return {
     ...tool,
-    own,
     inputSchema: tool.inputSchema,
     mayRunTwice: tool.mayRunTwice,
     call: (...call) => lendCalled((now) => now.call(...call)),

@@ -1,6 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import type { McpClient } from "../base/mcp-client.ts";
+import { inEnvelopes } from "../connection/call-envelope.ts";
 import {
   answerElicitations,
   answerRefusals,
@@ -143,13 +144,14 @@ async function connectClient(
 ): Promise<McpClient> {
   const signal = withTimeLimit(connectMs, context.abortSignal);
   try {
-    return await opener.createClient({
+    const client = await opener.createClient({
       transport: server.transport,
       ...clientDescription(options),
       protocolVersionDiscovery: discover,
       signal,
       ...answerElicitations(options, context, callLimits),
     });
+    return inEnvelopes(client);
   } catch (error) {
     if (isUnsupportedVersion(error) && !discover) throw error;
     context.abortSignal.throwIfAborted();

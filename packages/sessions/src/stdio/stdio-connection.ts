@@ -95,7 +95,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     tell: (error) => tellIfUnavailable(emit, name, error),
     noteRun: client.noteRun,
     noteClosed: client.noteClosed,
-    ...{ secrets, keptAs: step.keptAs, takesEnvelopes: true },
+    ...{ secrets, keptAs: step.keptAs, takesNotes: true },
     manage: server.management,
     openings: client.openings,
     async settle() {

@@ -134,7 +134,7 @@ export async function startStdioServer(parts: StdioParts) {
 function tellNotification(parts: StdioParts, method: string, said: unknown) {
   const { context, secrets, emit } = parts;
   const from = { connection: context.connection };
-  if (takeProgress(method, said, secrets.scrub)) return;
+  if (takeProgress({ method, params: said }, secrets.scrub)) return;
   emit({ type: "notification", ...from, method, params: isRecord(said) ? said : undefined });
   if (method !== "notifications/tools/list_changed") return;
   emit({ type: "tools-changed", ...from, reason: "list-changed" });

@@ -1,5 +1,6 @@
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { CallToolResult, ServerTool } from "../base/mcp-client.ts";
+import type { NotedCall } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { boundedCall, progressObserver } from "./call-tool.ts";
@@ -32,7 +33,7 @@ interface BeginParts {
   readonly isStandIn: boolean;
   /** Makes the call once. */
   readonly execute: (
-    input: unknown,
+    call: NotedCall,
     use: { readonly abortSignal: AbortSignal | undefined },
   ) => Promise<CallToolResult>;
 }
@@ -68,7 +69,7 @@ export async function beginCall(
       boundedCall(
         connection,
         { ...called, tool, onCall, park, allowed, observe },
-        async (signal, args) => await execute(args, { abortSignal: signal }),
+        async (signal, call) => await execute(call, { abortSignal: signal }),
         { abortSignal, timeoutMs },
       ),
     );

@@ -15,7 +15,7 @@ import {
   someFunction,
   timeout,
 } from "../base/check-options.ts";
-import { type CallEnvelope, inEnvelope } from "../connection/call-envelope.ts";
+import type { CallEnvelope, NotedCall, NotingClient } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import { isToolError } from "../connection/connection-secrets.ts";
 import type { ClientConnectionTimeouts } from "../declare/connection-options.ts";
@@ -51,10 +51,9 @@ export async function callTool(
     boundedCall(
       connection,
       { ...waited, tool: { name: tool }, input, observe },
-      async (signal, args) => {
+      async (signal, call) => {
         const client = await abortable(connection.client(), signal);
-        const use = { name: tool, ...(signal && { options: { signal } }) };
-        return await client.callTool({ ...use, arguments: args });
+        return await client.callTool({ ...call, ...(signal && { options: { signal } }) });
       },
       options,
     ),
@@ -111,12 +110,12 @@ export interface CallOptions {
  * Calls a tool of a connection: bounded in time, traced, and repeated after a loss if the tool may run
  * twice. It has the arguments that the application supplies. The client's errors become ours again.
  *
- * @param attempt makes the call once on a client of the connection, with all its arguments
+ * @param attempt makes the call once on a client of the connection
  */
 export async function boundedCall<T>(
   connection: LiveConnection,
   { tool, input, modelInput = input, park, ...envelope }: ToolCall,
-  attempt: (signal: AbortSignal | undefined, args: any) => PromiseLike<T>,
+  attempt: (signal: AbortSignal | undefined, call: NotedCall) => PromiseLike<T>,
   { abortSignal: callers, timeoutMs }: Omit<CallOptions, "onProgress"> = {},
 ): Promise<T> {
   const { name, origin, definition } = connection;
@@ -134,8 +133,9 @@ export async function boundedCall<T>(
     const own = { ...envelope, input: modelInput, stop: callers, limitMs };
     const bounded = async (signal: AbortSignal | undefined) => {
       try {
+        const call = { name: tool.name, arguments: args as NotedCall["arguments"] };
         const result = await connection.withRecovery(tool, async () =>
-          ownResult(connection, own, args, (marked) => attempt(signal, marked)),
+          ownResult(connection, own, (notes) => attempt(signal, { ...call, ...notes })),
         );
         note({ isToolError: isToolError(result), waiting: waitingOf(result) });
         return connection.secrets.scrubResult(result);
@@ -170,18 +170,17 @@ export async function boundedCall<T>(
  * of an error, with which clients get it: so they do not check it as the tool's output.
  */
 export async function ownResult<T>(
-  { pausing, takesEnvelopes }: Pick<LiveConnection, "pausing" | "takesEnvelopes">,
+  { pausing, takesNotes }: Pick<LiveConnection, "pausing" | "takesNotes">,
   envelope: CallEnvelope,
-  args: unknown,
-  call: (args: any) => PromiseLike<T>,
+  call: (noted: Pick<NotedCall, "notes">) => PromiseLike<T>,
 ): Promise<T> {
   const { observe, allowed, answer } = envelope;
-  // Of others nobody would read the envelope.
-  const isRead = takesEnvelopes && Boolean(pausing ?? observe ?? allowed ?? answer);
-  if (!isRead) return withoutMarks(await call(args));
+  // Of others nobody would read the notes.
+  const isRead = takesNotes && Boolean(pausing ?? observe ?? allowed ?? answer);
+  if (!isRead) return withoutMarks(await call({}));
   let waiting: WaitingCall | undefined;
   const onWaiting = (found: WaitingCall) => void (waiting = found);
-  const result = await inEnvelope({ ...envelope, onWaiting }, args, call);
+  const result = await call({ notes: { ...envelope, onWaiting } });
   return waiting ? (waitingResult(waiting) as T) : withoutMarks(result);
 }
 
@@ -198,8 +197,8 @@ const clientsInUse = new WeakMap<McpClient, McpClient>();
  * of any method is reported. The same one for the same client.
  */
 export function clientForUse(
-  { trace, tell, pausing, takesEnvelopes }: LiveConnection,
-  client: McpClient,
+  { trace, tell, pausing, takesNotes }: LiveConnection,
+  client: NotingClient,
 ): McpClient {
   const known = clientsInUse.get(client);
   if (known !== undefined) return known;
@@ -207,10 +206,10 @@ export function clientForUse(
   const traced: Pick<McpClient, "callTool" | "listTools"> = {
     callTool: (options) =>
       trace({ operation: "call", tool: options.name }, async (note) => {
-        const callWith = (args: Readonly<Record<string, unknown>>) =>
-          client.callTool({ ...options, arguments: args });
-        const own = { pausing, takesEnvelopes };
-        const result = await ownResult(own, {}, options.arguments, callWith);
+        const own = { pausing, takesNotes };
+        const result = await ownResult(own, {}, (noted) =>
+          client.callTool({ ...options, ...noted }),
+        );
         note({ isToolError: isToolError(result), waiting: waitingOf(result) });
         return result;
       }),

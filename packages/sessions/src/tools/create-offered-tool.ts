@@ -1,6 +1,11 @@
-import { abortable, isRecord, waitingCallOf } from "@durable-mcp/core/internal";
-import type { CallToolResult, McpClient, ServerTool } from "../base/mcp-client.ts";
-import { notReplayed } from "../connection/call-envelope.ts";
+import {
+  abortable,
+  isRecord,
+  LATEST_SESSION_VERSION,
+  waitingCallOf,
+} from "@durable-mcp/core/internal";
+import type { McpClient, ServerTool } from "../base/mcp-client.ts";
+import { type NotedCall, notReplayed, type NotingClient } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { makesTools } from "../connection/split-connection.ts";
@@ -16,13 +21,11 @@ import { withoutProvided } from "./provided-arguments.ts";
 import { signInWords } from "./stand-in-words.ts";
 import { createToolApproval, refuseUnapproved, whileAllowed } from "./tool-approval.ts";
 import { around, pathAround, waitBelow } from "./tool-call-scope.ts";
-import { asOffered, type ClientTool, type OfferedTool, type ToolUse } from "./offered-tool.ts";
+import { asOffered, type OfferedTool, type ToolUse } from "./offered-tool.ts";
 
 export interface OfferedParts {
   readonly name: string;
   readonly listed: ServerTool;
-  /** The client that has listed it. */
-  readonly client?: McpClient | undefined;
   readonly isStandIn?: boolean | undefined;
   /** Of a stand-in: where the sign-in starts. */
   readonly startUrl?: string | undefined;
@@ -33,7 +36,7 @@ export function createOfferedTool(connection: LiveConnection, parts: OfferedPart
   const { name, listed, isStandIn = false } = parts;
   const { lossNotices, signIn, definition } = connection;
   const declared = definition as DeclaredServer;
-  const bound = bindTool(connection, parts);
+  const bound = bindTool(connection, listed);
   const { needsApproval, denial } = createToolApproval(connection, listed);
   const replay = createReplay(connection, bound);
   const call = createCall(connection, listed, bound, replay);
@@ -55,9 +58,6 @@ export function createOfferedTool(connection: LiveConnection, parts: OfferedPart
   const tool: OfferedTool = {
     ...{ name, connection: connection.name, tool: listed.name, listed, isStandIn, park },
     on: connection,
-    get own() {
-      return bound.first();
-    },
     get inputSchema() {
       return withoutProvided(definition.options, listed.inputSchema as object);
     },
@@ -89,42 +89,35 @@ export function createOfferedTool(connection: LiveConnection, parts: OfferedPart
   return asOffered(tool, tool);
 }
 
-/** The client's own tool, made anew for each client. */
-function bindTool(connection: LiveConnection, { listed, client: first }: OfferedParts) {
+/** Tells a client of a revision without sessions which arguments go into headers. */
+function tellSchema(client: McpClient, listed: ServerTool): void {
+  const { protocolVersion } = client.initializeResult;
+  if (protocolVersion > LATEST_SESSION_VERSION && makesTools(client))
+    client.toolsFromDefinitions({ tools: [listed] }, {});
+}
+
+/** The tool on the client of the time. */
+function bindTool(connection: LiveConnection, listed: ServerTool) {
   const { name } = listed;
-  const { schemas } = connection.definition.options;
-  let bound: { readonly client: McpClient; readonly tool: ClientTool | undefined } | undefined;
-  const to = (client: McpClient) => {
-    if (bound?.client === client) return bound.tool;
-    const options = schemas === undefined ? {} : { schemas };
-    const tool = makesTools(client)
-      ? client.toolsFromDefinitions({ tools: [listed] }, options)[name]
-      : { execute: (input: unknown, use: ToolUse) => outputOf(client, input, use) };
-    bound = { client, tool };
-    return tool;
-  };
-  const clientNow = async ({ abortSignal }: ToolUse) => {
+  const { outputSchema } = schemaOf(connection.definition.options.schemas, name);
+  let told: NotingClient | undefined;
+  const call = async (given: Omit<NotedCall, "name">, { abortSignal: signal }: ToolUse) => {
     if (connection.abortSignal.aborted) throw runOver(connection.name);
-    return await abortable(connection.client(), abortSignal);
-  };
-  const callOf = async (client: McpClient, input: any, { abortSignal: signal }: ToolUse) =>
-    await client.callTool({ name, arguments: input, ...(signal && { options: { signal } }) });
-  const { outputSchema } = schemaOf(schemas, name);
-  const outputOf = async (client: McpClient, input: unknown, use: ToolUse) => {
-    const result = await callOf(client, input, use);
-    const isPlain = result.isError === true || outputSchema == null || waitingCallOf(result);
-    const { toOutput } = connection;
-    return isPlain || !toOutput ? result : await toOutput(result, name, outputSchema);
+    const client = await abortable(connection.client(), signal);
+    if (told !== client) tellSchema(client, listed);
+    told = client;
+    return await client.callTool({ ...given, name, ...(signal && { options: { signal } }) });
   };
   return {
-    first: () => bound?.tool ?? (first && to(first)),
-    /** Calls it on the client of the time. */
-    async execute(input: unknown, use: ToolUse): Promise<unknown> {
-      return await to(await clientNow(use))!.execute!(input, use);
+    /** Calls it, with what the framework's tools make of its result. */
+    async execute(given: Omit<NotedCall, "name">, use: ToolUse): Promise<unknown> {
+      const result = await call(given, use);
+      const isPlain = result.isError === true || outputSchema == null || waitingCallOf(result);
+      const { toOutput } = connection;
+      return isPlain || !toOutput ? result : await toOutput(result, name, outputSchema);
     },
     /** The same, with the server's own result. */
-    call: async (input: unknown, use: ToolUse): Promise<CallToolResult> =>
-      await callOf(await clientNow(use), input, use),
+    call,
   };
 }
 
@@ -163,7 +156,7 @@ function createCall(
       boundedCall(
         connection,
         { tool, input, toolCallId, path, place, park, allowed, observe },
-        (signal, args) => bound.execute(args, { ...use, ...(signal && { abortSignal: signal }) }),
+        (signal, sent) => bound.execute(sent, { ...use, ...(signal && { abortSignal: signal }) }),
         { abortSignal },
       ),
     );
@@ -179,12 +172,12 @@ export function mayWait({ pausing, signIn }: LiveConnection): boolean {
 
 function createReplay(connection: LiveConnection, bound: Bound): OfferedTool["replay"] {
   // The server would get the call.
-  if (!mayWait(connection) || !connection.takesEnvelopes) return undefined;
+  if (!mayWait(connection) || !connection.takesNotes) return undefined;
   const { lossNotices, restoreError, abortSignal: over } = connection;
   return async (answer, { input, toolCallId }) => {
     try {
-      const result = await ownResult(connection, { answer }, input, (marked) =>
-        bound.execute(marked, { toolCallId }),
+      const result = await ownResult(connection, { answer }, (noted) =>
+        bound.execute({ ...noted, arguments: input as NotedCall["arguments"] }, { toolCallId }),
       );
       return lossNotices?.mark(result, toolCallId) ?? result;
     } catch (error) {

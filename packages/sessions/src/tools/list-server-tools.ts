@@ -5,35 +5,27 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 /** Connections of this step whose filters were compared with the server's tools. */
 const compared = new WeakSet<LiveConnection>();
 
-interface Listing {
-  /** The client that has listed them. */
-  readonly client: McpClient;
-  readonly listed: readonly ServerTool[];
-}
-
 /** Listings under way. Those who come meanwhile wait for the same one. */
-const listings = new WeakMap<LiveConnection, Promise<Listing>>();
+const listings = new WeakMap<LiveConnection, Promise<readonly ServerTool[]>>();
 
 /**
  * Lists the server's tools that a connection offers, by its filter and its schemas. Names in them that the
  * server has no tool for are told once a step, because a tool of that name is missing, or not blocked. So are tools
  * that only run as tasks, which are not offered.
  */
-export async function listServerTools(connection: LiveConnection): Promise<Listing> {
+export async function listServerTools(connection: LiveConnection): Promise<ServerTool[]> {
   const listing = listings.get(connection) ?? listOnce(connection);
   listings.set(connection, listing);
-  const { client, listed } = await listing;
-  return { client, listed: withoutHidden(connection, listed) };
+  return withoutHidden(connection, await listing);
 }
 
-async function listOnce(connection: LiveConnection): Promise<Listing> {
+async function listOnce(connection: LiveConnection): Promise<readonly ServerTool[]> {
   const list = async () => {
     const client = await connection.client();
-    if (client.initializeResult.capabilities["tools"] == null) return { client, listed: [] };
-    const listed = await connection.inConnectTime(connection.abortSignal, (signal) =>
+    if (client.initializeResult.capabilities["tools"] == null) return [];
+    return await connection.inConnectTime(connection.abortSignal, (signal) =>
       listAll(client, connection, signal),
     );
-    return { client, listed };
   };
   try {
     return await connection.trace({ operation: "list" }, () =>

@@ -8,7 +8,7 @@ import { plainToolName, toolName } from "./tool-name.ts";
 
 /** Makes tools of a connection: of what is known of a server's, and the stand-in for all. */
 interface MakeTools {
-  tool(listed: OfferedParts["listed"], more?: Pick<OfferedParts, "client">): Promise<OfferedTool>;
+  tool(listed: OfferedParts["listed"]): Promise<OfferedTool>;
   standIn(): Promise<OfferedTool>;
 }
 
@@ -16,10 +16,10 @@ interface MakeTools {
 export type ListTools = (connection: LiveConnection, make: MakeTools) => Promise<OfferedTool[]>;
 
 export const createMakeTools = (connection: LiveConnection): MakeTools => ({
-  async tool(listed, more) {
+  async tool(listed) {
     const { name, definition } = connection;
     const own = await toolName(name, listed.name, definition.options);
-    return createOfferedTool(connection, { listed, ...more, name: own });
+    return createOfferedTool(connection, { listed, name: own });
   },
   standIn: () => offerStandIn(connection),
 });
@@ -27,7 +27,7 @@ export const createMakeTools = (connection: LiveConnection): MakeTools => ({
 /** The tools that the connection's server lists. */
 export async function offerTools(connection: LiveConnection): Promise<OfferedTool[]> {
   const { name, definition } = connection;
-  const { client, listed } = await listServerTools(connection);
+  const listed = await listServerTools(connection);
   if (mayWait(connection)) followToolCalls();
   const make = createMakeTools(connection);
   const offered: OfferedTool[] = [];
@@ -36,8 +36,8 @@ export async function offerTools(connection: LiveConnection): Promise<OfferedToo
     const plain = plainToolName(name, tool.name, definition.options);
     offered.push(
       plain === undefined
-        ? await make.tool(tool, { client })
-        : createOfferedTool(connection, { name: plain, listed: tool, client }),
+        ? await make.tool(tool)
+        : createOfferedTool(connection, { name: plain, listed: tool }),
     );
   }
   return offered;

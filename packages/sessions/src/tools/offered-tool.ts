@@ -3,7 +3,6 @@ import type { CallToolResult, ServerTool } from "../base/mcp-client.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { LossNotice } from "../connection/loss-notice.ts";
 import type { SignIn } from "../connection/waiting-parts.ts";
-import type { ClientTools } from "../events/client-errors.ts";
 import type { Begun, BegunCall } from "./begin-call.ts";
 
 /** What an agent says of a call of a tool. */
@@ -13,9 +12,6 @@ export interface ToolUse {
   /** The messages that the model was asked with. */
   readonly messages?: readonly unknown[] | undefined;
 }
-
-/** A tool as a client's package makes it of a server's. */
-export type ClientTool = ClientTools[string];
 
 type Park = NonNullable<SignIn["park"]>;
 
@@ -55,7 +51,7 @@ export interface OfferedTool {
    * @param use `toolCallId`, where the framework has one: a call without it cannot wait for a sign-in, and one with
    *   another id is another call, which is sent
    * @returns the server's `CallToolResult`, also when the tool failed (`isError`), or a placeholder (`waitingCallOf`).
-   *   What the client's own tool returns, if the client makes tools: that of `@ai-sdk/mcp` gives the output of
+   *   What `toOutput` of the opener makes of it, if there is one: that of AI SDK gives the output of
    *   `schemas`. A text from a stand-in where no call can wait
    * @throws {McpSessionError} as `run.call`; `CONNECTION_INVALID` for a call that would wait in an agent that no result
    *   reaches. The client's own error for a JSON-RPC error of the server
@@ -74,15 +70,13 @@ export interface OfferedTool {
   readonly isStandIn: boolean;
   /** Whether the application allows that its calls run twice. */
   readonly mayRunTwice: boolean;
-  /** As its client makes it, if that makes tools of its package; `undefined` for one that the client does not take. */
-  readonly own: ClientTool | undefined;
   /** Whether its calls can wait for the user's sign-in. */
   readonly mayPark: boolean;
   /** Begins a call whose agent looks after its waiting itself. The result is the server's own. */
   begin(call: BegunCall): Promise<Begun>;
   /** Has a call wait for the user's sign-in. @returns its placeholder; `undefined` if it cannot wait */
   park(call: Omit<Parameters<Park>[0], "tool" | "annotations" | "isStandIn">): ReturnType<Park>;
-  /** Makes of a kept answer what the client's own tool makes of it. Not there where the server would get the call. */
+  /** Makes of a kept answer what `call` makes of it. Not there where the server would get the call. */
   readonly replay:
     | ((
         answer: WaitingAnswer,

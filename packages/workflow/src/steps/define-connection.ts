@@ -20,6 +20,10 @@ const aiSdkClients: ClientOpener = {
     const { auth } = await import("@ai-sdk/mcp");
     return (await auth(provider as OAuthClientProvider, of)) === "AUTHORIZED";
   },
+  async createError(parts) {
+    const { MCPClientError } = await import("@ai-sdk/mcp");
+    return new MCPClientError(parts as never);
+  },
 };
 
 /** The options of a connection over Streamable HTTP. */
