@@ -164,7 +164,7 @@ export const labParts: readonly LabPart[] = [
   {
     name: "mutations",
     about:
-      "Makes one-line faults in core, sessions and ai-sdk, and counts those that their tests catch.",
+      "Makes one-line faults in core, sessions and ai-sdk, and says which test caught each, or none.",
     lasts: "90 min",
     program: "e2e/src/mutations/run.ts",
   },

@@ -1,92 +1,107 @@
 /**
- * `npm run lab -- mutations [--count 60] [--seed 30] [--json]`: makes one-line faults at random places of core,
- * sessions and ai-sdk, one at a time, and counts those that the tests of these packages catch. It works in a clone of the last
- * commit, and exits with 1 when the tests fail without a fault.
+ * `npm run lab -- mutations [--packages sessions] [--count 60] [--from 0] [--seed 30] [--commit HEAD] [--projects units]
+ * [--json]`: makes one-line faults at random places of packages (core, sessions, ai-sdk), one at a time, and says of each
+ * which test caught it, or that none did. Each is asked first of the tests of its room, then of all that import its file.
+ * The same seed gives the same faults, so that several programs share them by `--from`. Before the tests had projects
+ * for several packages, `--projects` were those of packages: `core,ai-sdk`. It works in a clone, and exits with 1 when
+ * the tests fail without a fault.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { parseArgs, stripVTControlCharacters } from "node:util";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import { findMutations, type Mutation } from "./find-mutations.ts";
 
 const { values } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
   options: {
+    packages: { type: "string", default: "core,sessions,ai-sdk" },
     count: { type: "string", default: "60" },
+    from: { type: "string", default: "0" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 1e6)) },
+    commit: { type: "string", default: "HEAD" },
+    projects: { type: "string", default: "units" },
     json: { type: "boolean", default: false },
   },
 });
-const random = randomFromSeed(Number(values.seed));
-/** A fault may make a test wait for ever. */
-const limitMs = 300_000;
+/** A fault may make a test wait for ever. Without a fault the tests take a third of it. */
+let limitMs = 1_800_000;
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const clone = mkdtempSync(join(tmpdir(), "mutations-"));
 process.on("exit", () => rmSync(clone, { recursive: true, force: true }));
-execFileSync("git", ["clone", "--quiet", root, clone]);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+execFileSync("git", ["clone", "--quiet", "--no-checkout", root, clone]);
+const commit = execFileSync("git", ["rev-parse", values.commit], { cwd: root, encoding: "utf8" });
+execFileSync("git", ["checkout", "--quiet", "--detach", commit.trim()], { cwd: clone });
 execFileSync("pnpm", ["install", "--prefer-offline", "--silent"], { cwd: clone, stdio: "ignore" });
 
 interface Place extends Mutation {
   readonly path: string;
 }
 
-const mutated = ["core", "sessions", "ai-sdk"].map((name) => `packages/${name}/src`);
-const sources = execFileSync("git", ["ls-files", ...mutated], {
-  cwd: clone,
-  encoding: "utf8",
-})
+const mutated = values.packages.split(",").map((name) => `packages/${name}/src`);
+const sources = execFileSync("git", ["ls-files", ...mutated], { cwd: clone, encoding: "utf8" })
   .split("\n")
   .filter((path) => path.endsWith(".ts") && !/\.test(?:-d)?\.ts$|\/testing\//.test(path));
 const places: Place[] = sources.flatMap((path) =>
   findMutations(readFileSync(join(clone, path), "utf8")).map((mutation) => ({ path, ...mutation })),
 );
+const possible = places.length;
+const random = randomFromSeed(Number(values.seed));
+const from = Number(values.from);
+const chosen = Array.from(
+  { length: Math.min(from + Number(values.count), possible) },
+  () => places.splice(Math.floor(random() * places.length), 1)[0]!,
+).slice(from);
 
-if (!pass()) {
-  console.error("The tests of core, sessions and ai-sdk fail without a fault.");
+const files = [...new Set(chosen.map(({ path }) => path))];
+const startedAt = Date.now();
+const broken = files.length === 0 ? undefined : failure(["related", ...files]);
+if (broken !== undefined) {
+  console.error(`The tests fail without a fault: ${broken}`);
   process.exit(1);
 }
-const rows: { place: string; before: string; after: string; isCaught: boolean }[] = [];
-for (let made = 0; made < Number(values.count); made += 1) {
-  const [{ path, start, end, text } = undefined as never] = places.splice(
-    Math.floor(random() * places.length),
-    1,
-  );
+limitMs = Math.max(120_000, 3 * (Date.now() - startedAt));
+
+const rows = chosen.map(({ path, start, end, text }, index) => {
   const file = join(clone, path);
   const source = readFileSync(file, "utf8");
   const faulty = source.slice(0, start) + text + source.slice(end);
   writeFileSync(file, faulty);
-  // The tests of its room are asked first: most faults end there.
-  const room = basename(dirname(path));
-  const isCaught = !pass([`${dirname(path)}/`, `packages/ai-sdk/test/${room}/`]) || !pass();
+  // Most faults end in their room.
+  const room = [`${dirname(path)}/`, `packages/ai-sdk/test/${basename(dirname(path))}/`];
+  const caughtBy = failure(["run", ...room]) ?? failure(["related", path]);
   writeFileSync(file, source);
   const line = source.slice(0, start).split("\n").length;
   const lineOf = (of: string) => of.split("\n")[line - 1]!.trim();
-  rows.push({ place: `${path}:${line}`, before: lineOf(source), after: lineOf(faulty), isCaught });
-  console.error(`${made + 1} ${isCaught ? "caught" : "MISSED"} ${path}:${line}: ${lineOf(faulty)}`);
-}
-const caught = rows.filter(({ isCaught }) => isCaught).length;
-if (values.json) console.log(JSON.stringify({ seed: Number(values.seed), caught, rows }, null, 2));
-else
-  console.log(
-    `seed ${values.seed}: ${caught} of ${rows.length} faults caught, of ${places.length + rows.length} possible`,
+  const row = { place: `${path}:${line}`, before: lineOf(source), after: lineOf(faulty), caughtBy };
+  const outcome = caughtBy === undefined ? "SURVIVED" : "found";
+  console.error(
+    `${from + index} ${outcome} ${row.place}: ${row.before} → ${row.after} ${caughtBy ?? ""}`,
   );
+  return row;
+});
+const caught = rows.filter(({ caughtBy }) => caughtBy !== undefined).length;
+const seed = Number(values.seed);
+if (values.json) console.log(JSON.stringify({ seed, from, possible, caught, rows }, null, 2));
+else console.log(`seed ${seed}: ${caught} of ${rows.length} faults found, of ${possible} possible`);
 
-/** @param folders runs only the tests in these. @default all */
-function pass(folders?: readonly string[]): boolean {
-  const only =
-    folders === undefined
-      ? ["core", "sessions", "ai-sdk"].map((name) => `packages/${name}/`)
-      : [...folders, "--passWithNoTests"];
-  const { status } = spawnSync(
+/** Runs tests until one fails. @returns which; `undefined` if all pass */
+function failure(tests: readonly string[]): string | undefined {
+  const projects = values.projects.split(",").flatMap((name) => ["--project", name]);
+  const { status, stdout } = spawnSync(
     "pnpm",
-    ["exec", "vitest", "run", ...only, "--bail", "1", "--reporter", "dot"],
-    {
-      ...{ cwd: clone, stdio: "ignore", timeout: limitMs, killSignal: "SIGKILL" },
-    },
+    [
+      ...["exec", "vitest", ...tests, "--run", ...projects, "--passWithNoTests"],
+      ...["--bail", "1", "--reporter", "dot"],
+    ],
+    { cwd: clone, encoding: "utf8", timeout: limitMs, killSignal: "SIGKILL", maxBuffer: 2 ** 28 },
   );
-  return status === 0;
+  if (status === 0) return undefined;
+  const [, told] = /FAIL +(.+)/.exec(stripVTControlCharacters(stdout ?? "")) ?? [];
+  return told ?? (status === null ? "tests that hang" : "tests that do not start");
 }
